@@ -181,7 +181,7 @@ fn check_analysed(
     }
 }
 
-/// Marks the fix of a file that is only context, or rendered, as display-only. The help explains how to apply it.
+/// Marks the fix of a file that is only context, or rendered, as display-only.
 fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
     let Some(fix) = finding.fix.as_mut() else {
         return;
@@ -190,24 +190,15 @@ fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
     if set.is_target(&fix.path) && !rendered {
         return;
     }
-    let is_applicable = fix.applicability != Applicability::DisplayOnly;
-    fix.applicability = Applicability::DisplayOnly;
-    if rendered {
-        return;
-    }
-    let instruction = if is_applicable {
-        "add it to the paths of the run to apply the fix"
+    let reason = if rendered {
+        "the manifest is rendered from other files".to_owned()
     } else {
-        "edit it by hand"
+        format!(
+            "`{0}` is only read as context: add `{0}` to the paths to apply the fix",
+            fix.path
+        )
     };
-    let note = format!(
-        "`{}` is only read as context and is not edited; {instruction}",
-        fix.path
-    );
-    finding.help = Some(match finding.help.take() {
-        Some(help) => format!("{help} ({note})"),
-        None => note,
-    });
+    fix.limit_to(Applicability::display_only_because(reason));
 }
 
 fn is_rendered(set: &SourceSet, path: &str) -> bool {

@@ -268,8 +268,7 @@ mod tests {
         }
         let set = SourceSet::from_text("a.yaml", POD);
         place_fixes(&set, std::slice::from_mut(&mut broken));
-        let applicability = broken.fix.map(|fix| fix.applicability);
-        assert_eq!(applicability, Some(Applicability::DisplayOnly));
+        assert!(broken.fix.unwrap().applicability.is_display_only());
         // A change that cannot be applied is skipped; the others are applied.
         let done = fixed(|text| {
             if text.contains("name: a") {

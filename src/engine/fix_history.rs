@@ -128,18 +128,15 @@ pub(super) fn keep_suppressed_values(silenced: &[Finding], findings: &mut [Findi
         let Some(fix) = finding.fix.as_mut() else {
             continue;
         };
-        if fix.applicability != Applicability::Safe {
+        if !fix.applicability.is_safe() {
             continue;
         }
         let decided = decided.get(&(Arc::clone(&fix.path), fix.document));
         let mut routes = fix.changes.iter().map(Change::route);
         if decided.is_some_and(|decided| routes.any(|route| decided.overlaps(route))) {
-            fix.applicability = Applicability::Unsafe;
-            let note = "a silenced finding is about the same setting";
-            finding.help = Some(match finding.help.take() {
-                Some(help) => format!("{help} ({note})"),
-                None => format!("{note}; the fix would change a setting that you decided to keep"),
-            });
+            fix.limit_to(Applicability::unsafe_because(
+                "a silenced finding is about the same setting, which you decided to keep",
+            ));
         }
     }
 }

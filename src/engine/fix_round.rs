@@ -17,8 +17,8 @@ use super::text_edits::replace;
 pub(super) const fn is_wanted(fix: &Fix, also_unsafe: bool) -> bool {
     match fix.applicability {
         Applicability::Safe => true,
-        Applicability::Unsafe => also_unsafe,
-        Applicability::DisplayOnly => false,
+        Applicability::Unsafe(_) => also_unsafe,
+        Applicability::DisplayOnly(_) => false,
     }
 }
 

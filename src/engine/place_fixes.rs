@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use crate::finding::{Applicability, FileEdit, Finding, Fix};
 use crate::source::SourceSet;
-use crate::yaml::{self, Change, Edit, Span, Tree};
+use crate::yaml::{self, Change, Edit, EditError, Span, Tree};
 
 use super::addition::addition;
 use super::halving::accepted;
@@ -34,7 +34,9 @@ pub(super) fn place_fixes(set: &SourceSet, findings: &mut [Finding]) {
             .file(&fix.path)
             .is_some_and(|file| file.shares_text(&targets))
         {
-            fix.applicability = Applicability::DisplayOnly;
+            fix.limit_to(Applicability::display_only_because(
+                "a link to the file or its folder uses the text elsewhere too",
+            ));
             continue;
         }
         let key = (Arc::clone(&fix.path), fix.document);
@@ -92,15 +94,17 @@ fn limit_to_proven(fixes: &mut [&mut Fix], proven: &[usize]) {
     }
     for (fix, is_proven) in fixes.iter_mut().zip(is_proven) {
         if !is_proven {
-            fix.applicability = Applicability::DisplayOnly;
+            fix.limit_to(Applicability::display_only_because(UNVERIFIED));
         }
     }
 }
 
+/// Why a fix whose edits fail the verification is display-only.
+const UNVERIFIED: &str = "the edit could not be verified";
+
 /// The edits of fixes with the same changes: many findings of a pod have the same fix.
-#[derive(Default)]
 struct Plan {
-    edits: Option<Vec<Edit>>,
+    edits: Result<Vec<Edit>, EditError>,
     is_proven: bool,
 }
 
@@ -119,15 +123,22 @@ fn place_changes(set: &SourceSet, tree: Option<&Tree>, fixes: Vec<&mut Fix>) {
         .collect();
     let plans = tree.map_or_else(Vec::new, |tree| proven(tree, &distinct));
     for (fix, at) in fixes.into_iter().zip(plan_of) {
-        let plan = plans.get(at).filter(|plan| plan.is_proven);
-        match plan.and_then(|plan| plan.edits.as_ref()) {
-            Some(edits) => {
+        match plans.get(at) {
+            Some(Plan {
+                edits: Ok(edits),
+                is_proven: true,
+            }) => {
                 fix.edits = edits
                     .iter()
                     .map(|edit| file_edit(&fix.path, edit))
                     .collect();
             }
-            None => fix.applicability = Applicability::DisplayOnly,
+            Some(Plan {
+                edits: Err(error), ..
+            }) => fix.limit_to(Applicability::display_only_because(format!(
+                "the document cannot be edited: {error}"
+            ))),
+            _ => fix.limit_to(Applicability::display_only_because(UNVERIFIED)),
         }
         add_document(set, fix);
     }
@@ -147,7 +158,7 @@ fn add_document(set: &SourceSet, fix: &mut Fix) {
     };
     match addition(set, &fix.path, fix.document, added) {
         Some(edit) => fix.edits.push(edit),
-        None => fix.applicability = Applicability::DisplayOnly,
+        None => fix.limit_to(Applicability::display_only_because(UNVERIFIED)),
     }
 }
 
@@ -156,7 +167,7 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
     let mut plans: Vec<Plan> = yaml::plan_each(tree, all)
         .into_iter()
         .map(|edits| Plan {
-            edits: edits.ok(),
+            edits,
             is_proven: false,
         })
         .collect();
@@ -168,7 +179,9 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
                 .iter()
                 .filter_map(|at| group.get(*at).copied())
                 .collect();
-            let edits = tried.iter().filter_map(|at| plans.get(*at)?.edits.as_ref());
+            let edits = tried
+                .iter()
+                .filter_map(|at| plans.get(*at)?.edits.as_ref().ok());
             let changes: Vec<Change> = tried
                 .iter()
                 .filter_map(|at| all.get(*at))
@@ -188,7 +201,7 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
 /// Divides the plans into groups within which no two edits touch.
 fn disjoint_groups(plans: &[Plan]) -> Vec<Vec<usize>> {
     let extent = |plan: &Plan| -> Option<Span> {
-        let edits = plan.edits.as_ref()?;
+        let edits = plan.edits.as_ref().ok()?;
         let start = edits.first().map_or(0, |edit| edit.span.start);
         Some(Span::new(
             start,

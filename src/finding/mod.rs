@@ -1,15 +1,17 @@
 //! Findings about manifests: plain data, which `report` renders.
 
 mod environment;
+mod fix;
 mod guard_id;
 mod probe_ref;
 mod rule_id;
 
 use std::sync::Arc;
 
-use crate::yaml::{Change, Span, Value};
+use crate::yaml::Span;
 
 pub use environment::{DifferentOutcome, Environment, name_list};
+pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
 pub use probe_ref::ProbeRef;
 pub use rule_id::RuleId;
@@ -103,59 +105,6 @@ impl Label {
     pub fn is_at(&self, other: &Self) -> bool {
         self.path == other.path && self.span == other.span
     }
-}
-
-/// Whether a fix is applied by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Applicability {
-    /// All probes test the same as before, no working pod fails because of the fix, and comments are kept.
-    Safe,
-    /// The fix changes behaviour; applied only with `--unsafe-fixes`.
-    Unsafe,
-    /// The fix is shown and never applied.
-    DisplayOnly,
-}
-
-impl Applicability {
-    /// Returns the word used in every output format.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Safe => "safe",
-            Self::Unsafe => "unsafe",
-            Self::DisplayOnly => "display-only",
-        }
-    }
-}
-
-/// A fix for a finding: changes to one document.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fix {
-    /// A description of the fix, in the imperative.
-    pub title: String,
-    /// Whether the fix is applied by default.
-    pub applicability: Applicability,
-    /// The file to edit.
-    pub path: Arc<str>,
-    /// The document within the file, from 0.
-    pub document: usize,
-    /// The changes, of which all or none are applied.
-    pub changes: Vec<Change>,
-    /// A document to add after this one.
-    pub added_document: Option<Value>,
-    /// The changes as edits of the file; set by the engine.
-    pub edits: Vec<FileEdit>,
-}
-
-/// A byte range of a file and its replacement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileEdit {
-    /// The file.
-    pub path: Arc<str>,
-    /// The bytes to replace.
-    pub span: Span,
-    /// The replacement.
-    pub text: String,
 }
 
 /// How the user has silenced a finding.

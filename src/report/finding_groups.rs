@@ -53,7 +53,7 @@ fn group_key(finding: &Finding) -> Option<GroupKey<'_>> {
 fn has_same_cause(a: &Finding, b: &Finding) -> bool {
     let fix = |fix: &Option<Fix>| {
         let fix = fix.as_ref();
-        fix.map(|fix| (fix.applicability, fix.title.clone()))
+        fix.map(|fix| (fix.applicability.clone(), fix.title.clone()))
     };
     (a.severity, a.certainty) == (b.severity, b.certainty)
         && a.related == b.related

@@ -149,6 +149,7 @@ struct Related<'a> {
 #[derive(Serialize)]
 struct FixEntry<'a> {
     applicability: &'static str,
+    reason: Option<&'a str>,
     title: &'a str,
     edits: Vec<EditEntry<'a>>,
 }
@@ -259,6 +260,7 @@ fn rendered(location: &SourceLocation) -> Option<RenderedPlace> {
 fn fix_entry(fix: &Fix) -> FixEntry<'_> {
     FixEntry {
         applicability: fix.applicability.as_str(),
+        reason: fix.applicability.reason(),
         title: &fix.title,
         edits: fix
             .edits

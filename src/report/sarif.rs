@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::engine::{Notice, explained};
 use crate::finding::{
-    Applicability, Environment, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
-    Suppression, docs_url,
+    Environment, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy, Suppression,
+    docs_url,
 };
 use crate::source::SourceSet;
 
@@ -19,7 +19,7 @@ use super::results::Results;
 use super::rules::{reason, summary};
 use super::sarif_text::{link, plain_text, text_next_to_links};
 use super::source_location::{LineRegion, line_region, source_path};
-use crate::report::text::{finding_lines, subject};
+use crate::report::text::{finding_lines, how_to_apply, subject};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -275,7 +275,7 @@ fn encoded(path: &str) -> String {
 
 /// Returns a fix that can be applied; `None` for a display-only fix, which is only part of the message.
 fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
-    if fix.applicability == Applicability::DisplayOnly || fix.edits.is_empty() {
+    if fix.applicability.is_display_only() || fix.edits.is_empty() {
         return None;
     }
     let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
@@ -286,10 +286,14 @@ fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
     let changes = files.into_iter().map(|(path, replacements)| {
         json!({ "artifactLocation": artifact(set, root, path), "replacements": replacements })
     });
+    let description = format!("{} ({})", fix.title, how_to_apply(fix));
     Some(json!({
-        "description": { "text": plain_text(&fix.title) },
+        "description": { "text": plain_text(&description) },
         "artifactChanges": changes.collect::<Vec<_>>(),
-        "properties": { "applicability": fix.applicability.as_str() },
+        "properties": {
+            "applicability": fix.applicability.as_str(),
+            "reason": fix.applicability.reason(),
+        },
     }))
 }
 

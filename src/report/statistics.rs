@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::engine::Outcome;
-use crate::finding::{Applicability, RuleId, Severity};
+use crate::finding::{RuleId, Severity};
 
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
@@ -55,7 +55,7 @@ pub fn statistics(outcome: &Outcome) -> Vec<RuleCount> {
             Severity::Note => count.notes += 1,
         }
         let fix = finding.fix.as_ref();
-        let is_fixable = fix.is_some_and(|fix| fix.applicability != Applicability::DisplayOnly);
+        let is_fixable = fix.is_some_and(|fix| !fix.applicability.is_display_only());
         count.fixable += usize::from(is_fixable);
     }
     let mut counts: Vec<RuleCount> = counts.into_values().collect();

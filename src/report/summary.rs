@@ -113,14 +113,17 @@ fn without_verdict(missing_facts: MissingFacts) -> String {
 }
 
 fn fixable(findings: &[Finding]) -> String {
-    let count = |wanted| {
+    let count = |is_wanted: fn(&Applicability) -> bool| {
         findings
             .iter()
             .filter_map(|finding| finding.fix.as_ref())
-            .filter(|fix| fix.applicability == wanted)
+            .filter(|fix| is_wanted(&fix.applicability))
             .count()
     };
-    match (count(Applicability::Safe), count(Applicability::Unsafe)) {
+    match (
+        count(Applicability::is_safe),
+        count(Applicability::is_unsafe),
+    ) {
         (0, 0) => String::new(),
         (safe, 0) => format!("{safe} fixable with `--fix`.\n"),
         (0, other) => format!("{other} fixable with `--fix --unsafe-fixes`.\n"),

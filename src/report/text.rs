@@ -33,12 +33,12 @@ pub(super) fn finding_lines(finding: &Finding) -> Vec<String> {
     lines
 }
 
-/// Returns how to apply a fix.
-pub(super) const fn how_to_apply(fix: &Fix) -> &'static str {
-    match fix.applicability {
-        Applicability::Safe => "--fix",
-        Applicability::Unsafe => "--fix --unsafe-fixes, because it changes behaviour",
-        Applicability::DisplayOnly => "by hand",
+/// Returns how to apply a fix, and why it is not applied by default.
+pub(super) fn how_to_apply(fix: &Fix) -> String {
+    match &fix.applicability {
+        Applicability::Safe => "--fix".to_owned(),
+        Applicability::Unsafe(reason) => format!("--fix --unsafe-fixes, because {reason}"),
+        Applicability::DisplayOnly(reason) => format!("by hand, because {reason}"),
     }
 }
 

@@ -57,7 +57,8 @@ fn note(alternative: &Alternative<'_>, mut finding: Finding) -> Finding {
     }
     if let Some(fix) = &mut finding.fix {
         // Never auto-fix an uncertain finding.
-        fix.applicability = Applicability::DisplayOnly;
+        let reason = format!("it is only needed if {}", alternative.description());
+        fix.limit_to(Applicability::display_only_because(reason));
     }
     finding
 }

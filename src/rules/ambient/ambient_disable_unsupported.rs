@@ -118,7 +118,14 @@ fn finding<'t>(
     };
     finding.fix = (is_ambient_only && !mode.merged).then(|| {
         let title = "set the mode to `PERMISSIVE`";
-        Fix::of_object(policy, title, Applicability::Unsafe, vec![change])
+        Fix::of_object(
+            policy,
+            title,
+            Applicability::unsafe_because(
+                "pods that are not in the tree may have sidecars, for which the two modes differ",
+            ),
+            vec![change],
+        )
     });
     finding
 }

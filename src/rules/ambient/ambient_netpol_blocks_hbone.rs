@@ -90,7 +90,15 @@ fn report<'t>(
         value: Value::Map(value),
     };
     let title = format!("admit port {}", keys::HBONE_PORT);
-    finding.fix =
-        (!ports.merged).then(|| Fix::of_object(policy, title, Applicability::Unsafe, vec![change]));
+    finding.fix = (!ports.merged).then(|| {
+        Fix::of_object(
+            policy,
+            title,
+            Applicability::unsafe_because(
+                "it opens all ports of the application to clients in the mesh",
+            ),
+            vec![change],
+        )
+    });
     finding
 }

@@ -76,5 +76,12 @@ fn fix(policy: &Object<'_>, block: &str) -> Fix {
         value: map("from", Value::Seq(vec![peer])),
     };
     let title = format!("admit `{block}` in NetworkPolicy `{}`", policy.name());
-    Fix::of_object(policy, title, Applicability::Unsafe, vec![change])
+    Fix::of_object(
+        policy,
+        title,
+        Applicability::unsafe_because(
+            "it opens all ports of the selected pods to the probes of the node",
+        ),
+        vec![change],
+    )
 }

@@ -41,7 +41,9 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let wanted = if pod.dataplane.certainty == Certainty::Known {
         Applicability::Safe
     } else {
-        Applicability::Unsafe
+        Applicability::unsafe_because(
+            "ambient mode is assumed, and the annotation has an effect on a pod with a sidecar",
+        )
     };
     let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
     let keys = [keys::REWRITE_PROBERS];

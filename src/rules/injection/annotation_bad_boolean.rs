@@ -54,7 +54,10 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<Find
         Fix::of_object(
             object,
             format!("set the value to `\"{wanted}\"`, the evident meaning of `{word}`"),
-            Applicability::Unsafe,
+            Applicability::unsafe_because(format!(
+                "the annotation then takes effect: the rewrite is {} for the pod",
+                if intended == Some(true) { "on" } else { "off" }
+            )),
             vec![Change::Set {
                 route: workload.template.annotation_route(keys::REWRITE_PROBERS),
                 value: Value::Str(wanted),

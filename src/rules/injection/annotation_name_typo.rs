@@ -73,7 +73,7 @@ fn fix(workload: &Workload<'_>, place: MetadataMap, key: &str, meant: &str) -> O
     Some(Fix::of_object(
         &workload.object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because(format!("`{meant}` then takes effect")),
         vec![change],
     ))
 }

@@ -4,6 +4,7 @@ use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Object;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::fix_safety;
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Scalar, Value};
 
 declare_rule! {
@@ -99,10 +100,14 @@ fn finding(
         Scalar::Int(value) => value.to_string() == text,
         _ => false,
     };
-    let applicability = if is_plain && may_fix_safely {
+    let applicability = if !is_plain {
+        Applicability::unsafe_because(format!(
+            "`{text}` is not the usual spelling of the value, and another text may be intended"
+        ))
+    } else if may_fix_safely {
         Applicability::Safe
     } else {
-        Applicability::Unsafe
+        fix_safety::pre_rewritten()
     };
     let change = Change::Set {
         route: object.route.join(&route),

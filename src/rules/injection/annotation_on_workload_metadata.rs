@@ -9,7 +9,7 @@ use crate::rules::RuleContext;
 use crate::rules::injection::annotation_name_typo::intended_key;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::disable_rewrite;
-use crate::rules::support::pod_metadata::{MetadataMap, has_comment};
+use crate::rules::support::pod_metadata::{MetadataMap, keeping_comment};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Step, Value};
 
@@ -168,12 +168,8 @@ fn move_fix(
         .child("metadata")
         .child(target)
         .child(key.to_owned());
-    let applicability = if has_comment(entry) {
-        // Moving the entry would lose its comment.
-        Applicability::DisplayOnly
-    } else {
-        Applicability::Unsafe
-    };
+    let wanted = Applicability::unsafe_because(format!("`{key}` then takes effect for the pods"));
+    let applicability = keeping_comment(entry, wanted);
     let changes = vec![
         Change::Remove { route: from },
         Change::Set { route: to, value },

@@ -67,7 +67,8 @@ fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>) -> Fix {
         route: pod_metadata::route(template, MetadataMap::Label, keys::INJECT),
         value: Value::from("true"),
     });
-    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
+    let wanted = Applicability::unsafe_because("Istio then injects the pod");
+    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
     Fix::of_object(
         &pod.workload.object,
         "turn the annotation into a label of the pod",

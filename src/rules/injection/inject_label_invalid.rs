@@ -64,7 +64,15 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
             value: Value::from(intended),
         };
         let title = format!("set the value to `\"{intended}\"`, the evident meaning of `{word}`");
-        Fix::of_object(&workload.object, title, Applicability::Unsafe, vec![change])
+        Fix::of_object(
+            &workload.object,
+            title,
+            Applicability::unsafe_because(format!(
+                "the {} then decides whether the pod is injected",
+                place.word()
+            )),
+            vec![change],
+        )
     });
     Some(finding)
 }

@@ -58,10 +58,17 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     }
     finding.depend_on(&pod.release);
     finding.depend_on(&pod.dataplane);
-    let applicability = if has_sidecar_now == (meaning == "true") && !is_selected_by(cx, place) {
-        Applicability::Safe
+    let applicability = if has_sidecar_now != (meaning == "true") {
+        let change = if has_sidecar_now {
+            "loses its"
+        } else {
+            "gets a"
+        };
+        Applicability::unsafe_because(format!("the pod then {change} sidecar"))
+    } else if is_selected_by(cx, place) {
+        Applicability::unsafe_because("a selector in this tree uses the label")
     } else {
-        Applicability::Unsafe
+        Applicability::Safe
     };
     let change = Change::Set {
         route: pod_metadata::route(&workload.template, place, keys::INJECT),

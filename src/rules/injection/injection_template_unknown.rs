@@ -102,5 +102,10 @@ fn fix(workload: &Workload<'_>, list: &str, name: &str, closest: &str) -> Fix {
         value: Value::Str(names.join(",")),
     };
     let title = format!("replace `{name}` with `{closest}`");
-    Fix::of_object(&workload.object, title, Applicability::Unsafe, vec![change])
+    Fix::of_object(
+        &workload.object,
+        title,
+        Applicability::unsafe_because(format!("another template than `{closest}` may be intended")),
+        vec![change],
+    )
 }

@@ -89,12 +89,17 @@ impl MeshLabel {
     fn fix(self, object: &Object<'_>, route: FieldPath, word: &str, intent: Intent) -> Option<Fix> {
         let value = self.value(intent)?;
         let title = format!("set the value to `{value}`, the evident meaning of `{word}`");
+        let reason = if intent == Intent::On {
+            "the label then adds pods to the mesh"
+        } else {
+            "the label then keeps pods out of the mesh"
+        };
         let value = Value::from(value);
         let change = Change::Set { route, value };
         Some(Fix::of_object(
             object,
             title,
-            Applicability::Unsafe,
+            Applicability::unsafe_because(reason),
             vec![change],
         ))
     }

@@ -5,7 +5,7 @@ use crate::kube::Object;
 use crate::mesh::istio::keys;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::has_comment;
+use crate::rules::support::pod_metadata::keeping_comment;
 use crate::source::placeholder;
 use crate::yaml::{Change, FieldPath};
 
@@ -54,11 +54,10 @@ fn report(namespace: &Object<'_>) -> Option<Finding> {
     ));
     finding.help = Some("remove one of the two labels".to_owned());
     finding.fix = enabled.then(|| {
-        let degree = if has_comment(injection) {
-            Applicability::DisplayOnly
-        } else {
-            Applicability::Unsafe
-        };
+        let wanted = Applicability::unsafe_because(format!(
+            "the control plane of revision `{name}` then injects the pods, instead of the default one"
+        ));
+        let degree = keeping_comment(injection, wanted);
         let route = namespace
             .route
             .join(&labels)

@@ -40,7 +40,8 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         finding.related.insert(0, label);
     }
     let removed: Vec<_> = status.into_iter().collect();
-    let degree = pod_metadata::removal_applicability(pod, &removed, Applicability::Unsafe);
+    let wanted = Applicability::unsafe_because("the injector then changes the pod again");
+    let degree = pod_metadata::removal_applicability(pod, &removed, wanted);
     let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS]);
     let title = format!(
         "remove `{}`, so that the pod is injected again",

@@ -45,7 +45,10 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         ));
         return Some(finding);
     }
-    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
+    let wanted = Applicability::unsafe_because(
+        "the CNI plugin and ambient mode then treat the pod as not injected",
+    );
+    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
     let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS]);
     let title = format!("remove `{}`, which the injector sets", keys::STATUS);
     finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));

@@ -7,7 +7,7 @@ use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::{self, MetadataMap, has_comment};
+use crate::rules::support::pod_metadata::{self, MetadataMap, keeping_comment};
 use crate::rules::support::selected_labels::keep_selected;
 use crate::yaml::{Change, FieldPath};
 
@@ -47,11 +47,7 @@ fn report_namespace(cx: &RuleContext<'_, '_>, namespace: &Object<'_>) -> Option<
     finding.field = Some(labels.child(key.to_owned()).to_string());
     finding.help =
         Some("remove the label, or run pods that need a sidecar in another namespace".to_owned());
-    let degree = if has_comment(entry) {
-        Applicability::DisplayOnly
-    } else {
-        Applicability::Safe
-    };
+    let degree = keeping_comment(entry, Applicability::Safe);
     let holder = namespace.node.at(&labels)?;
     let route = namespace.route.join(&labels);
     let route = if holder.entries().len() == 1 && !holder.has_merge_key() {

@@ -7,7 +7,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::Cause;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::has_comment;
+use crate::rules::support::pod_metadata::keeping_comment;
 use crate::rules::support::policy_values::{map, selector_of_service};
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
@@ -105,7 +105,11 @@ fn report<'t>(
     {
         finding.cite(&cx.context.istio(&pod.workload).mtls(*target));
         fix.title = "replace the annotation by a PeerAuthentication".to_owned();
-        fix.applicability = fix.applicability.max(Applicability::Unsafe);
+        let removal = std::mem::replace(&mut fix.applicability, Applicability::Safe);
+        fix.applicability = Applicability::unsafe_because(format!(
+            "the added policy opens port {target} of the pods to clients without mutual TLS"
+        ))
+        .limited_to(removal);
         fix.added_document = Some(exception);
     }
     finding.fix = Some(fix);
@@ -127,11 +131,14 @@ fn help(service: &Object<'_>, target: Option<i64>, fails: bool) -> String {
 }
 
 fn removal(service: &Object<'_>, entry: Entry<'_>, is_known: bool) -> Fix {
-    let degree = match (has_comment(entry), is_known) {
-        (true, _) => Applicability::DisplayOnly,
-        (false, true) => Applicability::Safe,
-        (false, false) => Applicability::Unsafe,
+    let wanted = if is_known {
+        Applicability::Safe
+    } else {
+        Applicability::unsafe_because(format!(
+            "the release is not known, and Istio before {IGNORED_SINCE} reads the annotation"
+        ))
     };
+    let degree = keeping_comment(entry, wanted);
     let annotations = FieldPath::keys(&["metadata", "annotations"]);
     let route = service.route.join(&annotations);
     let all = service.node.at(&annotations).map(NodeRef::entries);

@@ -73,9 +73,11 @@ fn conversion<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Fix> 
     };
     changes.push(set(policy, &["spec"], new));
     let degree = if spec.source().contains('#') {
-        Applicability::DisplayOnly
+        Applicability::display_only_because("the comments in `spec` would be lost")
     } else {
-        Applicability::Unsafe
+        Applicability::unsafe_because(
+            "the new policy takes effect at once, and may refuse clients that the old one admits",
+        )
     };
     let title = "convert it to a PeerAuthentication";
     Some(Fix::of_object(policy, title, degree, changes))

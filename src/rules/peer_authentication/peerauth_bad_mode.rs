@@ -65,7 +65,17 @@ fn report_mode<'t>(policy: &Object<'t>, route: &FieldPath, mode: Entry<'t>) -> O
             value: Value::from(known),
         };
         let title = format!("set the mode to `{known}`");
-        Fix::of_object(policy, title, Applicability::Unsafe, vec![change])
+        let reason = if known == "STRICT" {
+            "`STRICT` then takes effect, and probes that are not rewritten may fail".to_owned()
+        } else {
+            format!("mode `{known}` then takes effect for all clients of the selected pods")
+        };
+        Fix::of_object(
+            policy,
+            title,
+            Applicability::unsafe_because(reason),
+            vec![change],
+        )
     });
     Some(finding)
 }

@@ -4,7 +4,7 @@ use crate::finding::{Applicability, Finding, Fix};
 use crate::rules::RuleContext;
 use crate::rules::peer_authentication::port_exceptions::{self, Exception};
 use crate::rules::rule::declare_rule;
-use crate::rules::support::pod_metadata::has_comment;
+use crate::rules::support::pod_metadata::keeping_comment;
 use crate::yaml::{Change, FieldPath, Value};
 
 declare_rule! {
@@ -61,11 +61,10 @@ fn fix(exception: &Exception<'_, '_>, target: i64) -> Option<Fix> {
         key: target.to_string(),
         value: Value::Map(vec![("mode".to_owned(), Value::from(mode))]),
     };
-    let degree = if has_comment(entry) {
-        Applicability::DisplayOnly
-    } else {
-        Applicability::Unsafe
-    };
+    let wanted = Applicability::unsafe_because(format!(
+        "the exception then takes effect on port {target} of the pods and changes which clients may connect"
+    ));
+    let degree = keeping_comment(entry, wanted);
     let title = format!("change the exception to port {target}");
     Some(Fix::of_object(policy, title, degree, vec![change]))
 }

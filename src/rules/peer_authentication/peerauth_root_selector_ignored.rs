@@ -81,6 +81,12 @@ fn fix(policy: &Object<'_>, namespace: &str) -> Fix {
         route,
         value: Value::from(namespace),
     };
+    let reason = format!("the policy then takes effect in namespace `{namespace}`");
     let title = format!("move the policy to namespace `{namespace}`");
-    Fix::of_object(policy, title, Applicability::Unsafe, vec![change])
+    Fix::of_object(
+        policy,
+        title,
+        Applicability::unsafe_because(reason),
+        vec![change],
+    )
 }

@@ -44,6 +44,8 @@ fn set_timeout(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
     let change = prober_env::set_value(pod, value)?;
     let title = "set the timeout of the entry to 1 second";
     let object = &pod.workload.object;
-    let degree = Applicability::Unsafe;
+    let degree = Applicability::unsafe_because(
+        "another timeout than the default of Kubernetes may be intended",
+    );
     Some(Fix::of_object(object, title, degree, vec![change]))
 }

@@ -96,7 +96,9 @@ fn resolve_port(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
     Some(Fix::of_object(
         object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because(format!(
+            "the agent, which does not start now, then starts and checks port {number}"
+        )),
         vec![change],
     ))
 }

@@ -78,7 +78,9 @@ fn fix<'t>(
         return Some(Fix::of_object(
             object,
             title,
-            Applicability::Unsafe,
+            Applicability::unsafe_because(
+                "it changes the scheme with which the kubelet probes the agent",
+            ),
             vec![change],
         ));
     }
@@ -99,7 +101,7 @@ fn fix<'t>(
     Some(Fix::of_object(
         object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because("it changes the port that the kubelet probes"),
         vec![change],
     ))
 }

@@ -64,7 +64,9 @@ pub(in crate::rules) fn quote(
     let degree = if is_plain {
         Applicability::Safe
     } else {
-        Applicability::Unsafe
+        Applicability::unsafe_because(format!(
+            "`{text}` is not the usual spelling of the value, and another text may be intended"
+        ))
     };
     let value = Value::from(text);
     let changes = vec![Change::Set { route, value }];

@@ -78,7 +78,9 @@ fn report<'t>(
     finding.fix = Some(Fix::of_object(
         object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because(
+            "`httpGet` targets the address of the pod, where an application that listens only on 127.0.0.1 is not reached",
+        ),
         changes,
     ));
     Some(finding)

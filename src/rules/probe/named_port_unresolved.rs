@@ -48,7 +48,9 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         Fix::of_object(
             object,
             format!("use the declared port name `{closest}`"),
-            Applicability::Unsafe,
+            Applicability::unsafe_because(
+                "another port may be intended than the one with the most similar name",
+            ),
             vec![Change::Set {
                 route: handler.handler.route.child(kind.to_owned()).child("port"),
                 value: Value::from(*closest),

@@ -52,6 +52,7 @@ fn path_of_url(url: &str) -> Option<String> {
 }
 
 fn set_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>, path: String) -> Fix {
+    let reason = format!("the kubelet then requests `{path}`, and the result of the probe changes");
     let change = Change::Set {
         route: handler.handler.route.child("httpGet").child("path"),
         value: Value::Str(path),
@@ -59,7 +60,7 @@ fn set_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>, path:
     Fix::of_object(
         &pod.workload.object,
         "set only the path",
-        Applicability::Unsafe,
+        Applicability::unsafe_because(reason),
         vec![change],
     )
 }

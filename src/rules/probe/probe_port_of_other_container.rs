@@ -63,7 +63,10 @@ fn report(
     finding.fix = Some(Fix::of_object(
         object,
         format!("set `port: {number}`"),
-        Applicability::Unsafe,
+        Applicability::unsafe_because(format!(
+            "the probe then checks container `{}`",
+            other.name()
+        )),
         vec![Change::Set { route, value }],
     ));
     Some(finding)

@@ -5,6 +5,7 @@ use crate::kube::{Port, ProbeHandler};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction, is_quoted_number, port_text};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::fix_safety;
 use crate::yaml::{Change, Value};
 
 declare_rule! {
@@ -49,7 +50,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
         return Some(finding);
     };
     let applicability = if pod.is_prerewritten() {
-        Applicability::Unsafe
+        fix_safety::pre_rewritten()
     } else {
         Applicability::Safe
     };

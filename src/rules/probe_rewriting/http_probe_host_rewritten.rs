@@ -55,7 +55,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
     finding.fix = Some(Fix::of_object(
         object,
         "remove `host`: the kubelet then checks the pod".to_owned(),
-        Applicability::Unsafe,
+        Applicability::unsafe_because(format!("the probe then checks the pod instead of `{host}`")),
         vec![Change::Remove {
             route: handler.handler.route.child("httpGet").child("host"),
         }],

@@ -63,15 +63,21 @@ fn restore(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
         }
     }
     let object = &pod.workload.object;
-    let title = if changes.len() > 1 {
-        format!("restore the original hook, and remove the entry `{path}`")
+    let (title, reason) = if changes.len() > 1 {
+        (
+            format!("restore the original hook, and remove the entry `{path}`"),
+            "the kubelet then calls the application directly instead of through the agent",
+        )
     } else {
-        format!("remove the entry `{path}`")
+        (
+            format!("remove the entry `{path}`"),
+            "the agent, which does not start now, then starts",
+        )
     };
     Some(Fix::of_object(
         object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because(reason),
         changes,
     ))
 }

@@ -57,10 +57,12 @@ fn remove_host(
 ) {
     let socket: Option<NodeRef<'_>> = handler.handler.node.get("tcpSocket");
     let entry = socket.and_then(|socket| socket.entry("host"));
-    let applicability = if entry.is_some_and(pod_metadata::has_comment) {
-        Applicability::DisplayOnly
-    } else {
-        Applicability::Unsafe
+    let wanted = Applicability::unsafe_because(
+        "outside of a mesh, the kubelet then checks the address of the pod instead of `host`",
+    );
+    let applicability = match entry {
+        Some(entry) => pod_metadata::keeping_comment(entry, wanted),
+        None => wanted,
     };
     let route = handler.handler.route.child("tcpSocket").child("host");
     finding.fix = Some(Fix::of_object(

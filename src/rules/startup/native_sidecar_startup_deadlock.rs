@@ -54,7 +54,9 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
     finding.fix = Some(Fix::of_object(
         object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because(
+            "it changes the start order of all containers of the pod, and requires Istio 1.24 and Kubernetes 1.29",
+        ),
         vec![change],
     ));
     finding

@@ -56,11 +56,12 @@ fn fix(pod: &WorkloadPrediction<'_>) -> Option<Fix> {
         return Some(Fix::of_object(
             object,
             title,
-            Applicability::Unsafe,
+            Applicability::unsafe_because("pods that are refused now then start"),
             vec![change],
         ));
     }
-    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
+    let wanted = Applicability::unsafe_because("pods that are refused now then start");
+    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
     let changes =
         pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS_PORT]);
     let title = format!(

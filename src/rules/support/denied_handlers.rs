@@ -84,7 +84,10 @@ pub(in crate::rules) fn undecidable_findings(
         enable_rewrite::add_fix(cx, pod, &mut finding);
         if let Some(fix) = &mut finding.fix {
             // Never auto-fix an uncertain finding.
-            fix.applicability = Applicability::DisplayOnly;
+            fix.limit_to(Applicability::display_only_because(format!(
+                "it is not known whether AuthorizationPolicy `{}` denies the request",
+                undecidable.policy.name(),
+            )));
         }
         findings.push(finding);
     }

@@ -7,6 +7,7 @@ use crate::predict::{HandlerPrediction, WorkloadPrediction, predict_with};
 use crate::yaml::{Change, Value};
 
 use crate::rules::RuleContext;
+use crate::rules::support::fix_safety;
 
 /// Adds the fix that turns the rewrite off for the pods of its workload to a finding. The fix is only
 /// displayed if it would break another handler, or if the pod is pre-rewritten.
@@ -15,10 +16,12 @@ pub(in crate::rules) fn add_fix(
     pod: &WorkloadPrediction<'_>,
     finding: &mut Finding,
 ) {
-    let applicability = if broken_handler(cx, pod).is_some() || pod.is_prerewritten() {
-        Applicability::DisplayOnly
+    let applicability = if let Some(title) = broken_handler(cx, pod) {
+        Applicability::display_only_because(format!("{title} fails without the rewrite"))
+    } else if pod.is_prerewritten() {
+        Applicability::display_only_because(fix_safety::PRE_REWRITTEN)
     } else {
-        Applicability::Unsafe
+        Applicability::unsafe_because("it applies to all probes and hooks of the pod")
     };
     let title = format!(
         "set `{}` to \"false\": the mesh then does not rewrite the probes and hooks of the pod",
@@ -43,10 +46,10 @@ pub(in crate::rules) fn demote_if_handlers_break(
     finding: &mut Finding,
 ) {
     if let (Some(title), Some(fix)) = (broken_handler(cx, pod), finding.fix.as_mut()) {
-        fix.applicability = Applicability::DisplayOnly;
-        finding.help = Some(format!(
-            "{title} does not work without the probe rewrite; decide which setting is intended"
-        ));
+        fix.limit_to(Applicability::display_only_because(format!(
+            "{title} fails without the rewrite"
+        )));
+        finding.help = Some("decide which setting is intended".to_owned());
     }
 }
 

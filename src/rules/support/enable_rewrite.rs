@@ -26,7 +26,7 @@ use crate::rules::traffic_capture::{localhost_destination_changed, status_port_i
 use crate::rules::{Rule, RuleContext};
 
 /// Adds to a finding the fix that turns the rewrite on for the pods of its workload. If the rewrite would break another
-/// handler, the help text names that handler.
+/// handler, the reason of the fix names that handler.
 pub(in crate::rules) fn add_fix<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
@@ -65,8 +65,8 @@ pub(in crate::rules) fn add_fix<'t>(
         }
     };
     let effect = effect(cx, pod);
-    finding.help.clone_from(&effect.help);
-    finding.fix = Some(Fix::of_object(object, title, effect.applicability, changes));
+    let applicability = effect.applicability.clone();
+    finding.fix = Some(Fix::of_object(object, title, applicability, changes));
 }
 
 /// Returns whether a hook would work as without a mesh if the rewrite were on.
@@ -83,8 +83,8 @@ fn effect(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Arc<Rewrite
     cx.rewrite_effects.of(pod, || {
         let on = Fact::settled(true, "the rewrite is on");
         let after = predict_with(cx.context, &pod.workload, on);
-        let (applicability, help) = applicability(cx, pod, &after);
-        RewriteEffect::new(&after, applicability, help)
+        let applicability = applicability(cx, pod, &after);
+        RewriteEffect::new(&after, applicability)
     })
 }
 
@@ -99,38 +99,56 @@ pub(in crate::rules) fn is_default_sure<'t>(
     default.value && (default.certainty == Certainty::Known || release_known)
 }
 
-/// Returns the applicability of the fix, and what to do before it is applied. The fix is safe if every
-/// handler keeps its meaning when the agent handles it and the pod is not pre-rewritten; it is only displayed
-/// if the rewrite would break another handler.
+/// Returns the applicability of the fix. The fix is safe if every handler keeps its meaning when the agent handles it
+/// and the pod is not pre-rewritten; it is only displayed if the rewrite would break another handler.
 fn applicability<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     after: &WorkloadPrediction<'t>,
-) -> (Applicability, Option<String>) {
+) -> Applicability {
     if pod.prober_env.is_some() {
-        let help = "the pod is pre-rewritten: the injector would append a second prober env";
-        return (Applicability::DisplayOnly, Some(help.to_owned()));
+        return Applicability::display_only_because(
+            "the pod is pre-rewritten: the injector would append a second prober env",
+        );
     }
     let mut handlers = after.handlers.iter();
     if let Some(broken) = handlers.find(|handler| handler.verdict.outcome.is_bad()) {
         let cause = broken.verdict.cause.describe();
-        let help = format!("the rewrite alone would break {}: {cause}", broken.title());
-        return (Applicability::DisplayOnly, Some(help));
+        return Applicability::display_only_because(format!(
+            "the rewrite alone would break {}: {cause}",
+            broken.title()
+        ));
     }
-    let keeps_meaning = after.handlers.iter().all(|handler| {
-        handler.agent_path().is_none()
-            && handler.verdict.outcome == Outcome::Ok
-            && rewrite_blocker(cx.context, after, handler).is_none()
-    });
     if let Some(rule) = rule_with_new_finding(cx, pod, after) {
-        let help = format!("the rewrite alone would cause `{rule}`; fix that first");
-        return (Applicability::Unsafe, Some(help));
+        return Applicability::unsafe_because(format!(
+            "the rewrite alone would cause `{rule}`, which has to be fixed first"
+        ));
     }
-    if keeps_meaning {
-        (Applicability::Safe, None)
-    } else {
-        (Applicability::Unsafe, None)
+    let mut handlers = after.handlers.iter();
+    match handlers.find_map(|handler| changed_meaning(cx, after, handler)) {
+        Some(reason) => Applicability::unsafe_because(reason),
+        None => Applicability::Safe,
     }
+}
+
+/// Returns why a handler does not keep its meaning, or may not keep it, when the agent handles it; `None` if it does.
+fn changed_meaning<'t>(
+    cx: &RuleContext<'_, 't>,
+    after: &WorkloadPrediction<'t>,
+    handler: &HandlerPrediction<'t>,
+) -> Option<String> {
+    let title = handler.title();
+    if handler.agent_path().is_some() {
+        return Some(format!("{title} already targets the agent"));
+    }
+    if handler.verdict.outcome != Outcome::Ok {
+        let cause = handler.verdict.cause.describe();
+        return Some(format!(
+            "the result of {title} with the rewrite is not known: {cause}"
+        ));
+    }
+    let blocker = rewrite_blocker(cx.context, after, handler)?;
+    Some(format!("{title} may change: {}", blocker.message))
 }
 
 /// Rules about the effects of a rewrite on the pod; none of them offers this fix.

@@ -10,6 +10,15 @@ use crate::kube::Placement;
 use crate::predict::WorkloadPrediction;
 use crate::yaml::{FieldPath, Step};
 
+/// Why a change of a pre-rewritten pod is not safe.
+pub(in crate::rules) const PRE_REWRITTEN: &str = "the pod is pre-rewritten: its probes, `ISTIO_KUBE_APP_PROBERS` and \
+     the opt-out depend on each other";
+
+/// Returns the applicability of a change of a pre-rewritten pod that would be safe for other pods.
+pub(in crate::rules) fn pre_rewritten() -> Applicability {
+    Applicability::unsafe_because(PRE_REWRITTEN)
+}
+
 /// The pods by document, and in a document by the route of their object.
 pub(in crate::rules) struct Guard<'p, 't> {
     pods: HashMap<(&'p str, usize), HashMap<&'p [Step], Pods<'p, 't>>>,
@@ -45,17 +54,17 @@ impl<'p, 't> Guard<'p, 't> {
             return;
         };
         if let Some(placement) = assumed_placement(pods, fix) {
-            fix.applicability = Applicability::DisplayOnly;
+            fix.limit_to(Applicability::display_only_because(
+                "it is assumed that an operator creates pods from this part of the object",
+            ));
             if placement == Placement::EmbeddedSpec {
                 finding.fix = None;
             }
             return;
         }
         let mut routes = fix.changes.iter().map(|change| change.route());
-        if fix.applicability == Applicability::Safe
-            && routes.any(|route| touches_pre_rewritten(pods, route))
-        {
-            fix.applicability = Applicability::Unsafe;
+        if fix.applicability.is_safe() && routes.any(|route| touches_pre_rewritten(pods, route)) {
+            fix.limit_to(pre_rewritten());
         }
     }
 }
@@ -129,19 +138,16 @@ mod tests {
         let probe = |path: &str| {
             format!("      readinessProbe: {{httpGet: {{path: {path}, port: 15020}}}}\n")
         };
-        assert_eq!(with(env), Applicability::Unsafe);
-        assert_eq!(
-            with(&probe("/app-health/web/readyz")),
-            Applicability::Unsafe
-        );
+        assert_eq!(with(env), pre_rewritten());
+        assert_eq!(with(&probe("/app-health/web/readyz")), pre_rewritten());
         assert_eq!(with(&probe("/healthz")), Applicability::Safe);
         // Unreadable handlers also count, because they may be part of a rewrite.
         let broken = probe("/app-health/web/livez").replace("15020", "[1]");
-        assert_eq!(with(&broken), Applicability::Unsafe);
+        assert_eq!(with(&broken), pre_rewritten());
         let metadata = "'proxyMetadata: {ISTIO_KUBE_APP_PROBERS: \"{}\"}'";
         for config in [metadata, "'not: [yaml ISTIO_KUBE_APP_PROBERS'"] {
             let pod = POD.replace("{a: b}", &format!("{{proxy.istio.io/config: {config}}}"));
-            assert_eq!(applicability(&pod), Applicability::Unsafe, "{config}");
+            assert_eq!(applicability(&pod), pre_rewritten(), "{config}");
         }
     }
 }

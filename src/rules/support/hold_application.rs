@@ -21,6 +21,9 @@ pub(in crate::rules) fn add_fix(pod: &WorkloadPrediction<'_>, finding: &mut Find
         keys::PROXY_CONFIG
     );
     let object = &pod.workload.object;
-    let fix = Fix::of_object(object, title, Applicability::Unsafe, vec![change]);
+    let applicability = Applicability::unsafe_because(
+        "it changes the start order of the containers and delays the start of the application",
+    );
+    let fix = Fix::of_object(object, title, applicability, vec![change]);
     finding.fix = Some(fix);
 }

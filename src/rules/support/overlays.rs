@@ -42,10 +42,14 @@ pub(in crate::rules) fn attach_overlay(
             .uses_of(&fix.path, fix.document)
             .unwrap_or_default();
         if uses.changed {
-            // The checked text is not the text of the file.
-            fix.applicability = Applicability::DisplayOnly;
+            fix.limit_to(Applicability::display_only_because(
+                "a kustomization changes the object, so the text of the file is not the text that was checked",
+            ));
         } else if uses.count > 1 {
-            fix.applicability = fix.applicability.max(Applicability::Unsafe);
+            fix.limit_to(Applicability::unsafe_because(format!(
+                "the file is used by {} kustomizations",
+                uses.count
+            )));
         }
     }
     let uses = inventory

@@ -6,6 +6,7 @@ use crate::predict::WorkloadPrediction;
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Span};
 
 use crate::rules::Rule;
+use crate::rules::support::fix_safety;
 
 /// The mapping of the metadata that contains a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,17 +111,27 @@ pub(in crate::rules) fn removal_changes(
 }
 
 /// Returns the applicability of a change that removes entries: display-only if a comment would be lost, at
-/// most unsafe for a pre-rewritten pod, otherwise `wanted`.
+/// least unsafe for a pre-rewritten pod, otherwise `wanted`.
 pub(in crate::rules) fn removal_applicability(
     pod: &WorkloadPrediction<'_>,
     removed: &[Entry<'_>],
     wanted: Applicability,
 ) -> Applicability {
-    if removed.iter().any(|entry| has_comment(*entry)) {
-        return Applicability::DisplayOnly;
-    }
+    let wanted = removed
+        .iter()
+        .fold(wanted, |wanted, entry| keeping_comment(*entry, wanted));
     if pod.is_prerewritten() {
-        wanted.max(Applicability::Unsafe)
+        wanted.limited_to(fix_safety::pre_rewritten())
+    } else {
+        wanted
+    }
+}
+
+/// Returns the applicability of a change that removes or moves an entry: display-only if its comment would be lost,
+/// otherwise `wanted`.
+pub(in crate::rules) fn keeping_comment(entry: Entry<'_>, wanted: Applicability) -> Applicability {
+    if has_comment(entry) {
+        Applicability::display_only_because("the comment next to the entry would be lost")
     } else {
         wanted
     }

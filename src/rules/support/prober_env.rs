@@ -80,5 +80,9 @@ pub(in crate::rules) fn opt_out_fix(pod: &WorkloadPrediction<'_>) -> Fix {
     };
     let title = format!("set `{key}` to \"false\": the probes then stay unchanged");
     let object = &pod.workload.object;
-    Fix::of_object(object, title, Applicability::Unsafe, vec![change])
+    let applicability = Applicability::unsafe_because(format!(
+        "handlers without an entry in `{}` then reach the application unchanged",
+        keys::PROBERS_ENV
+    ));
+    Fix::of_object(object, title, applicability, vec![change])
 }

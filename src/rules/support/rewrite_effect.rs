@@ -14,8 +14,6 @@ use crate::yaml::FieldPath;
 pub(in crate::rules) struct RewriteEffect {
     /// The applicability of the fix.
     pub(in crate::rules) applicability: Applicability,
-    /// The help of the finding: what to do before the fix is applied.
-    pub(in crate::rules) help: Option<String>,
     /// The hooks that then work as without a mesh.
     restored_hooks: HashSet<FieldPath>,
 }
@@ -25,7 +23,6 @@ impl RewriteEffect {
     pub(in crate::rules) fn new(
         after: &WorkloadPrediction<'_>,
         applicability: Applicability,
-        help: Option<String>,
     ) -> Self {
         let hooks = after
             .handlers
@@ -33,7 +30,6 @@ impl RewriteEffect {
             .filter(|hook| hook.handler.slot.is_lifecycle() && hook.verdict.outcome == Outcome::Ok);
         Self {
             applicability,
-            help,
             restored_hooks: hooks.map(|hook| hook.handler.route.clone()).collect(),
         }
     }

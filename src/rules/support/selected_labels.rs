@@ -25,10 +25,10 @@ pub(in crate::rules) fn keep_selected(context: &Context<'_>, key: &str, finding:
     let Some(fix) = finding.fix.as_mut().filter(|_| is_selected(context, key)) else {
         return;
     };
-    fix.applicability = Applicability::DisplayOnly;
-    finding.help = Some(format!(
-        "a selector in this tree uses the label `{key}`; remove it there first"
-    ));
+    fix.limit_to(Applicability::display_only_because(format!(
+        "a selector in this tree uses the label `{key}`"
+    )));
+    finding.help = Some(format!("remove the label `{key}` from the selectors first"));
 }
 
 /// Returns whether a selector in `node` uses the label. `within` is true if `node` is part of a selector.

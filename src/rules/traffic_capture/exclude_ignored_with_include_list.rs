@@ -57,7 +57,7 @@ fn report(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     finding.fix = Some(Fix::of_object(
         &workload.object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because("the sidecar then no longer captures these ports"),
         vec![change],
     ));
     Some(finding)

@@ -36,7 +36,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     finding.help =
         Some("set it to `*` to capture all ports, or list the ports to capture".to_owned());
     finding.fix = own.map(|entry| {
-        let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe);
+        let wanted =
+            Applicability::unsafe_because("the sidecar then refuses clients that send plain text");
+        let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
         let keys = [keys::INCLUDE_INBOUND_PORTS];
         let changes =
             pod_metadata::removal_changes(&workload.template, MetadataMap::Annotation, &keys);

@@ -73,7 +73,9 @@ fn fix(workload: &Workload<'_>, key: &str, value: &str) -> Option<Fix> {
         return Some(Fix::of_object(
             &workload.object,
             title,
-            Applicability::Unsafe,
+            Applicability::unsafe_because(
+                "pods that are refused now then start, and the sidecar captures none of their ports",
+            ),
             vec![change],
         ));
     }
@@ -84,7 +86,7 @@ fn fix(workload: &Workload<'_>, key: &str, value: &str) -> Option<Fix> {
     Some(Fix::of_object(
         &workload.object,
         title,
-        Applicability::Unsafe,
+        Applicability::unsafe_because("pods that are refused now then start with these ports"),
         vec![change],
     ))
 }

@@ -69,6 +69,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
 fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>, port: i64) -> Option<Fix> {
     let template = &pod.workload.template;
     let remaining = pod_metadata::without_port(entry.value.text()?, port);
+    let wanted = Applicability::unsafe_because(format!(
+        "the sidecar then refuses clients that send plain text to port {port}"
+    ));
     let (changes, applicability) = if remaining.is_empty() {
         (
             pod_metadata::removal_changes(
@@ -76,12 +79,12 @@ fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>, port: i64) -> Option<Fix>
                 MetadataMap::Annotation,
                 &[keys::EXCLUDE_INBOUND_PORTS],
             ),
-            pod_metadata::removal_applicability(pod, &[entry], Applicability::Unsafe),
+            pod_metadata::removal_applicability(pod, &[entry], wanted),
         )
     } else {
         let route = template.annotation_route(keys::EXCLUDE_INBOUND_PORTS);
         let value = Value::Str(remaining);
-        (vec![Change::Set { route, value }], Applicability::Unsafe)
+        (vec![Change::Set { route, value }], wanted)
     };
     let title = format!("remove port {port}, so that the sidecar captures it");
     Some(Fix::of_object(

@@ -118,10 +118,14 @@ fn fix(pod: &WorkloadPrediction<'_>, port: i64, fails: bool) -> Option<Fix> {
     let template = &pod.workload.template;
     let entry = template.annotation(keys::INCLUDE_INBOUND_PORTS)?;
     let remaining = pod_metadata::without_port(entry.value.text()?, port);
-    let wanted = if fails && !remaining.is_empty() {
+    let wanted = if remaining.is_empty() {
+        Applicability::unsafe_because("the list is then empty, and the sidecar captures no port")
+    } else if fails {
         Applicability::Safe
     } else {
-        Applicability::Unsafe
+        Applicability::unsafe_because(format!(
+            "the sidecar then no longer captures port {port}, which works now because plain text is accepted"
+        ))
     };
     let change = Change::Set {
         route: template.annotation_route(keys::INCLUDE_INBOUND_PORTS),

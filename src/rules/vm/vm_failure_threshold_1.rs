@@ -42,6 +42,11 @@ fn report(group: &Object<'_>) -> Option<Finding> {
     };
     let title = "set `failureThreshold` to 3, the default of the kubelet";
     let changes = vec![change];
-    finding.fix = Some(Fix::of_object(group, title, Applicability::Unsafe, changes));
+    finding.fix = Some(Fix::of_object(
+        group,
+        title,
+        Applicability::unsafe_because("a machine that fails stays in service two checks longer"),
+        changes,
+    ));
     Some(finding)
 }

@@ -40,7 +40,10 @@ fn report(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
             let applicability = if is_same {
                 Applicability::Safe
             } else {
-                Applicability::Unsafe
+                Applicability::unsafe_because(format!(
+                    "another port may be intended than the one that `spec.template.ports` contains as `{}`",
+                    port_text(&Port::Name(name.clone()))
+                ))
             };
             let change = Change::Set {
                 route: group.route.join(&fault.within),

@@ -39,8 +39,14 @@ fn report(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
         let changes = dropped.iter().map(|method| Change::Remove {
             route: route.child(method.key()),
         });
+        let reason = format!("{names} may be the intended check");
         let title = format!("remove {names}, which istioctl drops");
-        Fix::of_object(group, title, Applicability::Unsafe, changes.collect())
+        Fix::of_object(
+            group,
+            title,
+            Applicability::unsafe_because(reason),
+            changes.collect(),
+        )
     });
     Some(finding)
 }

@@ -53,6 +53,13 @@ fn report(group: &Object<'_>, entry: &Object<'_>) -> Option<Finding> {
     };
     let title = format!("add `{}: \"true\"`", vm::HEALTH_CHECKS_ENABLED);
     let changes = vec![change];
-    finding.fix = Some(Fix::of_object(entry, title, Applicability::Unsafe, changes));
+    finding.fix = Some(Fix::of_object(
+        entry,
+        title,
+        Applicability::unsafe_because(
+            "the machine then receives no traffic until its first check has succeeded",
+        ),
+        changes,
+    ));
     Some(finding)
 }

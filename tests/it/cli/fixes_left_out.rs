@@ -59,7 +59,10 @@ fn a_label_that_a_selector_uses_is_kept() {
         )
     };
     assert_unchanged(&host(&labels))
-        .stdout_contains("a selector in this tree uses the label `sidecar.istio.io/inject`");
+        .stdout_contains("by hand, because a selector in this")
+        .stdout_contains(
+            "help: remove the label `sidecar.istio.io/inject` from the selectors first",
+        );
     let service = format!(
         "---\napiVersion: v1\nkind: Service\nmetadata: {{name: ledger, namespace: pay}}\nspec:\n  selector: {{{inject}}}\n"
     );

@@ -4,5 +4,6 @@ mod causes;
 mod docs;
 mod examples;
 mod findings;
+mod fix_pages;
 mod fixes;
 mod fixture;
