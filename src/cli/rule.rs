@@ -1,6 +1,6 @@
 //! `meshprobe rule`.
 
-use crate::engine::{Exit, Notice, explained, rule_names};
+use crate::engine::{Exit, explained, rule_names};
 use crate::report::{self, rule_page};
 
 use super::args::{RuleArgs, RuleFormat};
@@ -21,12 +21,7 @@ pub(super) fn run(session: &Session, args: &RuleArgs) -> Result<Exit, Stop> {
     }
     match &args.id {
         None => {
-            let line = |rule: &Notice| format!("{} ({})\n", rule.id, rule.severity.as_str());
-            let (guards, rules): (Vec<_>, Vec<_>) =
-                notices.iter().partition(|notice| notice.id.is_guard());
-            let lines = |notices: Vec<&Notice>| notices.into_iter().map(line).collect::<String>();
-            let (rules, guards) = (lines(rules), lines(guards));
-            session.print(&format!("{rules}\nGuards of rewrite:\n{guards}"))?;
+            session.print(&report::rule_list())?;
         }
         Some(id) => {
             let id = rule_names().parse(id).map_err(Stop::usage)?;

@@ -1,20 +1,46 @@
 //! `meshprobe completions` and `meshprobe man`.
 
 use clap::CommandFactory as _;
+use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
 
-use crate::engine::Exit;
+use crate::engine::{Exit, rule_names};
+use crate::finding::RuleId;
 
 use super::args::{Cli, ENVIRONMENT};
 use super::session::Session;
 use super::stop::Stop;
 
-/// Prints the completion script of a shell.
+/// Prints the completion script of a shell, which also completes the ids of rules.
 pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "meshprobe", &mut script);
-    session.print(&String::from_utf8_lossy(&script))?;
+    let mut command = with_rule_ids(Cli::command());
+    clap_complete::generate(shell, &mut command, "meshprobe", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if shell == Shell::Fish {
+        // For fish, clap completes the values of options only.
+        let ids: Vec<&str> = rule_names().all().iter().map(|id| id.as_str()).collect();
+        script.push_str(&format!(
+            "complete -c meshprobe -n \"__fish_meshprobe_using_subcommand rule\" -f -a \"{}\"\n",
+            ids.join(" ")
+        ));
+    }
+    session.print(&script)?;
     Ok(Exit::Success)
+}
+
+/// Adds the ids of rules to the arguments that accept them. The help does not list them, because they are many.
+fn with_rule_ids(command: clap::Command) -> clap::Command {
+    let names = rule_names();
+    let ids = |ids: &[RuleId]| PossibleValuesParser::new(ids.iter().map(|id| id.as_str()));
+    let (all, reported) = (ids(names.all()), ids(names.reported()));
+    command
+        .mut_subcommand("rule", |rule| rule.mut_arg("id", |id| id.value_parser(all)))
+        .mut_subcommand("check", |check| {
+            ["select", "ignore"].into_iter().fold(check, |check, name| {
+                check.mut_arg(name, |option| option.value_parser(reported.clone()))
+            })
+        })
 }
 
 /// Prints the manual page: the program, then each command with its options.

@@ -54,7 +54,7 @@ pub use not_shown::left_out_sentences;
 pub use predictions::predictions;
 pub use report_root::ReportRoot;
 pub use results::Results;
-pub use rules::{rule_docs, rule_page, rules_json};
+pub use rules::{rule_docs, rule_list, rule_page, rules_json};
 pub use sarif::sarif;
 pub use statistics::{RuleCount, statistics, statistics_table};
 pub use summary::{Hint, summary_line};

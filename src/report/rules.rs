@@ -71,6 +71,34 @@ pub fn rule_page(notice: &Notice) -> String {
     format!("# {} ({severity})\n\n{}\n", notice.id, notice.docs())
 }
 
+/// Returns one line per rule and notice, then one per guard: the id, the severity and a summary.
+#[must_use]
+pub fn rule_list() -> String {
+    let all = explained();
+    let width = all.iter().map(|notice| notice.id.as_str().len()).max();
+    let width = width.unwrap_or_default();
+    let line = |notice: &Notice| {
+        format!(
+            "{:width$}  {:7}  {}\n",
+            notice.id.as_str(),
+            notice.severity.as_str(),
+            first_sentence(&summary(notice))
+        )
+    };
+    let lines = |is_guard: bool| {
+        all.iter()
+            .filter(|notice| notice.id.is_guard() == is_guard)
+            .map(line)
+            .collect::<String>()
+    };
+    format!("{}\nGuards of rewrite:\n{}", lines(false), lines(true))
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_once(". ")
+        .map_or_else(|| text.trim_end_matches('.'), |(sentence, _)| sentence)
+}
+
 /// Returns all rules, notices and guards in JSON, version 1.
 ///
 /// # Errors

@@ -80,7 +80,7 @@ pub(in crate::cli) enum TableFormat {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum RuleFormat {
-    /// Markdown, or a list of ids.
+    /// Markdown, or a list of ids with summaries.
     #[default]
     Text,
     /// JSON, version 1.

@@ -6,7 +6,7 @@ use super::choice::{RuleFormat, SchemaKind};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RuleArgs {
-    /// The id of a rule or guard; without it, all ids are listed.
+    /// The id of a rule or guard; without it, all are listed with a summary.
     #[arg(value_name = "ID", conflicts_with = "all")]
     pub(in crate::cli) id: Option<String>,
 

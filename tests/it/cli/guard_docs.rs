@@ -21,15 +21,19 @@ fn every_guard_is_explained_and_listed_separately() {
     let project = Project::new();
     let listed = project.run(&["rule"]).exits(0).stdout;
     let (rules, guards) = listed.split_once("\nGuards of rewrite:\n").unwrap();
-    assert!(rules.contains("edit-refused (error)\n") && !rules.contains("\nprobe-host"));
+    assert!(rules.contains("\nedit-refused ") && !rules.contains("\nprobe-host"));
     for line in guards.lines() {
-        let (id, _) = line.split_once(' ').unwrap();
-        project
+        let mut words = line.split_whitespace();
+        let (id, severity) = (words.next().unwrap(), words.next().unwrap());
+        let summary = words.collect::<Vec<_>>().join(" ");
+        let run = project
             .run(&["rule", id])
             .exits(0)
-            .stdout_contains(&format!("# {line}\n\n"))
+            .stdout_contains(&format!("# {id} ({severity})\n\n"))
             .stdout_contains("## Why it matters")
             .stdout_contains("## What to do");
+        let page = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(!summary.is_empty() && page.contains(&summary), "{line}");
     }
     project
         .run(&["rule", "prob-host"])

@@ -22,7 +22,8 @@ fn rule_documentation_is_printed() {
     project
         .run(&["rule"])
         .exits(0)
-        .stdout_contains("unrendered-template (note)");
+        .stdout_contains("\nunrendered-template                  note     ")
+        .stdout_contains("\n\nGuards of rewrite:\n");
     project
         .run(&["rule", "--all"])
         .exits(0)
@@ -33,10 +34,21 @@ fn rule_documentation_is_printed() {
 fn completions_and_the_manual_page_are_printed() {
     let project = Project::new();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        project
+        let run = project
             .run(&["completions", shell])
             .exits(0)
             .stdout_contains("meshprobe");
+        // PowerShell and Elvish do not complete values.
+        if ["bash", "zsh", "fish"].contains(&shell) {
+            // `rule` completes guards, too; `--select` and `--ignore` do not.
+            let count = |id: &str| run.stdout.matches(id).count();
+            assert!(count("strict-probe-not-rewritten") >= 3, "{shell}");
+            assert!(count("duplicate-container-name") >= 1, "{shell}");
+            assert!(
+                count("strict-probe-not-rewritten") > count("duplicate-container-name"),
+                "{shell}"
+            );
+        }
     }
     let run = project
         .run(&["man"])
