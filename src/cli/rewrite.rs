@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::{self, CopyError, Exit, Rewritten, failing};
-use crate::finding::{GuardId, Severity};
-use crate::report::{counted, escape_control};
+use crate::engine::{self, CopyError, Exit, RewriteCounts, Rewritten, failing};
+use crate::finding::Severity;
+use crate::report::{counted, escape_control, rewrite_sum};
 use crate::settings::{FailOn, Form};
 
 use super::args::RewriteArgs;
@@ -45,8 +45,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.emit_envoy {
         return emit(session, &run, args);
     }
-    let to_stdout = !args.write && !args.diff && args.output.is_none();
-    if to_stdout && !run.single {
+    if prints_result(args) && !run.single {
         return Err(
             Stop::usage("only one file can be printed to standard output").help(
                 "use `--write` to rewrite in place, `-o DIR` to write a copy, or `--diff` to \
@@ -77,7 +76,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     });
     print_findings(session, &run.set, &rewritten.findings, &args.common);
     let delivered = deliver(session, &run, &rewritten, args)?;
-    if !args.common.quiet && !to_stdout {
+    if !args.common.quiet {
         session.errln(&summary(&rewritten, args, &delivered));
     }
     let refused = failing(&rewritten.findings, FailOn::Severity(Severity::Error));
@@ -86,6 +85,11 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         .or(refused, Exit::Findings)
         .or(args.diff && !rewritten.changed.is_empty(), Exit::Findings)
         .or(delivered.failed, Exit::Failure))
+}
+
+/// Returns whether the result is printed, instead of written or shown as a diff.
+const fn prints_result(args: &RewriteArgs) -> bool {
+    !args.write && !args.diff && args.output.is_none()
 }
 
 /// Prints the Envoy resources for the probes of OSM pods, one document per pod.
@@ -185,34 +189,46 @@ fn summary(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> 
             format!(" Copied {copied} to {}.", directory.display())
         })
         .unwrap_or_default();
-    let (did, would, nothing) = if args.undo {
-        ("Undid", "Would undo", "Nothing to undo.")
+    let counts = RewriteCounts::of(&rewritten.workloads, &delivered.unwritten);
+    let RewriteCounts {
+        workloads,
+        refused,
+        opted_out,
+        ..
+    } = counts;
+    let (done, nothing) = if args.undo {
+        ("restored", "Nothing to undo")
     } else {
-        ("Rewrote", "Would rewrite", "Nothing to rewrite.")
+        ("rewritten", "Nothing to rewrite")
     };
+    if files == 0 && refused == 0 {
+        let opted_out = match opted_out {
+            0 => String::new(),
+            count => format!(", {count} opted out"),
+        };
+        let workloads = counted(workloads, "workload");
+        return format!("{nothing} ({workloads}{opted_out}).{copied}");
+    }
+    let would = if args.diff { "would be " } else { "" };
+    let sum = rewrite_sum(&counts, &format!("{would}{done}"));
     if files == 0 {
-        return format!("{nothing}{copied}");
+        return format!("{sum}.{copied}");
     }
+    let changed = if args.diff { "Would change" } else { "Changed" };
+    let files_changed = counted(files, "file");
     if !delivered.unwritten.is_empty() {
-        let done = files.saturating_sub(delivered.unwritten.len());
-        return format!("{did} {done} of {}.{copied}", counted(files, "file"));
+        let written = files.saturating_sub(delivered.unwritten.len());
+        return format!("{sum}. {changed} {written} of {files_changed}.{copied}");
     }
-    let did = if args.diff { would } else { did };
-    let what = if args.undo { " the rewrite of" } else { "" };
-    // The files contain rewritten pods and previews.
-    let has_previews = rewritten
-        .findings
-        .iter()
-        .any(|finding| finding.rule == GuardId::PREVIEW.rule());
-    let warning = match has_previews {
-        true => ". Do not apply previews",
-        false => "",
+    let warning = match counts.previewed {
+        0 => "",
+        _ => ". Do not apply previews",
     };
-    format!(
-        "{did}{what} {} in {}; applying the changes triggers rollouts{warning}.{copied}",
-        counted(rewritten.pods, "pod template"),
-        counted(files, "file")
-    )
+    let note = format!("; applying the changes triggers rollouts{warning}");
+    if prints_result(args) {
+        return format!("{sum}{note}.");
+    }
+    format!("{sum}. {changed} {files_changed}{note}.{copied}")
 }
 
 fn not_copied(directory: &Path, error: &CopyError) -> Stop {

@@ -8,9 +8,10 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::finding::{Finding, Label, Severity};
 use crate::gitops::render_of;
+use crate::kube::ObjectId;
 use crate::kustomize::{DocumentId, Rendering};
 use crate::predict::WorkloadPrediction;
-use crate::rewrite::{self, Direction, Edited, Plan, PodRewrite, RewriteInput};
+use crate::rewrite::{self, Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
 use crate::rules;
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
@@ -18,9 +19,11 @@ use crate::yaml::{self, Change, Edit, EditError, Span};
 
 use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
 use super::changed::Changed;
+use super::merged_refusals::merged_refusals;
 use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use super::outcome::with_levels;
 use super::reversible::ensure_undo;
+use super::rewrite_counts::WorkloadResult;
 use super::text_edits::replace;
 use super::unsupported_parts::unsupported_parts;
 use crate::engine::input_diagnostics::input_diagnostics;
@@ -37,8 +40,8 @@ pub struct Rewritten {
     pub findings: Vec<Finding>,
     /// The applied changes of all documents.
     pub changes: Vec<Change>,
-    /// How many pod templates change.
-    pub pods: usize,
+    /// What is done with each workload, and its file.
+    pub workloads: Vec<(Arc<str>, WorkloadResult)>,
 }
 
 /// A function that plans changes from facts and predictions.
@@ -75,7 +78,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
             planned_edits(set, settings, planner, &overlaid, plain)
         })
     });
-    let (edits, mut findings) = isolated.value;
+    let (edits, decisions, mut findings) = isolated.value;
     findings.extend(isolated.faults);
     let refused: HashSet<_> = findings
         .iter()
@@ -90,24 +93,27 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     findings.extend(problems.filter(|finding| !is_known(finding)));
     findings.extend(rules::unrendered(original));
     let set = edits.applied(original);
-    findings.extend(edits.refused);
+    findings.extend(edits.refused.iter().cloned());
     Rewritten {
         changed: Changed::between(original, &set),
-        findings: with_levels(original, findings, settings),
+        findings: merged_refusals(with_levels(original, findings, settings)),
+        workloads: edits.results(&decisions),
         set,
         changes: edits.changes,
-        pods: edits.pods,
     }
 }
 
-/// Plans the changes; returns their edits and the findings of the plan.
+/// What a plan does with each workload.
+type Decisions = BTreeMap<ObjectId, Decision>;
+
+/// Plans the changes; returns their edits, the decisions and the findings of the plan.
 fn planned_edits<'a, 't>(
     set: &SourceSet,
     settings: &Settings,
     planner: Planner,
     overlaid: &Analysis<'a, 't>,
     mut plain: Analysis<'a, 't>,
-) -> (Edits, Vec<Finding>) {
+) -> (Edits, Decisions, Vec<Finding>) {
     // Without rendered kustomizations, a patch is only a part of the object that it changes.
     let is_whole = |pod: &WorkloadPrediction<'_>| !pod.workload.object.document.patch;
     plain.predictions.retain(is_whole);
@@ -120,7 +126,14 @@ fn planned_edits<'a, 't>(
         renderings: overlaid.renderings,
     };
     let mut plan = planner(&seen);
-    plan.findings.extend(unknown_kinds);
+    for (workload, warning) in unknown_kinds {
+        match warning {
+            Some(warning) => plan.refuse(workload, warning),
+            None => {
+                plan.decisions.insert(workload, Decision::Nothing);
+            }
+        }
+    }
     let mut edits = edits(set, &plan, settings);
     let used = edits.documents_of(overlaid.renderings);
     if !used.is_empty() {
@@ -142,7 +155,7 @@ fn planned_edits<'a, 't>(
         .extend(unsupported_parts(including, &overlaid.predictions));
     let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
     plan.findings.extend(notes);
-    (edits, plan.findings)
+    (edits, plan.decisions, plan.findings)
 }
 
 /// The edits of a plan.
@@ -152,7 +165,6 @@ struct Edits {
     documents: BTreeSet<DocumentId>,
     /// The applied changes.
     changes: Vec<Change>,
-    pods: usize,
     /// The documents that cannot be edited.
     refused: Vec<Finding>,
 }
@@ -166,6 +178,35 @@ impl Edits {
                 .any(|rendering| rendering.used.contains(*id))
         };
         self.documents.iter().filter(is_used).cloned().collect()
+    }
+
+    /// Returns what is done with each workload. A workload in a document that another file includes is omitted, because
+    /// it is counted in the other file.
+    fn results(&self, decisions: &Decisions) -> Vec<(Arc<str>, WorkloadResult)> {
+        let is_refused = |id: &ObjectId| {
+            let mut refused = self.refused.iter();
+            refused
+                .any(|finding| finding.primary.path == id.path && finding.document == id.document)
+        };
+        let result = |id: &ObjectId, decision: Decision| {
+            let is_edited = self
+                .documents
+                .contains(&(Arc::clone(&id.path), id.document));
+            match decision {
+                Decision::Refuse => Some(WorkloadResult::Refused),
+                Decision::OptOut => Some(WorkloadResult::OptedOut),
+                Decision::Nothing => Some(WorkloadResult::Unneeded),
+                Decision::Change if is_edited => Some(WorkloadResult::Changed),
+                Decision::Preview if is_edited => Some(WorkloadResult::Previewed),
+                Decision::Change | Decision::Preview => {
+                    is_refused(id).then_some(WorkloadResult::Refused)
+                }
+            }
+        };
+        decisions
+            .iter()
+            .filter_map(|(id, decision)| Some((Arc::clone(&id.path), result(id, *decision)?)))
+            .collect()
     }
 
     fn applied(&self, set: &SourceSet) -> SourceSet {
@@ -195,17 +236,16 @@ fn edits(set: &SourceSet, plan: &Plan, settings: &Settings) -> Edits {
             if plan.direction == Direction::Rewrite {
                 edits = edits.map(|edits| undoable(set, &id, edits?, settings));
             }
-            (id, pods.len(), changes, edits)
+            (id, changes, edits)
         })
         .collect();
     let mut all = Edits::default();
-    for (id, pods, changes, edits) in made {
+    for (id, changes, edits) in made {
         match edits {
             Some(Ok(new)) => {
                 let (path, _) = &id;
                 let edits = all.by_file.entry(Arc::clone(path)).or_default();
                 edits.extend(new);
-                all.pods += pods;
                 all.changes.extend(changes);
                 all.documents.insert(id);
             }

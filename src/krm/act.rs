@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::{self, Outcome, Summary};
+use crate::engine::{self, Outcome, RewriteCounts, Summary};
 use crate::finding::{Finding, Severity};
 use crate::settings::{Action, Settings};
 use crate::source::SourceSet;
@@ -13,6 +13,8 @@ pub(super) struct ActionResults {
     pub(super) findings: Vec<Finding>,
     /// The counts of the check.
     pub(super) summary: Summary,
+    /// What the rewrite does with the workloads, if there is one.
+    pub(super) rewrite: Option<RewriteCounts>,
     /// The files after the rewrite, if there is one.
     pub(super) set: Option<SourceSet>,
 }
@@ -42,6 +44,8 @@ pub(super) fn act(
             .filter(|finding| !known.contains(&key(finding)))
             .collect();
         done.findings.extend(new);
+        let counts = RewriteCounts::of(&rewritten.workloads, &BTreeSet::new());
+        done.rewrite = Some(counts);
         done.set = Some(rewritten.set);
     }
     done

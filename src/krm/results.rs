@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::Summary;
+use crate::engine::{RewriteCounts, Summary};
 use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
-use crate::report::{escape_control, left_out_sentences};
+use crate::report::{self, escape_control, left_out_sentences};
 use crate::source::SourceSet;
 use crate::yaml::{Change, FieldPath, NodeRef, Step, Value};
 
@@ -38,6 +38,32 @@ pub(super) fn left_out(summary: &Summary) -> Option<Value> {
             ("severity".to_owned(), severity(Severity::Note).into()),
         ])
     })
+}
+
+/// Returns the result that counts what the rewrite does with the workloads; `None` if it neither changes nor refuses any.
+pub(super) fn rewrite_sum(counts: &RewriteCounts) -> Option<Value> {
+    if counts.changed + counts.previewed + counts.refused == 0 {
+        return None;
+    }
+    let count = |name: &str, count: usize| (name.to_owned(), Value::Str(count.to_string()));
+    Some(Value::Map(vec![
+        (
+            "message".to_owned(),
+            Value::Str(report::rewrite_sum(counts, "rewritten") + "."),
+        ),
+        ("severity".to_owned(), severity(Severity::Note).into()),
+        (
+            "tags".to_owned(),
+            Value::Map(vec![
+                count("workloads", counts.workloads),
+                count("rewritten", counts.changed),
+                count("previewed", counts.previewed),
+                count("refused", counts.refused),
+                count("opted-out", counts.opted_out),
+                count("need-nothing", counts.unneeded),
+            ]),
+        ),
+    ]))
 }
 
 fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {

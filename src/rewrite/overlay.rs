@@ -1,11 +1,9 @@
 //! Bases of kustomizations: a file is rewritten only if every overlay of it is compatible with the rewrite.
 
-use std::collections::BTreeSet;
-
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::finding::{Finding, GuardId};
+use crate::finding::GuardId;
 use crate::kube::{Object, ObjectKey, Workload};
 use crate::kustomize::Rendering;
 use crate::mesh::Mesh;
@@ -14,7 +12,6 @@ use crate::predict::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
 use super::overlay_generated::Generated;
 use super::overlay_left_out::LeftOut;
 use super::overlay_unread::UnreadableOverlays;
-use super::pod::needs_rewrite;
 use crate::rewrite::fingerprint::PodFingerprint;
 use crate::rewrite::guard::failure::GuardFailure;
 use crate::rewrite::plan::{Direction, RewriteInput};
@@ -199,41 +196,6 @@ fn handlers<'t>(
             ..seen.clone()
         })
         .collect()
-}
-
-/// Refuses workloads of an overlay to be rewritten that come from files that are only context: such files are never
-/// edited.
-pub(super) fn only_context(
-    plain: &[WorkloadPrediction<'_>],
-    rendered: &[WorkloadPrediction<'_>],
-) -> Vec<Finding> {
-    let bases: BTreeSet<ObjectKey<'_>> = plain
-        .iter()
-        .filter(|base| !base.is_target)
-        .map(|base| base.workload.object.key())
-        .collect();
-    let mut reported = BTreeSet::new();
-    let mut findings = Vec::new();
-    for seen in rendered
-        .iter()
-        .filter(|prediction| prediction.is_target && needs_rewrite(prediction))
-    {
-        let key = seen.workload.object.key();
-        if bases.contains(&key) && reported.insert(key) {
-            let path = seen.workload.object.path();
-            let message = format!("`{path}` is only read as context and is not edited");
-            let refusal = GuardFailure::new(
-                GuardId::CONTEXT_ONLY,
-                seen.workload.object.name_span(),
-                message,
-            )
-            .with_help(format!(
-                "to rewrite it, add `{path}` to the paths of the run"
-            ));
-            findings.push(refusal.finding(seen));
-        }
-    }
-    findings
 }
 
 /// Returns a refusal if a rewrite of the file cannot be undone because an overlay renders other probes or another

@@ -50,7 +50,8 @@ impl Plan {
                 });
             match refusal {
                 Some((plain, refusal)) => {
-                    self.findings.push(self.direction.finding(refusal, plain))
+                    let refusal = self.direction.finding(refusal, plain);
+                    self.refuse(plain.workload.object.id(), refusal);
                 }
                 None => self.pods.push(pod),
             }

@@ -1,13 +1,14 @@
 //! Workloads in files that kustomizations use as patches: such files are never edited.
 
 use crate::finding::{Finding, GuardId};
+use crate::kube::ObjectId;
 use crate::predict::WorkloadPrediction;
 
 use crate::rewrite::guard::failure::GuardFailure;
 use crate::rewrite::unrewritten::unrewritten_handlers;
 
 /// Refuses the workloads that are checked as manifests although a kustomization uses their file as a patch.
-pub(super) fn refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+pub(super) fn refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<(ObjectId, Finding)> {
     rendered
         .iter()
         .filter(|prediction| {
@@ -19,12 +20,12 @@ pub(super) fn refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
         .map(|prediction| {
             let object = &prediction.workload.object;
             let message = "a kustomization uses its file as a patch";
-            GuardFailure::new(GuardId::KUSTOMIZE_PATCH, object.name_span(), message)
+            let refusal = GuardFailure::new(GuardId::KUSTOMIZE_PATCH, object.name_span(), message)
                 .with_help(
                     "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite \
-                     -`; or remove the file from the patches of the kustomization",
-                )
-                .finding(prediction)
+                         -`; or remove the file from the patches of the kustomization",
+                );
+            (object.id(), refusal.finding(prediction))
         })
         .collect()
 }

@@ -1,18 +1,19 @@
 //! The plan of a rewrite or an undo: the changes and findings of each pod.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::finding::Finding;
-use crate::kube::Object;
+use crate::finding::{Finding, GuardId, Severity};
+use crate::kube::{Object, ObjectId};
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
-use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::guard::failure::{GuardFailure, NOT_UNDONE};
 use crate::yaml::{Change, FieldPath};
 
 pub(in crate::rewrite) fn refused(refusal: GuardFailure, pod: &WorkloadPrediction<'_>) -> Finding {
     let title = pod.workload.title();
-    let message = format!("the rewrite of {title} is not undone: {}", refusal.message);
+    let message = format!("the rewrite of {title}{NOT_UNDONE}{}", refusal.message);
     Finding {
         message,
         ..refusal.finding(pod)
@@ -92,6 +93,41 @@ impl Direction {
     }
 }
 
+/// What a plan does with a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It is changed.
+    Change,
+    /// It is changed for a preview.
+    Preview,
+    /// It is not changed, and a finding has the reason.
+    Refuse,
+    /// Its owner, or the template that it selects, has switched the rewrite off.
+    OptOut,
+    /// Nothing has to be changed.
+    Nothing,
+}
+
+impl Decision {
+    /// Returns the decision about a workload that is not changed, with these findings.
+    fn unchanged(findings: &[Finding]) -> Self {
+        let switched_off = [GuardId::OPT_OUT.rule(), GuardId::PROXYLESS.rule()];
+        if findings
+            .iter()
+            .any(|finding| finding.severity > Severity::Note)
+        {
+            Self::Refuse
+        } else if findings
+            .iter()
+            .any(|finding| switched_off.contains(&finding.rule))
+        {
+            Self::OptOut
+        } else {
+            Self::Nothing
+        }
+    }
+}
+
 /// The planned changes of a rewrite or an undo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Plan {
@@ -101,9 +137,17 @@ pub(crate) struct Plan {
     pub pods: Vec<PodRewrite>,
     /// Refusals (errors that name their guard) and notes.
     pub findings: Vec<Finding>,
+    /// What is done with each workload.
+    pub decisions: BTreeMap<ObjectId, Decision>,
 }
 
 impl Plan {
+    /// Adds a workload that is not changed, with the reason.
+    pub(crate) fn refuse(&mut self, workload: ObjectId, reason: Finding) {
+        self.decisions.insert(workload, Decision::Refuse);
+        self.findings.push(reason);
+    }
+
     pub(in crate::rewrite) fn add(
         &mut self,
         prediction: &WorkloadPrediction<'_>,
@@ -112,9 +156,18 @@ impl Plan {
     ) {
         let object = &prediction.workload.object;
         if changes.is_empty() {
+            let decision = Decision::unchanged(&notes);
+            self.decisions.insert(object.id(), decision);
             self.findings.extend(notes);
             return;
         }
+        let is_preview = |note: &Finding| note.rule == GuardId::PREVIEW.rule();
+        let decision = if notes.iter().any(is_preview) {
+            Decision::Preview
+        } else {
+            Decision::Change
+        };
+        self.decisions.insert(object.id(), decision);
         self.pods.push(PodRewrite {
             path: Arc::clone(object.path()),
             document: object.document.index,

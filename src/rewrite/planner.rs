@@ -6,8 +6,9 @@ use crate::context::Dataplane;
 use crate::predict::WorkloadPrediction;
 use crate::rewrite::overlay::{OverlayResult, Overlays};
 use crate::rewrite::plan::{Plan, RewriteInput};
+use crate::rewrite::pod_outcome::PodOutcome;
 use crate::rewrite::unrewritten::unrewritten_handlers;
-use crate::rewrite::{overlay, patch_file, pod};
+use crate::rewrite::{not_given, overlay, patch_file, pod};
 
 /// Plans the rewrite of every target workload.
 #[must_use]
@@ -16,9 +17,13 @@ pub(crate) fn plan(seen: &RewriteInput<'_, '_>) -> Plan {
     let overlays = Overlays::new(seen, plan.direction);
     // A file that several clusters deploy has one prediction per cluster, but is written once.
     let mut planned = BTreeSet::new();
-    plan.findings
-        .extend(overlay::only_context(seen.plain, seen.rendered));
-    plan.findings.extend(patch_file::refusals(seen.rendered));
+    let not_given = not_given::refusals(seen, plan.direction);
+    for (workload, refusal) in not_given
+        .into_iter()
+        .chain(patch_file::refusals(seen.rendered))
+    {
+        plan.refuse(workload, refusal);
+    }
     for prediction in seen.plain.iter().filter(|prediction| prediction.is_target) {
         let object = &prediction.workload.object;
         if !planned.insert((object.path(), object.document.index, &object.route)) {
@@ -39,10 +44,9 @@ pub(crate) fn plan(seen: &RewriteInput<'_, '_>) -> Plan {
                     seen.dataplane.value == Dataplane::Sidecar
                         && !unrewritten_handlers(seen).is_empty()
                 };
-                if pod::needs_rewrite(prediction) || overlays.of(prediction).any(is_due) {
-                    plan.findings.push(refusal.finding(prediction));
-                }
-                continue;
+                let is_needed =
+                    pod::needs_rewrite(prediction) || overlays.of(prediction).any(is_due);
+                PodOutcome::left(is_needed.then(|| refusal.finding(prediction)))
             }
         };
         plan.add(prediction, outcome.changes, outcome.findings);

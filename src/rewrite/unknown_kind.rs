@@ -1,29 +1,33 @@
 //! Workloads of unknown kinds: `rewrite` does not edit them.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use crate::finding::{Finding, GuardId, Severity};
+use crate::kube::ObjectId;
 use crate::predict::WorkloadPrediction;
 
 use crate::rewrite::pod::needs_rewrite;
 
-/// Removes pods that are only assumed to be created from a template of an operator's object. Returns a warning for each
-/// of them that contains a part of a rewrite or that a rewrite would change.
+/// Removes pods that are only assumed to be created from a template of an operator's object. Returns their objects, with
+/// a warning for each that contains a part of a rewrite or that a rewrite would change.
 ///
 /// The operator may overwrite the probes, and may drop the annotation or the env that a rewrite adds. A pod with
 /// rewritten probes and without a prober env never becomes ready.
-pub(crate) fn remove_unknown_kinds(pods: &mut Vec<WorkloadPrediction<'_>>) -> Vec<Finding> {
-    let mut reported = BTreeSet::new();
-    let mut findings = Vec::new();
+pub(crate) fn remove_unknown_kinds(
+    pods: &mut Vec<WorkloadPrediction<'_>>,
+) -> BTreeMap<ObjectId, Option<Finding>> {
+    let mut removed = BTreeMap::new();
     pods.retain(|pod| {
         let is_known = !pod.workload.template.placement.is_assumed();
-        let is_concerned = || pod.is_target && (needs_rewrite(pod) || pod.is_prerewritten());
-        if !is_known && is_concerned() && reported.insert(pod.workload.object.id()) {
-            findings.push(finding(pod));
+        if !is_known && pod.is_target {
+            let warning = removed.entry(pod.workload.object.id()).or_insert(None);
+            if warning.is_none() && (needs_rewrite(pod) || pod.is_prerewritten()) {
+                *warning = Some(finding(pod));
+            }
         }
         is_known
     });
-    findings
+    removed
 }
 
 fn finding(pod: &WorkloadPrediction<'_>) -> Finding {

@@ -4,35 +4,44 @@ use crate::context::Context;
 use crate::finding::GuardId;
 use crate::kube::ProbeHandler;
 use crate::mesh::Fact;
-use crate::predict::{self, HandlerPrediction, WorkloadPrediction, predict_with};
+use crate::predict::{self, HandlerPrediction, RewriteBlocker, WorkloadPrediction, predict_with};
 
 use crate::rewrite::guard::failure::GuardFailure;
 
-/// Returns a refusal for each handler that a rewrite would change in meaning.
+/// Returns a refusal for each reason why a rewrite would change the meaning of handlers, with all of these handlers.
 pub(super) fn rewrite_blockers<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     wanted: &[&HandlerPrediction<'t>],
 ) -> Vec<GuardFailure> {
-    let mut refusals: Vec<GuardFailure> = wanted
-        .iter()
-        .flat_map(|handler| {
-            predict::rewrite_blockers(context, pod, handler)
-                .into_iter()
-                .map(move |rewrite_blocker| (handler, rewrite_blocker))
-        })
-        .map(|(handler, rewrite_blocker)| {
-            let span = if rewrite_blocker.field.is_empty() {
-                handler.handler.kind_span()
-            } else {
-                handler.handler.field_span(rewrite_blocker.field)
-            };
-            let message = format!("{}: {}", handler.title(), rewrite_blocker.message);
-            GuardFailure::new(rewrite_blocker.guard, span, message)
-        })
+    let mut reasons: Vec<(RewriteBlocker, Vec<&HandlerPrediction<'t>>)> = Vec::new();
+    for handler in wanted {
+        for blocker in predict::rewrite_blockers(context, pod, handler) {
+            match reasons.iter_mut().find(|(known, _)| *known == blocker) {
+                Some((_, handlers)) => handlers.push(handler),
+                None => reasons.push((blocker, vec![handler])),
+            }
+        }
+    }
+    let mut refusals: Vec<GuardFailure> = reasons
+        .into_iter()
+        .filter_map(|(blocker, handlers)| refusal(blocker, &handlers))
         .collect();
     refusals.extend(wanted.iter().filter_map(|handler| lost_merge_key(handler)));
     refusals
+}
+
+/// Returns the refusal of a reason at the first of its handlers; `None` without handlers.
+fn refusal(blocker: RewriteBlocker, handlers: &[&HandlerPrediction<'_>]) -> Option<GuardFailure> {
+    let first = &handlers.first()?.handler;
+    let span = if blocker.field.is_empty() {
+        first.kind_span()
+    } else {
+        first.field_span(blocker.field)
+    };
+    let titles: Vec<String> = handlers.iter().map(|handler| handler.title()).collect();
+    let message = format!("{}: {}", titles.join(", "), blocker.message);
+    Some(GuardFailure::new(blocker.guard, span, message))
 }
 
 /// Refuses a `tcpSocket` or `grpc` mapping with a merge key: the mapping is replaced as a whole, which would lose the

@@ -1,7 +1,7 @@
 //! Refuses to undo rewrites in patches of kustomizations: they contain parts of pods and are never edited.
 
 use crate::finding::{Finding, GuardId, Severity};
-use crate::kube::{Object, Workload};
+use crate::kube::{Object, ObjectId, Workload};
 use crate::mesh::istio::rewrite::is_agent_path;
 use crate::source::{Role, SourceSet};
 use crate::yaml::{NodeRef, Span};
@@ -9,7 +9,7 @@ use crate::yaml::{NodeRef, Span};
 use super::carrier::Carrier;
 
 /// Returns a refusal for each patch that contains a part of a rewrite.
-pub(super) fn refusals(sources: &SourceSet) -> Vec<Finding> {
+pub(super) fn refusals(sources: &SourceSet) -> Vec<(ObjectId, Finding)> {
     let documents = sources
         .files
         .iter()
@@ -20,7 +20,7 @@ pub(super) fn refusals(sources: &SourceSet) -> Vec<Finding> {
         .flat_map(Object::all_in)
         .filter_map(|object| {
             let workload = Workload::from_object(&object)?;
-            Some(refusal(&workload, rewritten_at(&workload)?))
+            Some((object.id(), refusal(&workload, rewritten_at(&workload)?)))
         })
         .collect()
 }

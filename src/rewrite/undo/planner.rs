@@ -13,7 +13,7 @@ use crate::rewrite::overlay::Overlays;
 use crate::rewrite::plan::{Direction, Plan, RewriteInput, refused};
 use crate::rewrite::undo::carrier::Carrier;
 use crate::rewrite::undo::{handler, patch};
-use crate::rewrite::{guard, overlay};
+use crate::rewrite::{guard, not_given, overlay};
 use crate::yaml::Change;
 
 /// Plans the undo for every target workload: handlers become what the prober env of their pod records, and the carrier
@@ -32,15 +32,21 @@ pub(crate) fn undo(seen: &RewriteInput<'_, '_>) -> Plan {
             continue;
         }
         match undone(seen.context, pod, &overlays) {
-            Ok(None) => {}
+            Ok(None) => plan.add(pod, Vec::new(), Vec::new()),
             Ok(Some(Undone { changes, remarks })) => {
                 let notes = notes(pod, &remarks);
                 plan.add(pod, changes, notes);
             }
-            Err(refusal) => plan.findings.push(refused(refusal, pod)),
+            Err(refusal) => plan.refuse(object.id(), refused(refusal, pod)),
         }
     }
-    plan.findings.extend(patch::refusals(seen.context.sources));
+    let not_given = not_given::refusals(seen, plan.direction);
+    for (workload, refusal) in not_given
+        .into_iter()
+        .chain(patch::refusals(seen.context.sources))
+    {
+        plan.refuse(workload, refusal);
+    }
     plan
 }
 

@@ -39,7 +39,7 @@ fn assert_both_are_read(project: &Project, files: &[PathBuf; 2]) {
     project
         .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
         .exits(0)
-        .stderr_contains("Rewrote 2 pod templates in 2 files");
+        .stderr_contains("2 of 2 workloads rewritten. Changed 2 files");
     for (file, text) in files.iter().zip(&texts) {
         let rewritten = fs::read_to_string(project.path("").join(file)).unwrap();
         assert_ne!(rewritten, *text, "{}", file.display());

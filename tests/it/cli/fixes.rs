@@ -146,14 +146,14 @@ fn a_rewrite_is_previewed_then_written_and_the_second_changes_nothing() {
     project
         .run(&["rewrite", "--write", "."])
         .exits(0)
-        .stderr_contains("Rewrote 1 pod template in 1 file");
+        .stderr_contains("1 of 1 workload rewritten. Changed 1 file");
     let rewritten = project.read("apps/web.yaml");
     assert_ne!(rewritten, WEB);
     assert_eq!(project.read("infra/ns.yaml"), NAMESPACE);
     project
         .run(&["rewrite", "--write", "."])
         .exits(0)
-        .stderr_contains("Nothing to rewrite.");
+        .stderr_contains("Nothing to rewrite (1 workload).");
     assert_eq!(project.run(&["rewrite", "--diff", "."]).exits(0).stdout, "");
     assert_eq!(project.read("apps/web.yaml"), rewritten);
     project
@@ -236,7 +236,7 @@ fn a_read_only_file_is_not_changed_and_the_others_are_written() {
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o444)).unwrap();
     let run = project.run(&["rewrite", "--write", "."]).exits(2);
     run.stderr_contains("error: cannot write `apps/locked.yaml`: it is read-only")
-        .stderr_contains("Rewrote 1 of 2 files.");
+        .stderr_contains("1 of 2 workloads rewritten, 1 not written. Changed 1 of 2 files.");
     assert!(project.read("apps/web.yaml").contains("app-health"));
     assert!(!project.read("apps/locked.yaml").contains("app-health"));
     assert_eq!(fs::read_dir(project.path("apps")).unwrap().count(), 2);

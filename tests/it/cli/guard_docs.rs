@@ -86,7 +86,7 @@ fn a_guard_can_be_ignored_and_lowered() {
     let run = project.run(&rewrite).exits(0);
     assert_eq!(
         (run.stdout.as_str(), run.stderr.as_str()),
-        ("", "Nothing to rewrite.\n")
+        ("", "0 of 1 workload would be rewritten, 1 refused.\n")
     );
 }
 

@@ -201,7 +201,7 @@ fn an_env_that_prevents_the_agent_from_starting_is_not_extended() {
     project(opt_out, &env(fine))
         .run(&["rewrite", "--write", "pod.yaml"])
         .exits(0)
-        .stderr_contains("Rewrote 1 pod");
+        .stderr_contains("1 of 1 workload rewritten.");
     for entry in [
         r#""/newpath":{"tcpSocket":{"port":1}}"#,
         r#""/app-health/web/readyz":{"httpGet":{"port":"http"}}"#,

@@ -59,6 +59,7 @@ mod report_files;
 mod reports;
 mod repository_facts;
 mod rewrite_output_folder;
+mod rewrite_sums;
 mod rule_names;
 mod same_words;
 mod sarif_messages;

@@ -72,7 +72,7 @@ fn assert_refused(project: &Project, why: &str) {
 
 #[track_caller]
 fn assert_rewritten(project: &Project, pods: usize) {
-    let message = format!("Rewrote {pods} pod");
+    let message = format!("{pods} of {pods} workload");
     rewrite(project).exits(0).stderr_contains(&message);
     rewrite(project).exits(0).stderr_contains("Nothing to");
 }
@@ -138,7 +138,9 @@ fn items_of_a_list_are_distinguished() {
     let path = "/spec/template/spec/containers/0/readinessProbe/httpGet/path";
     let overlay = json(&format!("{{op: replace, path: {path}, value: /new}}"));
     let project = project(&list(), &overlay);
-    let run = rewrite(&project).exits(1).stderr_contains("Rewrote 1 pod");
+    let run = rewrite(&project)
+        .exits(1)
+        .stderr_contains("1 of 2 workloads rewritten, 1 refused.");
     run.stderr_contains("Deployment/web is not rewritten");
     let after = project.read("base/web.yaml");
     assert_eq!(

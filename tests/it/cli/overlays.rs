@@ -58,7 +58,10 @@ fn assert_refused(project: &Project, form: &str, why: &str) {
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(message.contains("error[kustomize-overlay]"), "{message}");
     assert!(message.contains(why), "{why}\n{message}");
-    assert!(message.contains("Nothing to rewrite."), "{message}");
+    assert!(
+        message.contains("0 of 1 workload rewritten, 1 refused."),
+        "{message}"
+    );
     assert_eq!(project.read("base/web.yaml"), WEB, "{form}");
 }
 
@@ -66,7 +69,7 @@ fn assert_refused(project: &Project, form: &str, why: &str) {
 fn assert_rewritten(project: &Project, form: &str) {
     rewrite(project, form)
         .exits(0)
-        .stderr_contains("Rewrote 1 pod");
+        .stderr_contains("1 of 1 workload rewritten.");
     assert_ne!(project.read("base/web.yaml"), WEB);
     rewrite(project, form)
         .exits(0)
@@ -189,7 +192,7 @@ fn only_the_pods_that_an_overlay_breaks_are_not_rewritten() {
     let project = project(overlay, &[]);
     project.write("base/web.yaml", format!("{WEB}---\n{other}"));
     let run = rewrite(&project, "annotation").exits(1);
-    let run = run.stderr_contains("Rewrote 1 pod template in 1 file");
+    let run = run.stderr_contains("1 of 2 workloads rewritten, 1 refused. Changed 1 file");
     let run = run.stderr_contains("Deployment/web is not rewritten");
     assert!(!run.stderr.contains("release-assumed"), "{}", run.stderr);
     let after = project.read("base/web.yaml");
@@ -296,7 +299,7 @@ fn fields_that_are_not_modelled_and_cannot_change_a_probe_cause_a_note() {
         let project = project(overlay, &[("names.yaml", config)]);
         let run = rewrite(&project, "annotation").exits(0);
         run.stderr_contains("note[kustomization-not-modelled]")
-            .stderr_contains("Rewrote 1 pod template");
+            .stderr_contains("1 of 1 workload rewritten.");
     }
 }
 

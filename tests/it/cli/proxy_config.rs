@@ -84,7 +84,9 @@ fn the_env_is_added_to_the_field_in_its_existing_spelling() {
         ),
     ] {
         let project = project(config);
-        rewrite(&project).exits(0).stderr_contains("Rewrote 1 pod");
+        rewrite(&project)
+            .exits(0)
+            .stderr_contains("1 of 1 workload rewritten.");
         let after = annotation(&project);
         let metadata = after[key].as_object().unwrap();
         assert_eq!(metadata["OWN"], "kept", "{config}");

@@ -25,7 +25,7 @@ fn the_copy_is_complete_and_the_tree_is_not_changed() {
     project
         .run(&["rewrite", "-o", "out", "k8s"])
         .exits(0)
-        .stderr_contains("Rewrote 1 pod template in 1 file; applying the changes triggers rollouts. Copied 6 files to out.");
+        .stderr_contains("rewritten. Changed 1 file; applying the changes triggers rollouts. Copied 6 files to out.");
     assert!(
         project
             .read("out/apps/web.yaml")
@@ -226,6 +226,6 @@ fn files_that_are_not_written_are_not_counted() {
     project.write("other/apps/web.yaml/x", "");
     project.write("other/.meshprobe-copy", "apps/web.yaml\n");
     let run = project.run(&["rewrite", "-o", "other", "k8s"]).exits(2);
-    let run = run.stderr_contains("Rewrote 0 of 1 file. Copied 4 files to other.");
+    let run = run.stderr_contains("not written. Changed 0 of 1 file. Copied 4 files to other.");
     run.stderr_contains("error: cannot write `other/apps/web.yaml`");
 }

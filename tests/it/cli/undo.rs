@@ -43,7 +43,7 @@ fn rewritten(web: &str) -> Project {
     let project = project(web);
     let run = project.run(&["rewrite", "--write", "--mesh-version", "1.28", "."]);
     run.exits(0)
-        .stderr_contains("Rewrote 1 pod template in 1 file");
+        .stderr_contains("1 of 1 workload rewritten. Changed 1 file");
     assert_ne!(project.read("web.yaml"), web);
     project
 }
@@ -66,10 +66,12 @@ fn undo_restores_every_byte_of_all_handlers() {
     project
         .run(&["rewrite", "--undo", "--write", "."])
         .exits(0)
-        .stderr_contains("Undid the rewrite of 1 pod template in 1 file; applying the changes triggers rollouts.");
+        .stderr_contains(
+            "1 of 1 workload restored. Changed 1 file; applying the changes triggers rollouts.",
+        );
     assert_eq!(project.read("web.yaml"), WEB);
     let run = project.run(&["rewrite", "--undo", "--diff", "."]).exits(0);
-    run.stderr_contains("Nothing to undo.");
+    run.stderr_contains("Nothing to undo (1 workload).");
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn pods_that_meshprobe_did_not_rewrite_are_not_changed() {
     project
         .run(&["rewrite", "--undo", "--write", "."])
         .exits(0)
-        .stderr_contains("Nothing to undo.");
+        .stderr_contains("Nothing to undo (1 workload).");
     assert_eq!(project.read("web.yaml"), opt_out);
 }
 
@@ -228,7 +230,7 @@ fn bases_that_overlays_change_and_patches_are_refused() {
     project
         .run(&["rewrite", "--undo", "--diff", "base", "over"])
         .exits(1)
-        .stderr_contains("Would undo");
+        .stderr_contains("would be restored");
     project.write("over/patch.yaml", patch);
     project.write(
         "over/kustomization.yaml",
@@ -240,7 +242,7 @@ fn bases_that_overlays_change_and_patches_are_refused() {
     let run = run
         .stderr_contains("error[kustomize-overlay]")
         .stderr_contains("error[kustomize-patch]");
-    run.stderr_contains("Nothing to undo.");
+    run.stderr_contains("0 of 2 workloads restored, 2 refused.");
     assert_eq!(project.read("base/web.yaml"), base);
     assert_eq!(project.read("over/patch.yaml"), patch);
 }

@@ -237,7 +237,7 @@ fn the_guard_of_the_rewrite_applies_in_every_directory() {
         let run = project.run_in(directory, &arguments, "");
         assert_eq!(run.stdout, "", "{directory}: {}", run.stderr);
         run.stderr_contains("kustomize-overlay")
-            .stderr_contains("Nothing to rewrite.");
+            .stderr_contains("1 refused.");
     }
 }
 

@@ -772,7 +772,7 @@ fn json_objects_that_follow_each_other_are_documents() {
         project
             .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
             .exits(0)
-            .stderr_contains("Rewrote 3 pod templates in 1 file");
+            .stderr_contains("3 of 3 workloads rewritten. Changed 1 file");
         project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
         assert_eq!(project.read("web.json"), text);
     }

@@ -44,7 +44,7 @@ fn writing() {
     page::check(
         "Writing",
         &[
-            row("no fault", &shop(), 0, "Rewrote", |project| {
+            row("no fault", &shop(), 0, "rewritten.", |project| {
                 project.run(&["rewrite", "--write", "."])
             }),
             row(
