@@ -35,6 +35,16 @@ pub(super) fn plural(predicate: &str) -> Option<String> {
     Some(format!("{start}{}{rest}", plural_verb(verb)?))
 }
 
+/// Returns the text after the number of a port for several ports, such as " require mutual TLS" for " requires mutual TLS".
+pub(super) fn ports_verb(text: &str) -> String {
+    for (singular, plural) in [(" requires ", " require "), (" is ", " are ")] {
+        if let Some(rest) = text.strip_prefix(singular) {
+            return format!("{plural}{rest}");
+        }
+    }
+    text.to_owned()
+}
+
 fn plural_verb(verb: &str) -> Option<&str> {
     if let Some((_, plural)) = IRREGULAR.iter().find(|(singular, _)| *singular == verb) {
         return Some(plural);

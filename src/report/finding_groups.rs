@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 
 use crate::finding::{Finding, Fix, ObjectRef, RuleId};
 
-use super::conjugation::plural;
+use super::conjugation::{plural, ports_verb};
 use super::counted::counted;
 
 /// Findings of one rule that differ only in their probe.
@@ -15,9 +15,9 @@ pub(super) struct FindingGroup<'f> {
     others: Vec<&'f Finding>,
 }
 
-/// What the messages of a group have in common: the rule, the text before and after the name of the probe, and the file or
-/// overlay.
-type GroupKey<'f> = (RuleId, &'f str, &'f str, &'f str);
+/// What the messages of a group have in common: the rule, the text before the name of the probe, the text after it on both
+/// sides of the port, and the file or overlay.
+type GroupKey<'f> = (RuleId, &'f str, (&'f str, &'f str), &'f str);
 
 /// Returns the groups in the order of their first findings.
 pub(super) fn finding_groups(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
@@ -46,7 +46,20 @@ fn group_key(finding: &Finding) -> Option<GroupKey<'_>> {
     let probe = finding.probe.as_ref()?;
     let (before, after) = finding.message.split_once(&*probe.title)?;
     let place = finding.overlays.first().unwrap_or(&finding.primary.path);
-    Some((finding.rule, before, after, place))
+    let predicate = match split_port(after).filter(|_| plural(after).is_some()) {
+        Some((start, _, end)) => (start, end),
+        None => (after, ""),
+    };
+    Some((finding.rule, before, predicate, place))
+}
+
+/// Splits a text at the number of its first port: "port ", the number, and the rest.
+fn split_port(text: &str) -> Option<(&str, &str, &str)> {
+    const PORT: &str = " port ";
+    let (start, rest) = text.split_at_checked(text.find(PORT)? + PORT.len())?;
+    let is_end = |c: char| !c.is_ascii_digit();
+    let (port, end) = rest.split_at_checked(rest.find(is_end).unwrap_or(rest.len()))?;
+    (!port.is_empty()).then_some((start, port, end))
 }
 
 /// Returns whether all facts of two findings with the same key are equal.
@@ -72,34 +85,55 @@ impl<'f> FindingGroup<'f> {
 
     /// Returns the message, which names all probes.
     pub(super) fn message(&self) -> String {
-        let Some((_, before, after, _)) = group_key(self.first).filter(|_| !self.others.is_empty())
+        let Some((_, before, (start, end), _)) =
+            group_key(self.first).filter(|_| !self.others.is_empty())
         else {
             return self.first.message.clone();
         };
+        let mut ports: Vec<&str> = self.findings().filter_map(port).collect();
+        ports.sort_unstable_by_key(|port| (port.len(), *port));
+        ports.dedup();
+        let after = match (start.strip_suffix("port "), &*ports) {
+            (Some(start), [_, _, ..]) => {
+                format!("{start}ports {}{}", listed(&ports), ports_verb(end))
+            }
+            _ => format!("{start}{}{end}", ports.concat()),
+        };
         let subject = self.subject();
-        match plural(after) {
+        match plural(&after) {
             Some(after) => format!("{before}{subject}{after}"),
             None => format!("{before}each of {subject}{after}"),
         }
     }
 
-    /// Returns the text of the kubelet for the first probe, and the other probes with a similar one.
-    pub(super) fn kubelet(&self) -> Option<String> {
-        let kubelet = self.first.kubelet.as_deref()?;
-        let differs = |finding: &&Finding| finding.kubelet.as_deref() != Some(kubelet);
-        let similar: Vec<&Finding> = self.findings().filter(differs).collect();
-        if similar.is_empty() {
-            return Some(kubelet.to_owned());
-        }
-        let names = match self.objects() {
-            1 => {
-                let mut slots: Vec<&str> = similar.iter().map(|finding| slot(finding)).collect();
-                slots.dedup();
-                listed(&slots)
+    /// Returns the texts of the kubelet. Of texts with the same reason, such as "connection reset by peer", only the first is
+    /// returned, with the names of the other probes.
+    pub(super) fn kubelet(&self) -> Vec<String> {
+        let mut texts: Vec<(&str, Vec<&str>)> = Vec::new();
+        let reason = |text: &'f str| text.rsplit(": ").next();
+        for finding in self.findings() {
+            let Some(text) = finding.kubelet.as_deref() else {
+                continue;
+            };
+            match texts
+                .iter_mut()
+                .find(|(first, _)| reason(first) == reason(text))
+            {
+                Some((first, _)) if *first == text => {}
+                Some((_, similar)) => similar.push(slot(finding)),
+                None => texts.push((text, Vec::new())),
             }
-            _ => "the others".to_owned(),
+        }
+        let has_one_object = self.objects() == 1;
+        let shown = |(text, mut similar): (&str, Vec<&str>)| {
+            similar.dedup();
+            match &*similar {
+                [] => text.to_owned(),
+                names if has_one_object => format!("{text} (similar for {})", listed(names)),
+                _ => format!("{text} (similar for the others)"),
+            }
         };
-        Some(format!("{kubelet} (similar for {names})"))
+        texts.into_iter().map(shown).collect()
     }
 
     /// Returns the text at the key or value at fault.
@@ -158,6 +192,14 @@ impl<'f> FindingGroup<'f> {
             .collect();
         parts.join(", and ")
     }
+}
+
+/// Returns the port that the group omits from its common text.
+fn port(finding: &Finding) -> Option<&str> {
+    let title = finding.probe.as_ref().map(|probe| &*probe.title)?;
+    let (_, after) = finding.message.split_once(title)?;
+    let (_, port, _) = split_port(after).filter(|_| plural(after).is_some())?;
+    Some(port)
 }
 
 /// Returns the name of the probe, such as `readinessProbe`.

@@ -154,7 +154,7 @@ fn footer(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
     if let Some(environments) = finding.environments_line() {
         line("in", &environments);
     }
-    if let Some(kubelet) = group.kubelet() {
+    for kubelet in group.kubelet() {
         line("kubelet", &kubelet);
     }
     for assumption in &finding.assumptions {

@@ -51,6 +51,23 @@ fn probes_of_a_workload_with_one_cause_are_one_diagnostic() {
 }
 
 #[test]
+fn the_message_lists_all_ports() {
+    let pod = web().annotations(OPT_OUT).probe("livenessProbe", HTTP);
+    let project = strict(&[pod.probe("readinessProbe", "httpGet: {port: 9090}")]);
+    let run = project.run(&["check"]).exits(1);
+    let text = run.stdout.replace("\n  ", " ");
+    assert!(
+        text.contains(
+            "livenessProbe and readinessProbe of container `web` will fail: ports 8080 and 9090 require mutual TLS \
+             (STRICT), and the probes are not rewritten"
+        ),
+        "{text}"
+    );
+    assert_eq!(text.matches("error[").count(), 1, "{text}");
+    assert_eq!(places(&project, &[]).len(), 2);
+}
+
+#[test]
 fn probes_with_different_causes_are_separate() {
     let pod = web().annotations(OPT_OUT).probe("livenessProbe", HTTP);
     let project = strict(&[pod.probe("readinessProbe", "tcpSocket: {port: 8080}")]);
