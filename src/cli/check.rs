@@ -1,6 +1,7 @@
 //! `meshprobe check`.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use crate::engine::{self, Exit, Fixed, Outcome, failing, rule_names};
 use crate::finding::{RuleId, Severity};
@@ -8,6 +9,7 @@ use crate::report::{self, Hint, TerminalStyle, counted};
 use crate::settings::{FailOn, Layer, RuleLevel, Settings};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
+use super::baseline;
 use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, Run, prepare, print_files};
 use super::output::{print_diffs, write};
@@ -37,8 +39,16 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         return fix(session, &run, args, &settings);
     }
     let reports = Reports::new(session, args, &settings)?;
-    let outcome = run.on_threads(session, || engine::check(&run.set, &settings));
+    let mut outcome = run.on_threads(session, || engine::check(&run.set, &settings));
     reject_unknown_environments(outcome.unknown_environments.as_ref())?;
+    if let Some(file) = &args.write_baseline {
+        baseline::write(session, &run, file, &outcome, args.common.quiet)?;
+        return Ok(run.exit());
+    }
+    let configured = run.layer.baseline.as_ref().map(PathBuf::from);
+    if let Some(file) = args.baseline.as_ref().or(configured.as_ref()) {
+        baseline::apply(session, &run, file, args, &mut outcome)?;
+    }
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
     reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;

@@ -72,6 +72,7 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
         });
     };
     let mut below = read(&file, common, directory)?;
+    check_baseline(&file, below.baseline.as_deref(), directory)?;
     let context = context(&file, std::mem::take(&mut below.context), directory)?;
     Ok(LoadedConfig {
         layer: options.or(below),
@@ -123,6 +124,26 @@ fn config_in(folder: &Path, directory: &Path) -> Result<Option<ConfigFile>, Stop
         found = Some(ConfigFile::Found(file, real, boundary));
     }
     Ok(found)
+}
+
+/// Rejects a baseline outside of the repository.
+///
+/// # Errors
+/// The configuration was found in the tree, and its baseline leads out of the repository or cannot be resolved.
+fn check_baseline(file: &ConfigFile, baseline: Option<&str>, directory: &Path) -> Result<(), Stop> {
+    let (ConfigFile::Found(shown, _, boundary), Some(baseline)) = (file, baseline) else {
+        return Ok(());
+    };
+    let shown = shown_path(shown, directory);
+    match resolved_within(directory, Path::new(baseline), boundary) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(Stop::usage(format!(
+            "{shown}: cannot read `{baseline}` for `baseline`: {why}"
+        ))
+        .help(format!(
+            "write it with `--write-baseline {baseline}`, or pass it with `--baseline`"
+        ))),
+    }
 }
 
 /// Returns the paths under `context` of a configuration file.
@@ -221,7 +242,7 @@ fn read(config: &ConfigFile, common: &Common, directory: &Path) -> Result<Layer,
         ignore.is_covered = covers(common, directory, folder);
     }
     let base = relative_to(folder, directory);
-    for path in &mut layer.context {
+    for path in layer.context.iter_mut().chain(&mut layer.baseline) {
         *path = base.join(&*path).to_string_lossy().into_owned();
     }
     let ignored = layer.ignore.iter_mut().map(|ignore| {

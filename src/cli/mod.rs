@@ -1,6 +1,7 @@
 //! The command line: the only module that prints, reads the environment, and sets the exit code.
 
 mod args;
+mod baseline;
 mod check;
 mod config;
 mod environments;

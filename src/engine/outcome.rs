@@ -29,6 +29,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Restores the order of the silenced findings after some were added.
+    pub fn sort_suppressed(&mut self) {
+        self.suppressed.sort_by(|a, b| order(a).cmp(&order(b)));
+    }
+
     /// Returns all findings, silenced or not, in order.
     #[must_use]
     pub fn all(&self) -> Vec<&Finding> {

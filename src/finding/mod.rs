@@ -116,6 +116,8 @@ pub enum SuppressedBy {
     Annotation,
     /// An entry of `ignore` in the configuration.
     Configuration,
+    /// An entry of the file of `--baseline`.
+    Baseline,
 }
 
 impl SuppressedBy {
@@ -126,6 +128,7 @@ impl SuppressedBy {
             Self::Comment => "comment",
             Self::Annotation => "annotation",
             Self::Configuration => "configuration",
+            Self::Baseline => "baseline",
         }
     }
 }

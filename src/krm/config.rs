@@ -32,6 +32,8 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         "root"
     } else if layer.renders_charts.is_some() {
         "helm"
+    } else if layer.baseline.is_some() {
+        "baseline"
     } else {
         return Ok(layer);
     };
@@ -42,6 +44,7 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         "ignore" => "a `path` of `ignore`",
         "root" => "`root`",
         "helm" => "`helm`",
+        "baseline" => "`baseline`",
         _ => "`scopes`",
     };
     let message = format!(

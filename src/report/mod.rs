@@ -1,5 +1,6 @@
 //! Formats results, one format per file. Every function returns text, and prints nothing.
 
+mod baseline;
 mod ci_log;
 mod concise;
 mod conjugation;
@@ -39,6 +40,7 @@ mod wrap;
 
 pub use crate::report::full::full;
 pub use crate::report::terminal_style::{TerminalStyle, Tone};
+pub use baseline::Baseline;
 pub use ci_log::escape_commands;
 pub use concise::concise;
 pub use counted::counted;

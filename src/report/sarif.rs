@@ -314,7 +314,7 @@ fn replacement(set: &SourceSet, edit: &FileEdit) -> Option<Value> {
 fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) -> Value {
     let kind = match suppression.by {
         SuppressedBy::Comment | SuppressedBy::Annotation => "inSource",
-        SuppressedBy::Configuration => "external",
+        SuppressedBy::Configuration | SuppressedBy::Baseline => "external",
     };
     json!({
         "kind": kind,

@@ -65,6 +65,8 @@ pub struct Layer {
     pub removed_rules: Vec<RemovedRuleEntry>,
     /// `--overlay`.
     pub only_environments: Vec<String>,
+    /// `baseline`: the path of a file, relative to the source of the layer.
+    pub baseline: Option<String>,
     /// `context`: paths, relative to the source of the layer.
     pub context: Vec<String>,
     /// `root`: whether facts are read only from the folder of the configuration file.
@@ -120,6 +122,7 @@ impl Layer {
                 .into_iter()
                 .chain(self.only_environments)
                 .collect(),
+            baseline: self.baseline.or(below.baseline),
             context: below.context.into_iter().chain(self.context).collect(),
             root: self.root.or(below.root),
             renders_charts: self.renders_charts.or(below.renders_charts),

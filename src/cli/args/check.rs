@@ -74,6 +74,24 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
     pub(in crate::cli) add_ignore: Option<String>,
 
+    /// Do not report the findings in this file, which --write-baseline has written.
+    ///
+    /// They are counted as suppressed. An entry matches by rule, file, object, container and field, so unrelated changes
+    /// do not affect it. A note names the number of entries that no longer occur.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "diff", "add_ignore"], help_heading = "Rules")]
+    pub(in crate::cli) baseline: Option<PathBuf>,
+
+    /// Write the present findings to this file, for --baseline, and exit with code 0.
+    ///
+    /// Entries of files that are not below the given paths are kept.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["baseline", "fix", "diff", "add_ignore", "select", "ignore", "min_severity", "overlay"],
+        help_heading = "Rules"
+    )]
+    pub(in crate::cli) write_baseline: Option<PathBuf>,
+
     /// Report every probe that the mesh would still rewrite at admission.
     ///
     /// Use it at the end of a pipeline: without --enable-exec, for example, kustomize silently skips

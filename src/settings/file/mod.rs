@@ -36,8 +36,8 @@ pub const KIND: &str = "MeshProbe";
 const OBJECT_KEYS: &[&str] = &["apiVersion", "kind", "metadata", "spec"];
 
 const SPEC_KEYS: &[&str] = &[
-    "actions", "assume", "context", "emit", "failOn", "form", "helm", "ignore", "mesh", "root",
-    "rules", "scopes",
+    "actions", "assume", "baseline", "context", "emit", "failOn", "form", "helm", "ignore", "mesh",
+    "root", "rules", "scopes",
 ];
 
 const MESH_KEYS: &[&str] = &["kind", "revision", "rootNamespace", "version"];
@@ -160,7 +160,9 @@ impl Reader<'_> {
                     }
                 }
                 list @ ("actions" | "context") => self.list(list, value),
-                key @ ("form" | "failOn" | "emit" | "helm" | "root") => self.scalar(key, value),
+                key @ ("baseline" | "form" | "failOn" | "emit" | "helm" | "root") => {
+                    self.scalar(key, value)
+                }
                 "scopes" => self.scopes(value),
                 "ignore" => self.ignores(value),
                 _ => self.unknown(entry.key, SPEC_KEYS),
@@ -204,7 +206,7 @@ impl Reader<'_> {
                 }
                 ("mesh", key) if MESH_KEYS.contains(&key) => self.scalar(path, entry.value),
                 ("assume" | "rules", key) if !key.is_empty() => self.keyed(path, entry),
-                ("scopes" | "helm" | "ignore" | "root", _) => {
+                ("scopes" | "baseline" | "helm" | "ignore" | "root", _) => {
                     let message = format!(
                         "`{head}` cannot be set in a ConfigMap; use an object of kind `{KIND}`"
                     );
@@ -298,6 +300,10 @@ impl Reader<'_> {
             ("form", _) => layer.form = Some(form(text)?),
             ("failOn", _) => layer.fail_on = Some(fail_on(text)?),
             ("emit", _) => layer.emit = Some(emit(text)?),
+            ("baseline", _) if text.is_empty() => {
+                return Err("expected a path for `baseline`".to_owned());
+            }
+            ("baseline", _) => layer.baseline = Some(text.to_owned()),
             ("helm", _) => layer.renders_charts = Some(helm(text)?),
             ("root", _) => layer.root = Some(boolean(text)?),
             ("context", _) if text.is_empty() => {

@@ -73,6 +73,10 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
         "assume" => {
             facts("Facts that the manifests do not state; the manifests take precedence over them.")
         }
+        "baseline" => described(
+            text(),
+            "A file that `--write-baseline` has written; its findings are not reported. Relative to the file. Not in a functionConfig.",
+        ),
         "context" => described(
             for_example(list(text()), json!(["../infrastructure"])),
             "Files and folders that are read for facts, and whose findings are not reported. Relative to the file, or to the kustomization that calls the function.",

@@ -2,6 +2,7 @@
 
 mod alternatives;
 mod bad_input;
+mod baseline_files;
 mod certainty;
 mod ci_logs;
 mod conventions;

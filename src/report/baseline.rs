@@ -1,0 +1,176 @@
+//! A baseline: a file of findings that are known, which later runs do not report.
+//!
+//! An entry contains neither lines nor wording, so it matches its finding after unrelated changes of the file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Outcome;
+use crate::finding::{Finding, Suppression};
+use crate::source::SourceSet;
+
+use super::report_root::ReportRoot;
+use super::source_location::source_path;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// A finding in a baseline: what remains the same if lines move.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    /// Relative to the folder of the baseline.
+    path: String,
+    rule: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    object: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    container: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    field: Option<String>,
+}
+
+/// The file.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    findings: Vec<Entry>,
+}
+
+/// Known findings, each with the number of times that it occurs.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    folder: PathBuf,
+    root: ReportRoot,
+    entries: BTreeMap<Entry, usize>,
+}
+
+impl Baseline {
+    /// Creates an empty baseline in a folder. Both paths are absolute.
+    #[must_use]
+    pub fn new(working_directory: &Path, folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            root: ReportRoot::new(working_directory, folder),
+            entries: BTreeMap::new(),
+        }
+    }
+
+    /// Adds the entries of a file.
+    ///
+    /// # Errors
+    /// The reason why the text is not a baseline.
+    pub fn read(&mut self, text: &str) -> Result<(), String> {
+        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if file.version != VERSION {
+            let version = file.version;
+            return Err(format!("expected version {VERSION}, found {version}"));
+        }
+        for entry in file.findings {
+            *self.entries.entry(entry).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    /// Replaces the entries of files for which `is_given` returns true by findings.
+    pub fn update(
+        &mut self,
+        set: &SourceSet,
+        findings: &[Finding],
+        is_given: impl Fn(&Path) -> bool,
+    ) {
+        let found = findings.iter().map(|finding| self.entry(set, finding));
+        let mut found_counts: BTreeMap<Entry, usize> = BTreeMap::new();
+        for entry in found {
+            *found_counts.entry(entry).or_default() += 1;
+        }
+        let folder = &self.folder;
+        self.entries
+            .retain(|entry, _| !is_given(&folder.join(&entry.path)));
+        self.entries.extend(found_counts);
+    }
+
+    /// Marks the findings that the baseline contains as suppressed. Returns the number of entries that match no finding,
+    /// among those of files for which `is_given` returns true.
+    pub fn apply(
+        &self,
+        set: &SourceSet,
+        outcome: &mut Outcome,
+        reason: &Suppression,
+        is_given: impl Fn(&Path) -> bool,
+    ) -> usize {
+        let mut left = self.entries.clone();
+        for finding in outcome.suppressed.iter().chain(&outcome.findings) {
+            if finding.suppressed.is_some() {
+                self.take(&mut left, set, finding);
+            }
+        }
+        let mut findings = Vec::with_capacity(outcome.findings.len());
+        for mut finding in std::mem::take(&mut outcome.findings) {
+            if self.take(&mut left, set, &finding) {
+                finding.suppressed = Some(reason.clone());
+                outcome.suppressed.push(finding);
+            } else {
+                findings.push(finding);
+            }
+        }
+        outcome.findings = findings;
+        outcome.sort_suppressed();
+        outcome.summary.suppressed = outcome.suppressed.len();
+        outcome.summary.count_findings(&outcome.findings);
+        let stale = left
+            .iter()
+            .filter(|(entry, _)| is_given(&self.folder.join(&entry.path)));
+        stale.map(|(_, count)| count).sum()
+    }
+
+    /// Returns the number of findings.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.entries.values().sum()
+    }
+
+    /// Returns the text of the file.
+    ///
+    /// # Errors
+    /// The entries cannot be written as JSON.
+    pub fn text(&self) -> serde_json::Result<String> {
+        let repeated = |(entry, count): (&Entry, &usize)| vec![entry.clone(); *count];
+        let file = File {
+            version: VERSION,
+            findings: self.entries.iter().flat_map(repeated).collect(),
+        };
+        Ok(serde_json::to_string_pretty(&file)? + "\n")
+    }
+
+    /// Takes one occurrence of a finding, and returns whether there is one.
+    fn take(&self, left: &mut BTreeMap<Entry, usize>, set: &SourceSet, finding: &Finding) -> bool {
+        let entry = self.entry(set, finding);
+        let Some(count) = left.get_mut(&entry) else {
+            return false;
+        };
+        *count -= 1;
+        if *count == 0 {
+            left.remove(&entry);
+        }
+        true
+    }
+
+    fn entry(&self, set: &SourceSet, finding: &Finding) -> Entry {
+        let object = finding.object.as_ref().map(|object| {
+            let namespace = object.namespace.as_deref();
+            let parts = [Some(object.kind.as_str()), namespace, Some(&*object.name)];
+            parts.into_iter().flatten().collect::<Vec<_>>().join("/")
+        });
+        Entry {
+            path: self.root.path(set, &source_path(set, &finding.primary)),
+            rule: finding.rule.as_str().to_owned(),
+            object,
+            container: finding.container.clone(),
+            field: finding.field.clone(),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `--write-baseline` and `--baseline`: later runs report only new findings.
+
+use serde_json::Value;
+
+use crate::support::manifest::{ANNOTATED_WEB, INJECTED, OPT_OUT, STRICT};
+use crate::support::project::Project;
+
+fn project() -> Project {
+    let web = ANNOTATED_WEB.replace("a: b", OPT_OUT);
+    Project::with(&[
+        ("apps/web.yaml", &web),
+        ("apps/api.yaml", &web.replace("web", "api")),
+        ("mesh/mesh.yaml", &format!("{INJECTED}---\n{STRICT}")),
+    ])
+}
+
+fn count(project: &Project, arguments: &[&str]) -> (usize, u64) {
+    let mut all = vec![
+        "check",
+        "--output-format",
+        "json",
+        "--baseline",
+        "known.json",
+    ];
+    all.extend(arguments);
+    let report: Value = serde_json::from_str(&project.run(&all).stdout).unwrap();
+    let suppressed = report["summary"]["suppressed"].as_u64().unwrap();
+    let findings = report["findings"].as_array().unwrap().iter();
+    let new = findings.filter(|finding| finding["suppressed"].is_null());
+    (new.count(), suppressed)
+}
+
+#[test]
+fn later_runs_report_only_new_findings() {
+    let project = project();
+    project
+        .run(&["check", "--write-baseline", "known.json"])
+        .exits(0)
+        .stderr_contains("Wrote 2 findings to known.json.");
+    let text = project.read("known.json");
+    assert!(
+        text.contains("strict-probe-not-rewritten") && !text.contains("line"),
+        "{text}"
+    );
+    assert_eq!(count(&project, &[]), (0, 2));
+    let run = project.run(&["check", "--baseline", "known.json"]).exits(0);
+    assert!(!run.stderr.contains("note:"), "{}", run.stderr);
+    // Other lines, another working directory, other paths.
+    let moved = format!("# moved\n\n\n{}", project.read("apps/web.yaml"));
+    project.write("apps/web.yaml", moved);
+    assert_eq!(count(&project, &[]), (0, 2));
+    let inside = ["check", "--baseline", "../known.json", "."];
+    project.run_in("apps", &inside, "").exits(0);
+    // A new finding.
+    let new = project.read("apps/web.yaml").replace("web", "new");
+    project.write("apps/new.yaml", new);
+    assert_eq!(count(&project, &[]), (1, 2));
+    project.run(&["check", "--baseline", "known.json"]).exits(1);
+}
+
+#[test]
+fn entries_that_no_longer_occur_are_counted() {
+    let project = project();
+    project
+        .run(&["check", "--write-baseline", "known.json"])
+        .exits(0);
+    let fixed = project.read("apps/web.yaml").replace(OPT_OUT, "a: b");
+    project.write("apps/web.yaml", fixed);
+    let note = "note: 1 finding of the baseline `known.json` no longer occurs; \
+                run `meshprobe check --write-baseline known.json`";
+    let check = |arguments: &[&str]| {
+        let all = [&["check", "--baseline", "known.json"][..], arguments].concat();
+        project.run(&all).exits(0).stderr
+    };
+    assert!(check(&[]).contains(note), "{}", check(&[]));
+    assert!(check(&["apps/web.yaml"]).contains(note));
+    // Files that are not given, and rules that do not run, are not stale.
+    for arguments in [
+        &["apps/api.yaml"][..],
+        &["mesh"],
+        &["--select", "syntax-error"],
+        &["-q"],
+    ] {
+        assert!(!check(arguments).contains("no longer"), "{arguments:?}");
+    }
+    // A deleted file.
+    std::fs::remove_file(project.path("apps/web.yaml")).unwrap();
+    assert!(check(&["apps"]).contains("no longer occurs"));
+    // A partial run keeps the entries of other files.
+    project
+        .run(&["check", "--write-baseline", "known.json", "mesh"])
+        .exits(0)
+        .stderr_contains("Wrote 2 findings");
+    project
+        .run(&["check", "--write-baseline", "known.json"])
+        .stderr_contains("Wrote 1 finding to");
+    assert!(!check(&[]).contains("no longer"));
+}
+
+#[test]
+fn each_occurrence_is_counted() {
+    let project = project();
+    project
+        .run(&["check", "--write-baseline", "known.json"])
+        .exits(0);
+    let twice = format!("{0}---\n{0}", project.read("apps/web.yaml"));
+    project.write("apps/web.yaml", twice);
+    assert_eq!(count(&project, &["apps"]), (1, 2));
+}
+
+#[test]
+fn other_files_are_not_baselines() {
+    let project = project();
+    for option in ["--baseline", "--write-baseline"] {
+        project
+            .run(&["check", option, "apps/web.yaml"])
+            .exits(2)
+            .stderr_contains("error: `apps/web.yaml` is not a baseline");
+    }
+    assert!(project.read("apps/web.yaml").starts_with("apiVersion"));
+    project
+        .run(&["check", "--baseline", "none.json"])
+        .exits(2)
+        .stderr_contains("error: cannot read `none.json` for `--baseline`")
+        .stderr_contains("help: write it with `--write-baseline none.json`");
+    project.write("old.json", "{\"version\": 2, \"findings\": []}");
+    project
+        .run(&["check", "--baseline", "old.json"])
+        .exits(2)
+        .stderr_contains("expected version 1, found 2");
+}
+
+#[test]
+fn the_configuration_can_name_a_baseline() {
+    let config = |path: &str| {
+        format!("apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {{baseline: {path}}}\n")
+    };
+    let project = project();
+    project
+        .run(&["check", "--write-baseline", "ci/known.json"])
+        .exits(2);
+    std::fs::create_dir(project.path("ci")).unwrap();
+    project
+        .run(&["check", "--write-baseline", "ci/known.json"])
+        .exits(0);
+    project.write(".meshprobe.yaml", config("ci/known.json"));
+    project
+        .run(&["check"])
+        .exits(0)
+        .stdout_contains("Not shown: 2 findings silenced by the user.");
+    project.run_in("apps", &["check"], "").exits(0);
+    project.run(&["check", "--isolated"]).exits(1);
+    project.write(".meshprobe.yaml", config("../known.json"));
+    project
+        .run(&["check"])
+        .exits(2)
+        .stderr_contains("cannot read `../known.json` for `baseline`");
+}
