@@ -207,13 +207,15 @@ fn all_guards_that_refuse_a_pod_are_reported() {
         .replace("port: http}", "port: metrics}")
         .replace("{port: 8080}", "{port: 8080, host: other}");
     let run = rewrite(&pod, "annotation", &RELEASE);
-    for guard in ["status-port-invalid", "port-unresolved", "probe-host"] {
-        assert!(
-            run.stderr.contains(&format!("error[{guard}]")),
-            "{}",
-            run.stderr
-        );
+    let one_line = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "error[status-port-invalid]: Pod/web is not rewritten: (1) `status.sidecar.istio.io/port: \"0\"` is not a port",
+        "(2) livenessProbe of container `web`: port name `metrics` is not declared in the container",
+        "(3) readinessProbe of container `web`: the agent would check the pod itself instead of host `other`",
+    ] {
+        assert!(one_line.contains(part), "{part}\n{}", run.stderr);
     }
+    assert_eq!(run.stderr.matches("error[").count(), 1, "{}", run.stderr);
     assert_eq!((run.code, run.stdout), (1, pod));
 }
 
@@ -261,7 +263,8 @@ fn hooks_are_not_rewritten_while_the_release_is_unknown() {
     // No release is assumed for a pod that every release rewrites in the same way.
     let plain = POD.replace("tcpSocket: {", "httpGet: {path: /ready, ");
     let run = rewrite(&plain, "container-only", &[]);
-    assert_eq!((run.code, run.stderr.as_str()), (0, ""));
+    let sum = "1 of 1 workload rewritten; applying the changes triggers rollouts.\n";
+    assert_eq!((run.code, run.stderr.as_str()), (0, sum));
 }
 
 /// S14: another webhook adds a container with a probe.
