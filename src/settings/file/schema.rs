@@ -74,7 +74,7 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
             facts("Facts that the manifests do not state; the manifests take precedence over them.")
         }
         "baseline" => described(
-            text(),
+            for_example(text(), "known-findings.json"),
             "A file that `--write-baseline` has written; its findings are not reported. Relative to the file. Not in a functionConfig.",
         ),
         "context" => described(
