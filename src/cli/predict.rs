@@ -15,6 +15,9 @@ use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
 
+const NOTHING_PREDICTED: &str = "Nothing was predicted: the files contain no workloads of the run; `meshprobe check` \
+                                 names what is not judged.";
+
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
     let mut settings = run.layer.resolved(FailOn::default());
@@ -25,16 +28,24 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions| {
             let unknown = engine::unknown_environments(context, predictions);
-            (shown(args, context, predictions), unknown)
+            let is_empty = !predictions.iter().any(|pod| pod.is_target)
+                && predict::machines(context).is_empty();
+            (shown(args, context, predictions), (unknown, is_empty))
         })
     });
-    let (view, unknown) = predicted.view.unzip();
-    reject_unknown_environments(unknown.flatten().as_ref())?;
+    let (view, (unknown, is_empty)) = match predicted.view {
+        Some((view, about)) => (Some(view), about),
+        None => (None, (None, false)),
+    };
+    reject_unknown_environments(unknown.as_ref())?;
     let is_json = args.output_format == TableFormat::Json && !args.explain;
     // JSON output is a complete document, even without predictions.
     let shown = view.or_else(|| is_json.then(|| json(&Report::empty())));
     let findings = predicted.findings;
     print_findings(session, &run.set, &findings, &args.common);
+    if is_empty && !args.common.quiet {
+        session.errln(NOTHING_PREDICTED);
+    }
     match shown {
         // meshprobe panicked on every file, which the findings report.
         None => {}

@@ -120,14 +120,14 @@ impl<'a> Reports<'a> {
         Ok(())
     }
 
-    /// Prints to standard error that nothing was judged, and how many findings are not shown, if the format of the report
+    /// Prints to standard error what was not judged, and how many findings are not shown, if the format of the report
     /// has no field for it.
     fn print_hidden_counts(&self, outcome: &Outcome) {
-        let nothing_judged = report::nothing_judged_message(outcome);
+        let not_judged = report::not_judged_message(outcome);
         let format = self.args.output_format;
         let has_field = is_for_people(format) || format == OutputFormat::Json;
-        if !has_field && !self.args.common.quiet && !nothing_judged.is_empty() {
-            self.session.errln(&nothing_judged);
+        if !has_field && !self.args.common.quiet && !not_judged.is_empty() {
+            self.session.errln(&not_judged);
         }
         if self.args.output_format != OutputFormat::Gitlab || self.args.common.quiet {
             return;

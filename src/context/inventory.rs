@@ -12,7 +12,7 @@ use crate::context::environment_filter::EnvironmentFilter;
 use crate::context::environments::Environments;
 use crate::context::istio::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
-use crate::context::not_judged::{NotJudged, incomplete_pod};
+use crate::context::not_judged::{NotJudged, incomplete_pod, missing_folders};
 use crate::context::object_namespace::namespace_of;
 use crate::context::port_index::PortIndex;
 use crate::context::pull_in::FoundObject;
@@ -174,6 +174,10 @@ impl<'t> Inventory<'t> {
         );
         for (object, is_target) in objects {
             let is_target = is_target && filter.object(&object);
+            if is_target {
+                let missing = missing_folders(sources, &object);
+                inventory.not_judged.extend(missing);
+            }
             let (namespace, _) = namespace_of(&object, settings);
             let place = Place {
                 namespace,

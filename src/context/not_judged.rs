@@ -1,7 +1,9 @@
 //! What runs pods and is not judged.
 
 use crate::finding::{Label, ObjectRef};
+use crate::gitops::deployment;
 use crate::kube::{IncompletePod, Object};
+use crate::source::{SourceSet, placeholder};
 use crate::yaml::{NodeRef, Span};
 
 /// Why something that runs pods is not judged. The order is that of summaries.
@@ -17,6 +19,8 @@ pub enum NotJudgedReason {
     Template,
     /// A kustomization none of whose workloads is known.
     Kustomization,
+    /// A folder that Flux or Argo CD deploys, and that is not in the tree.
+    DeployedFolder,
     /// An OpenShift template.
     OpenShiftTemplate,
     /// An operator adds the part of a pod to a pod that it generates.
@@ -43,6 +47,7 @@ impl NotJudgedReason {
             Self::Chart => "chart",
             Self::Template => "template",
             Self::Kustomization => "kustomization",
+            Self::DeployedFolder => "deployed-folder",
             Self::OpenShiftTemplate => "openshift-template",
             Self::OperatorPod => "operator-pod",
             Self::PolicyPattern => "policy-pattern",
@@ -62,6 +67,7 @@ impl NotJudgedReason {
             Self::Chart => "chart",
             Self::Template => "template",
             Self::Kustomization => "kustomization",
+            Self::DeployedFolder => "deployed folder",
             Self::OpenShiftTemplate => "OpenShift template",
             Self::OperatorPod => "partial pod",
             Self::PolicyPattern => "policy pattern",
@@ -95,14 +101,40 @@ pub struct NotJudged {
     pub help: String,
 }
 
+/// Describes the folders that an object of Flux or Argo CD deploys and that are not in the tree.
+pub(super) fn missing_folders(sources: &SourceSet, object: &Object<'_>) -> Vec<NotJudged> {
+    let describe = |path: NodeRef<'_>| {
+        let text = path.text().unwrap_or_default();
+        let (why, help) = if placeholder::contains(text) {
+            (
+                "which another tool fills in",
+                "check the folders that the tool fills in",
+            )
+        } else {
+            (
+                "which is not a folder of this repository",
+                "correct the path, or check the repository that contains it",
+            )
+        };
+        let message = format!("{}/{} deploys `{text}`, {why}", object.kind, object.name());
+        NotJudged {
+            reason: NotJudgedReason::DeployedFolder,
+            place: object.label_at(path.span(), message),
+            object: Some(object.reference()),
+            help: help.to_owned(),
+        }
+    };
+    let missing = deployment::missing_folders(sources, object);
+    missing.into_iter().map(describe).collect()
+}
+
 /// Describes the part of a pod in an object.
 pub(super) fn incomplete_pod(
     object: &Object<'_>,
     node: NodeRef<'_>,
     why: IncompletePod,
 ) -> NotJudged {
-    const PODS: &str =
-        "check the pods of the cluster: `kubectl get pods -o yaml | meshprobe check -`";
+    const PODS: &str = "check the pods of the cluster: `kubectl get pods -A -o yaml | meshprobe check --context . -`";
     let title = format!("{}/{}", object.kind, object.name());
     let (reason, message, help) = match why {
         IncompletePod::Patch => (
@@ -119,7 +151,7 @@ pub(super) fn incomplete_pod(
             NotJudgedReason::OpenShiftTemplate,
             format!("{title} is a template with parameters"),
             format!(
-                "check its output: `oc process --local -f {} | meshprobe check -`",
+                "check its output: `oc process --local -f {} | meshprobe check --context . -`",
                 object.path()
             ),
         ),

@@ -7,7 +7,7 @@ use crate::gitops::deployment::Deployments;
 use crate::kube::Object;
 use crate::kustomize::Rendering;
 use crate::kustomize::closure::Closure;
-use crate::source::{Role, SourceSet, is_kustomization};
+use crate::source::{Content, Role, SourceFile, SourceSet, is_kustomization};
 
 /// An object of a run, before it is assigned to the files that deploy it.
 #[derive(Debug)]
@@ -165,7 +165,24 @@ impl<'t> Search<'_, 't> {
             }
         }
         self.include_nested(sources, &mut reported);
+        self.include_broken(sources, &mut reported);
         reported
+    }
+
+    /// Adds the files of deployed folders that cannot be read, which contain no objects.
+    fn include_broken(&self, sources: &'t SourceSet, reported: &mut Reported<'t>) {
+        let is_broken = |file: &&SourceFile| {
+            let mut contents = file.documents.iter().map(|document| &document.content);
+            file.fault.is_some()
+                || contents.any(|content| matches!(content, Content::Broken { .. }))
+        };
+        for file in sources.files.iter().filter(is_broken) {
+            for (index, deployment) in self.deployments.deploying(&file.path) {
+                if self.deployed.get(index) == Some(&true) {
+                    reported.add_files(deployment.object.path(), std::iter::once(&*file.path));
+                }
+            }
+        }
     }
 
     /// Adds the files of given kustomizations that have no rendering of their own, because other kustomizations include

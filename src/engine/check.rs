@@ -92,6 +92,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         findings,
         suppressed,
         not_judged,
+        only_environments: settings.only_environments.clone(),
         files_without_workloads: files_without_workloads(set, &summary),
         unknown_environments,
         summary,
@@ -166,6 +167,16 @@ fn check_analysed(
         .iter()
         .filter(|group| context.origin_of(group).is_target())
         .count();
+    // What a given file deploys and cannot be read has no objects, so it is a finding of this run.
+    let broken = surrounding_diagnostics(set).into_iter();
+    findings.extend(
+        broken
+            .filter(|finding| context.reports(finding))
+            .map(|mut finding| {
+                suppressions.mark(set, &annotated, &[], &mut finding);
+                finding
+            }),
+    );
     elsewhere.extend(findings.extract_if(.., |finding| !context.reports(finding)));
     for finding in &mut findings {
         explain_unrendered(context, finding);

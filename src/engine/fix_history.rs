@@ -135,7 +135,7 @@ pub(super) fn keep_suppressed_values(silenced: &[Finding], findings: &mut [Findi
         let mut routes = fix.changes.iter().map(Change::route);
         if decided.is_some_and(|decided| routes.any(|route| decided.overlaps(route))) {
             fix.limit_to(Applicability::unsafe_because(
-                "a silenced finding is about the same setting, which you decided to keep",
+                "a suppressed finding is about the same setting, which you decided to keep",
             ));
         }
     }

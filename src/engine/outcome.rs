@@ -16,7 +16,9 @@ use super::unknown_environments::UnknownEnvironments;
 pub struct Outcome {
     /// The findings, sorted by path, position and rule.
     pub findings: Vec<Finding>,
-    /// The findings that the user has silenced, in the same order.
+    /// The environments that the run is limited to; empty for all.
+    pub only_environments: Vec<String>,
+    /// The findings that the user has suppressed, in the same order.
     pub suppressed: Vec<Finding>,
     /// What runs pods and is not judged, sorted by place.
     pub not_judged: Vec<NotJudged>,

@@ -24,7 +24,8 @@ fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
         Unrendered::Patch => (
             "uses its file as a patch, and the object that it changes is not among the files"
                 .to_owned(),
-            "check the output of the build: `kustomize build DIR | meshprobe check -`".to_owned(),
+            "check the output of the build: `kustomize build DIR | meshprobe check --context . -`"
+                .to_owned(),
         ),
         Unrendered::Dropped => {
             let path = kustomization.map_or("KUSTOMIZATION", |path| path);

@@ -51,7 +51,7 @@ fn not_modelled(rendering: &Rendering, has_probes: bool) -> Option<Finding> {
     finding.overlays.push(Arc::clone(rendering.location_file()));
     let build = rendering.build();
     finding.help = Some(format!(
-        "check the output of the build: `{build} | meshprobe check -`"
+        "check the output of the build: `{build} | meshprobe check --context . -`"
     ));
     Some(finding)
 }

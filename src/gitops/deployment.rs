@@ -199,6 +199,34 @@ pub(crate) fn named_paths<'t>(object: &Object<'t>) -> Vec<&'t str> {
     }
 }
 
+/// Returns the paths in an object of Flux or Argo CD that are not folders of the tree, because the path is wrong, is in
+/// another repository, or contains a placeholder. Paths of charts are not included.
+pub(crate) fn missing_folders<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<NodeRef<'t>> {
+    let Some(spec) = object.node.get("spec") else {
+        return Vec::new();
+    };
+    let sources_of: Vec<NodeRef<'t>> = match (object.group(), object.kind) {
+        ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![spec],
+        ("argoproj.io", "Application") => argo_sources(spec)
+            .filter(|source| source.get("chart").is_none() && source.get("helm").is_none())
+            .collect(),
+        _ => Vec::new(),
+    };
+    let is_missing = |path: &NodeRef<'t>| {
+        path.text().is_some_and(|text| {
+            deployed_folder::parts(text).is_none_or(|parts| {
+                !parts.is_empty()
+                    && deployed_folder::resolve(sources, object.path(), &parts).is_none()
+            })
+        })
+    };
+    sources_of
+        .into_iter()
+        .filter_map(|source| source.get("path"))
+        .filter(is_missing)
+        .collect()
+}
+
 /// The deployments of folders without changes.
 #[derive(Debug, Default)]
 pub(crate) struct Deployments<'t> {

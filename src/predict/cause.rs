@@ -131,7 +131,9 @@ impl Cause {
             Self::HostDropped => "the agent checks the pod itself instead of `host`",
             Self::PortUnresolved => "the port name is not declared",
             Self::PortOfOtherContainer => "the port name is declared only in another container",
-            Self::PortQuoted => "the port is a quoted number, so the agent has no entry for it",
+            Self::PortQuoted => {
+                "the API server refuses the quoted number, and the agent has no entry for it"
+            }
             Self::PortOfAgent => "the port is the agent's own, so the agent checks itself",
             Self::RewrittenWithoutSidecar => "targets the agent, but the pod has no sidecar",
             Self::RewrittenWithoutEntry => "targets the agent, which has no entry for it",

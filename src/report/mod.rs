@@ -52,7 +52,7 @@ pub use gitlab::gitlab;
 pub use json::json;
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
-pub use not_judged::nothing_judged_message;
+pub use not_judged::not_judged_message;
 pub use not_shown::left_out_sentences;
 pub use predictions::predictions;
 pub use report_root::ReportRoot;

@@ -77,12 +77,15 @@ pub(super) fn not_judged_lines(set: &SourceSet, outcome: &Outcome) -> Vec<String
     lines
 }
 
-/// Returns the message for a run that judges nothing, for reports without a field for it; empty for any other run.
+/// Returns the message with what is not judged, for reports without a field for it; empty if everything is judged.
 #[must_use]
-pub fn nothing_judged_message(outcome: &Outcome) -> String {
+pub fn not_judged_message(outcome: &Outcome) -> String {
     let sentences = nothing_judged(outcome);
     if sentences.is_empty() {
-        return String::new();
+        return match not_judged_counts(outcome) {
+            counts if counts.is_empty() => String::new(),
+            counts => format!("Not judged: {counts} (`--output-format json` lists all)"),
+        };
     }
     let suffix = not_judged_suffix(outcome);
     format!(
@@ -103,10 +106,20 @@ pub(super) fn nothing_judged(outcome: &Outcome) -> Vec<String> {
          .gitignore hides."
     } else if outcome.not_judged.is_empty() {
         "Pass the files that contain the workloads, or the output of what renders them: `kustomize build DIR | \
-         meshprobe check -`, `helm template CHART | meshprobe check -`."
+         meshprobe check --context . -`, `helm template CHART | meshprobe check --context . -`."
     } else {
         "The commands above would judge the workloads."
     };
+    if !outcome.only_environments.is_empty() && !files.is_empty() {
+        let names = outcome.only_environments.iter();
+        let names: Vec<String> = names
+            .map(|name| format!("`{}`", escape_control(name)))
+            .collect();
+        return vec![format!(
+            "No workload of the files that were read is in {} (`--overlay`).",
+            names.join(", ")
+        )];
+    }
     let named = files.iter().take(NAMED);
     let names: Vec<String> = named
         .map(|path| format!("`{}`", escape_control(path)))

@@ -7,7 +7,7 @@ use super::counted::counted;
 /// Returns phrases with the number of findings that are not shown.
 pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
     let parts = [
-        (summary.suppressed, "silenced by the user"),
+        (summary.suppressed, "suppressed"),
         (summary.ignored, "ignored by the settings"),
         (summary.hidden, "below `--min-severity`"),
     ];

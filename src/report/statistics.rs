@@ -77,10 +77,17 @@ pub fn statistics_table(counts: &[RuleCount], style: TerminalStyle) -> String {
         .max("RULE".len());
     let line = |cells: [&str; 6]| {
         let [rule, numbers @ ..] = cells;
-        let numbers = numbers.map(|cell| format!("  {cell:>8}"));
+        let numbers = numbers.map(|cell| format!("  {cell:>10}"));
         format!("{rule:width$}{}", numbers.concat())
     };
-    let heading = line(["RULE", "ERRORS", "WARNINGS", "NOTES", "FIXABLE", "SILENCED"]);
+    let heading = line([
+        "RULE",
+        "ERRORS",
+        "WARNINGS",
+        "NOTES",
+        "FIXABLE",
+        "SUPPRESSED",
+    ]);
     let mut out = style.paint(Tone::Strong, &heading) + "\n";
     for count in counts {
         let numbers = [

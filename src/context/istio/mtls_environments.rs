@@ -61,8 +61,25 @@ impl<'c> Istio<'c, '_> {
             }
         }
         found.sort_unstable();
-        let found = innermost(found);
+        let found = self.included(innermost(found));
         of_same_name(&found, home).map_or(found, |same| vec![same])
+    }
+
+    /// Returns the environments that the run is limited to, or all if it is limited to none of these.
+    fn included(self, environments: Vec<&'c str>) -> Vec<&'c str> {
+        let names = &self.context.settings.only_environments;
+        let is_named = |folder: &&&str| {
+            let path = folder.trim_end_matches('/');
+            names
+                .iter()
+                .any(|name| name == path || name == last_name(folder))
+        };
+        let named: Vec<&'c str> = environments.iter().filter(is_named).copied().collect();
+        if named.is_empty() {
+            environments
+        } else {
+            named
+        }
     }
 
     /// Returns the innermost environments with a policy of the whole mesh or of the namespace.

@@ -67,7 +67,7 @@ impl HelmCommand {
                 let _ = write!(line, " {option} {}", quoted(&format!("{key}={value}")));
             }
         }
-        line.push_str(" | meshprobe check -");
+        line.push_str(" | meshprobe check --context . -");
         self.add_namespace(&mut line);
         line
     }
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(
             command.line(),
             "yq .spec.values apps/web.yaml | helm template web charts/web --namespace shop \
-             --values prod.yaml --values - --set 'a.b=c d' | meshprobe check - --namespace shop"
+             --values prod.yaml --values - --set 'a.b=c d' | meshprobe check --context . - --namespace shop"
         );
     }
 

@@ -9,7 +9,7 @@ mod release;
 mod release_tree;
 mod workload;
 
-use crate::context::NotJudged;
+use crate::context::{NotJudged, NotJudgedReason};
 use crate::source::SourceSet;
 
 use super::analysis::Analysis;
@@ -28,7 +28,9 @@ pub(super) fn not_judged(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<No
     found.extend(workload::kustomizations(analysis));
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     // Overlays may contain the same object.
-    found.dedup();
+    found.dedup_by(|a, b| {
+        a == b || a.reason == NotJudgedReason::DeployedFolder && order(a) == order(b)
+    });
     found
 }
 

@@ -87,7 +87,7 @@ pub(super) fn kustomizations(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
                 },
                 object: None,
                 help: format!(
-                    "check the output of the build: `{} | meshprobe check -`",
+                    "check the output of the build: `{} | meshprobe check --context . -`",
                     rendering.build()
                 ),
             }

@@ -42,7 +42,10 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     finding.help = Some("remove the quotes".to_owned());
     if handler.verdict.cause == Cause::PortQuoted {
         finding.outcome = Some(handler.verdict.outcome.as_str());
-        finding.kubelet.clone_from(&handler.verdict.kubelet);
+        // Only a bare Pod runs: the injector changes its port before the API server validates it.
+        if pod.workload.object.kind == "Pod" {
+            finding.kubelet.clone_from(&handler.verdict.kubelet);
+        }
     }
     let number = name.parse::<i64>().ok();
     let Some(number) = number.filter(|number| (1..=65535).contains(number)) else {

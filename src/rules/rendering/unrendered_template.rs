@@ -50,7 +50,7 @@ fn report(file: &SourceFile) -> Option<Finding> {
     finding.document = document.index;
     let chart = chart_folder(&file.path).unwrap_or("<chart>");
     finding.help = Some(format!(
-        "render it first: `helm template {chart} | meshprobe check -`"
+        "render it first: `helm template {chart} | meshprobe check --context . -`"
     ));
     Some(finding)
 }

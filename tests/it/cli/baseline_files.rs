@@ -147,7 +147,7 @@ fn the_configuration_can_name_a_baseline() {
     project
         .run(&["check"])
         .exits(0)
-        .stdout_contains("Not shown: 2 findings silenced by the user.");
+        .stdout_contains("Not shown: 2 findings suppressed.");
     project.run_in("apps", &["check"], "").exits(0);
     project.run(&["check", "--isolated"]).exits(1);
     project.write(".meshprobe.yaml", config("../known.json"));

@@ -136,3 +136,13 @@ fn overlays_that_share_a_folder_are_named_after_their_files() {
         1
     );
 }
+
+#[test]
+fn a_filter_that_leaves_no_workload_is_named() {
+    let project = platform();
+    let run = project.run(&["check", "--cluster", "prod-us", "apps/invoices"]);
+    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "No workload of the files that were read is in `prod-us` (`--overlay`).";
+    assert!(text.contains(expected), "{}", run.stdout);
+    assert!(!text.contains("contains a workload"), "{}", run.stdout);
+}

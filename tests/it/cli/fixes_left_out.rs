@@ -141,7 +141,7 @@ fn a_setting_with_a_suppressed_finding_is_not_fixed() {
         "          # meshprobe: ignore[tcp-probe-always-passes] ok\n",
         "",
     );
-    assert_unchanged(&comment).stdout_contains("a silenced finding is about the same setting");
+    assert_unchanged(&comment).stdout_contains("a suppressed finding is about the same setting");
     assert_unchanged(&two(
         "",
         "\n        meshprobe.dev/ignore: \"tcp-probe-always-passes@other: ok\"",

@@ -344,7 +344,7 @@ kind: ResourceList
         (list(""), "Not shown: 1 finding ignored by the settings."),
         (
             list(silenced).replace("    rules: {strict-probe-not-rewritten: ignore}\n", ""),
-            "Not shown: 1 finding silenced by the user.",
+            "Not shown: 1 finding suppressed.",
         ),
         (
             list("").replace(": ignore}", ": note}"),

@@ -178,7 +178,7 @@ fn levels_and_suppressions_apply() {
         .stdout_contains("severity: info");
     let spec = format!("{{ignore: [{{rule: {id}, reason: moves away in June}}]}}");
     let silenced = run(&failing_items(), &spec).exits(0);
-    let counted = "meshprobe: Not shown: 1 finding silenced by the user.\n";
+    let counted = "meshprobe: Not shown: 1 finding suppressed.\n";
     assert_eq!(silenced.stderr, counted);
     assert!(!silenced.stdout.contains(&format!("rule: {id}\n")));
 }

@@ -180,3 +180,31 @@ fn an_environment_with_the_name_of_the_folder_applies() {
         .collect();
     assert_eq!(paths, [r#""tenants/prod/web.yaml" "error""#]);
 }
+
+#[test]
+fn a_run_for_one_environment_has_the_mode_of_that_environment() {
+    let project = tree(&[
+        ("clusters/prod/mtls.yaml", STRICT),
+        ("clusters/staging/mtls.yaml", &permissive()),
+    ]);
+    let severities = |cluster: &str| -> Vec<String> {
+        let format = "--output-format=json";
+        let run = project.run(&[
+            "check",
+            "--fail-on=never",
+            format,
+            "--cluster",
+            cluster,
+            "apps",
+        ]);
+        let found = findings(&run);
+        let strict = found
+            .iter()
+            .filter(|finding| finding["rule"] == "strict-probe-not-rewritten");
+        strict
+            .map(|finding| finding["severity"].to_string())
+            .collect()
+    };
+    assert_eq!(severities("staging"), [""; 0]);
+    assert_eq!(severities("prod"), [r#""error""#]);
+}

@@ -85,7 +85,7 @@ fn inline_values_and_remote_charts_are_part_of_the_command() {
     assert_eq!(
         help_of(&found, "helm-release"),
         "`yq 'select(.kind == \"HelmRelease\" and .metadata.name == \"redis\") | .spec.values' redis.yaml | \
-         helm template redis redis --repo URL --version 18.1.0 --namespace shop --values - | meshprobe check - \
+         helm template redis redis --repo URL --version 18.1.0 --namespace shop --values - | meshprobe check --context . - \
          --namespace shop`"
     );
     let release = found

@@ -396,3 +396,51 @@ fn a_deployed_kustomization_with_unknown_objects_is_not_judged() {
     let paths: Vec<&Value> = of_kustomizations.map(|entry| &entry["path"]).collect();
     assert_eq!(paths, ["apps/kustomization.yaml"], "{}", run.stdout);
 }
+
+#[test]
+fn a_file_that_a_given_path_deploys_and_that_cannot_be_read_is_a_finding() {
+    let project = shop();
+    project.write("clusters/prod/apps.yaml", flux("apps", "./apps"));
+    project.write(
+        "apps/broken.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: \"x\n",
+    );
+    let broken = "apps/broken.yaml syntax-error";
+    assert!(check(&project, &["clusters"]).contains(&broken.to_owned()));
+    assert!(check(&project, &["apps"]).contains(&broken.to_owned()));
+    assert!(!check(&project, &["infra"]).contains(&broken.to_owned()));
+}
+
+#[test]
+fn a_deployed_folder_that_does_not_exist_is_not_judged() {
+    let project = shop();
+    let source = "source: {repoURL: 'https://git.example.com/repo', path: apps/gone}";
+    project.write("clusters/prod/apps.yaml", flux("apps", "./deploy-typo"));
+    project.write("clusters/prod/argo.yaml", argo("gone", source));
+    let report: Value = serde_json::from_str(&checked(&project, &["clusters"]).stdout).unwrap();
+    let not_judged = report["not_judged"].as_array().unwrap();
+    let messages: Vec<&str> = not_judged
+        .iter()
+        .filter(|entry| entry["reason"] == "deployed-folder")
+        .map(|entry| entry["message"].as_str().unwrap())
+        .collect();
+    let not_in_tree = "which is not a folder of this repository";
+    assert_eq!(
+        messages,
+        [
+            format!("Kustomization/apps deploys `./deploy-typo`, {not_in_tree}"),
+            format!("Application/gone deploys `apps/gone`, {not_in_tree}"),
+        ]
+    );
+    let run = project.run(&["check", "--output-format=sarif", "clusters"]);
+    run.stderr_contains("not judged: 2 deployed folders");
+}
+
+#[test]
+fn a_prediction_without_workloads_says_so() {
+    let project = shop();
+    let nothing = "Nothing was predicted: the files contain no workloads of the run";
+    project.run(&["predict", "infra"]).stderr_contains(nothing);
+    let run = project.run(&["predict", "apps"]);
+    assert!(!run.stderr.contains(nothing), "{}", run.stderr);
+}

@@ -78,7 +78,7 @@ fn a_comment_above_or_after_a_line_suppresses() {
         .run(&["check"])
         .exits(0)
         .stdout_contains("No findings")
-        .stdout_contains("1 finding silenced by the user");
+        .stdout_contains("1 finding suppressed");
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn an_isolated_run_applies_suppressions_in_manifests_and_no_configuration() {
     ] {
         check(&web, &["--isolated"])
             .exits(0)
-            .stdout_contains("Not shown: 1 finding silenced by the user.");
+            .stdout_contains("Not shown: 1 finding suppressed.");
     }
 }
 
@@ -241,7 +241,7 @@ fn formats_without_suppressed_findings_count_them() {
     let project = project(&above(
         "# meshprobe: ignore[strict-probe-not-rewritten] known",
     ));
-    let counted = "Not shown: 1 finding silenced by the user.\n";
+    let counted = "Not shown: 1 finding suppressed.\n";
     let run = project
         .run(&["check", "--output-format", "github"])
         .exits(0);

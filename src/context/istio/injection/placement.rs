@@ -10,7 +10,7 @@ pub fn placement(workload: &Workload<'_>) -> Option<Fact<()>> {
     template.placement.is_assumed().then(|| {
         let (title, within) = (workload.title(), &template.within);
         let message = format!("{title} creates pods from `{within}` in its own namespace");
-        let settle = "kubectl get pods -o yaml | meshprobe check -";
+        let settle = "kubectl get pods -A -o yaml | meshprobe check --context . -";
         Fact::assumed((), message, Some(settle))
     })
 }
