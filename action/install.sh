@@ -1,7 +1,8 @@
 # Finds, downloads or builds the binary; sourced by run.sh, never run.
 # shellcheck shell=bash
 
-repository=https://github.com/meshprobe/meshprobe
+project=meshprobe/meshprobe
+repository="https://github.com/$project"
 releases="$repository/releases/download"
 
 # Sets $binary. The output of a build goes directly to the log of the step.
@@ -20,16 +21,23 @@ find_binary() {
 wrong_version='version must be "auto", a release such as "0.1.0", "source" or "path"'
 
 # Downloads the release of the ref at which the workflow uses the action. Without one, builds from source. An archive
-# with a wrong checksum is never replaced by a build.
+# with a wrong checksum is never replaced by a build. A fork has no releases of its own here: its action runs its own code.
 download_or_build() {
   local ref="${ACTION_REF:-}" version='' why
   if [ -z "$ref" ]; then
     why='the action is a local folder'
+  elif [ "${ACTION_REPOSITORY:-}" != "$project" ]; then
+    why="the action is that of ${ACTION_REPOSITORY:-another repository}"
   elif ! platform >/dev/null; then
     why="no release supports this runner ($(uname -sm))"
   else
     version="$(version_of_ref "$ref")"
     why="no release for ref $ref"
+    if [ -n "$version" ] && is_commit "$ref" && ! has_sums "$version"; then
+      # The files of a release can be replaced, the files of a commit cannot.
+      why="the checkout of commit $ref contains no checksums of release $version"
+      version=''
+    fi
   fi
   if [ -n "$version" ] && is_released "$version"; then
     download_binary "$version"
@@ -58,9 +66,19 @@ version_of_ref() {
         if (commit[name] == wanted && name ~ /^refs\/tags\/v[0-9]+\.[0-9]+\.[0-9]+$/) {
           sub(/^refs\/tags\/v/, "", name)
           print name
-          exit
         }
-    }' || true
+    }' | sort -t . -k 1,1n -k 2,2n -k 3,3n | tail -n 1 || true
+}
+
+# Succeeds for the full name of a commit.
+is_commit() {
+  case "$1" in *[!0-9a-f]*) return 1 ;; esac
+  [ "${#1}" -eq 40 ]
+}
+
+# Succeeds if this checkout contains the checksum of the archive of a release for this runner.
+has_sums() {
+  [ -n "$(sum_of "meshprobe-$1-$(platform).tar.gz" "${action:?}/action/SHA256SUMS")" ]
 }
 
 # Succeeds for a full version such as 0.1.0 or 0.1.0-rc.1.
@@ -73,13 +91,13 @@ is_version() {
 }
 
 # Succeeds if a release has a list of checksums, which is uploaded together with its archives, and downloads that list.
-# Gives up if the server cannot be reached, because that is not an answer.
+# Gives up after any other answer than "not found", for example if the server limits requests or cannot be reached.
 is_released() {
-  local code=0
-  download "$1" SHA256SUMS 2>"${scratch:?}/curl" || code=$?
-  case "$code" in
-    0) return 0 ;;
-    22) return 1 ;;
+  local code=0 status
+  status="$(download "$1" SHA256SUMS 2>"${scratch:?}/curl")" || code=$?
+  case "$code-$status" in
+    0-*) return 0 ;;
+    22-404) return 1 ;;
     *)
       cat "$scratch/curl" >&2
       give_up "cannot find out whether release $1 exists; set version to \"source\" or \"path\" to do without"
@@ -116,13 +134,13 @@ download_binary() {
 }
 
 fetch() {
-  download "$1" "$2" || give_up "cannot download $2 of release $1"
+  download "$1" "$2" >/dev/null || give_up "cannot download $2 of release $1"
 }
 
-# Downloads a file of a release. Returns 22 if the server does not have it.
+# Downloads a file of a release, and prints the status of the last response. Returns 22 for a status of 400 or more.
 download() {
   curl --fail --silent --show-error --location --proto '=https' --retry 3 --max-time 120 \
-    --output "$scratch/$2" "$releases/v$1/$2"
+    --write-out '%{http_code}' --output "$scratch/$2" "$releases/v$1/$2"
 }
 
 # Prints the checksum of an archive. The list in this checkout has priority: a workflow that pins the

@@ -41,21 +41,31 @@ for word in "$@"; do
 done
 printf '%s\n' "$word" >>"$FAKE_URLS"
 [ -z "${FAKE_OFFLINE:-}" ] || exit 6
-# As curl does with --fail, exits with 22 for a file that the server does not have.
-case "$word" in */v9.9.9/*) ;; *) exit 22 ;; esac
-case "$*" in *"--proto =https"*) cp "$FAKE_RELEASE/$(basename "$word")" "$to" || exit 22 ;; *) exit 101 ;; esac
+case "$*" in *"--proto =https"*"--write-out %{http_code}"*) ;; *) exit 101 ;; esac
+# As curl does with --fail, exits with 22 for an error of the server.
+answer() {
+  printf '%s' "$1"
+  [ "$1" = 200 ] || exit 22
+}
+[ -z "${FAKE_STATUS:-}" ] || answer "$FAKE_STATUS"
+case "$word" in */v9.9.9/*) ;; *) answer 404 ;; esac
+cp "$FAKE_RELEASE/$(basename "$word")" "$to" || answer 404
+answer 200
 FAKE
 
-# A fake git, which lists the refs of the repository of the action: an annotated release tag, a tag that moves with it,
-# and a branch that is ahead of it.
+# A fake git, which lists the refs of the repository of the action: an annotated release tag, lower releases of the same
+# commit, a tag that moves with them, and a branch that is ahead of them.
 cat >"$work/fake/git" <<'FAKE'
 #!/usr/bin/env bash
 [ "$1" = ls-remote ] || exec "$(PATH="${PATH#*:}" command -v git)" "$@"
 tag=1111111111111111111111111111111111111111 commit=2222222222222222222222222222222222222222
 printf '%s\t%s\n' "$commit" refs/tags/v9 3333333333333333333333333333333333333333 refs/heads/main \
-  "$tag" refs/tags/v9.9.9 "$commit" 'refs/tags/v9.9.9^{}'
+  "$tag" refs/tags/v9.9.9 "$commit" 'refs/tags/v9.9.9^{}' \
+  "$commit" refs/tags/v9.9.8 "$commit" refs/tags/v9.8.10 "$commit" refs/tags/v1.10.0
 FAKE
 chmod +x "$work/fake/"*
+
+script="$root/action/run.sh"
 
 # step CODE REPORT [NAME=VALUE...]: runs the script with the fake tool.
 step() {
@@ -68,9 +78,9 @@ step() {
   status "$code" "$work/log" env PATH="$work/fake:$PATH" \
     FAKE_SEEN="$work/seen" FAKE_CODE="$code" FAKE_REPORT="$report" FAKE_URLS="$work/urls" FAKE_RELEASE="$work/release" \
     GITHUB_WORKSPACE="$work/space" GITHUB_OUTPUT="$work/outputs" GITHUB_STEP_SUMMARY="$work/summary" \
-    RUNNER_TEMP="$work" RUNNER_OS=Linux RUNNER_ARCH=X64 \
+    RUNNER_TEMP="$work" RUNNER_OS=Linux RUNNER_ARCH=X64 ACTION_REPOSITORY=meshprobe/meshprobe \
     INPUT_PATHS=. INPUT_ARGS= INPUT_VERSION=path INPUT_CONFIG= INPUT_ANNOTATIONS=true INPUT_SUMMARY=true \
-    INPUT_SARIF_FILE= INPUT_FAIL_ON=error INPUT_WORKING_DIRECTORY='sub folder' "$@" bash "$root/action/run.sh"
+    INPUT_SARIF_FILE= INPUT_FAIL_ON=error INPUT_WORKING_DIRECTORY='sub folder' "$@" bash "$script"
 }
 
 outputs() {
@@ -209,13 +219,31 @@ pass "release: downloaded, verified, and refused if wrong"
 
 # By default, the release of the ref at which the action is used.
 (cd "$work/release" && tar -czf "$name.tar.gz" "$name" && sha256sum "$name.tar.gz" >SHA256SUMS)
-for ref in v9.9.9 9.9.9 v9 2222222222222222222222222222222222222222; do
+for ref in v9.9.9 9.9.9 v9; do
   rm -rf "$work/meshprobe-target"
   step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF="$ref"
   outputs $'findings=1\nerrors=1\nexit-code=1'
   has "$work/urls" "/releases/download/v9.9.9/$name.tar.gz"
   lacks "$work/log" 'building from source'
   [ ! -e "$work/meshprobe-target" ] || fail "$ref: the binary was built although a release exists"
+done
+# A commit pins the binary too: a release whose checksums are not in the checkout is not downloaded.
+commit=2222222222222222222222222222222222222222
+step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF="$commit"
+has "$work/log" "building from source: the checkout of commit $commit contains no checksums of release 9.9.9"
+[ ! -e "$work/urls" ] || fail "a release was requested for a commit without its checksums"
+mkdir -p "$work/pinned"
+cp -R "$root/action" "$work/pinned/action"
+cp "$work/release/SHA256SUMS" "$work/pinned/action/SHA256SUMS"
+script="$work/pinned/action/run.sh"
+step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF="$commit"
+has "$work/urls" "/releases/download/v9.9.9/$name.tar.gz"
+lacks "$work/log" 'building from source'
+script="$root/action/run.sh"
+for fork in fork/meshprobe ''; do
+  step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF=v9.9.9 ACTION_REPOSITORY="$fork"
+  has "$work/log" "building from source: the action is that of ${fork:-another repository}"
+  [ ! -e "$work/urls" ] || fail "a fork downloaded the binary of the project"
 done
 for ref in main v8 v9.9.8 3333333333333333333333333333333333333333; do
   step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF="$ref"
@@ -228,6 +256,11 @@ step 1 "$(report 1 0 0)" INPUT_VERSION=auto ACTION_REF=v9.9.9 RUNNER_OS=Haiku
 has "$work/log" 'meshprobe: building from source: no release supports this runner'
 step 2 '' INPUT_VERSION=auto ACTION_REF=v9.9.9 FAKE_OFFLINE=1
 has "$work/log" 'cannot find out whether release 9.9.9 exists'
+for status in 403 429 503; do
+  step 2 '' INPUT_VERSION=auto ACTION_REF=v9.9.9 FAKE_STATUS="$status"
+  has "$work/log" 'cannot find out whether release 9.9.9 exists'
+  lacks "$work/log" 'building from source'
+done
 # A wrong checksum is an error, never a reason to build.
 printf 'more' >>"$work/release/$name.tar.gz"
 step 2 '' INPUT_VERSION=auto ACTION_REF=v9.9.9
