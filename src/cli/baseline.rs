@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::engine::{Outcome, write_report};
 use crate::finding::{SuppressedBy, Suppression};
 use crate::report::{Baseline, counted};
-use crate::source::{Input, canonical, io_error_reason, read_text};
+use crate::source::{Input, SourceSet, canonical, io_error_reason, read_text};
 
 use super::args::CheckArgs;
 use super::input::Run;
@@ -25,7 +25,7 @@ pub(super) fn write(
 ) -> Result<(), Stop> {
     let directory = session.directory()?;
     let place = directory.join(file);
-    let mut baseline = empty(&place, directory);
+    let mut baseline = empty(run, &place, directory);
     if place.exists() {
         read(&mut baseline, &place, file, "--write-baseline")?;
     }
@@ -39,77 +39,126 @@ pub(super) fn write(
         .map_err(|why| Stop::usage(format!("cannot write `{shown}`: {why}")))?;
     if !quiet {
         let count = counted(baseline.count(), "finding");
-        session.errln(&format!("Wrote {count} to {shown}."));
+        session.errln(&format!("Wrote {count} to `{shown}`."));
     }
     Ok(())
 }
 
-/// Moves the findings of a baseline to the suppressed ones. Prints a note if entries no longer occur.
-///
-/// # Errors
-/// The file cannot be read, or is not a baseline.
-pub(super) fn apply(
-    session: &Session,
-    run: &Run,
-    file: &Path,
-    args: &CheckArgs,
-    outcome: &mut Outcome,
-) -> Result<(), Stop> {
-    let directory = session.directory()?;
-    let place = directory.join(file);
-    let mut baseline = empty(&place, directory);
-    read(&mut baseline, &place, file, "--baseline")?;
-    let shown = file.display().to_string();
-    let reason = Suppression {
-        by: SuppressedBy::Baseline,
-        reason: String::new(),
-        path: shown.as_str().into(),
-        line: 1,
-    };
-    let given = given(run, directory);
-    let stale = baseline.apply(&run.set, outcome, &reason, |path| is_below(path, &given));
-    // Options that hide findings also hide those of the baseline.
-    let is_limited = !args.select.is_empty()
-        || !args.ignore.is_empty()
-        || args.min_severity.is_some()
-        || !args.environments.overlay.is_empty();
-    if stale > 0 && !is_limited && !args.common.quiet {
-        let (count, verb) = (
-            counted(stale, "finding"),
-            if stale == 1 { "occurs" } else { "occur" },
-        );
-        session.errln(&format!(
-            "note: {count} of the baseline `{shown}` no longer {verb}; run `meshprobe check --write-baseline {shown}`"
-        ));
-    }
-    Ok(())
+/// The findings that a baseline contains, and the paths of the run.
+pub(super) struct Known {
+    baseline: Baseline,
+    /// How the file is shown; `None` without a baseline.
+    shown: Option<String>,
+    given: Vec<PathBuf>,
 }
 
-fn empty(place: &Path, directory: &Path) -> Baseline {
+impl Known {
+    /// Reads the file of `--baseline`, or else of the key `baseline` in the configuration.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a baseline.
+    pub(super) fn read(session: &Session, run: &Run, args: &CheckArgs) -> Result<Self, Stop> {
+        let directory = session.directory()?;
+        let configured = run.layer.baseline.as_ref().map(PathBuf::from);
+        let (file, option) = match (&args.baseline, &configured) {
+            (Some(file), _) => (Some(file), "--baseline"),
+            (None, configured) => (configured.as_ref(), "baseline"),
+        };
+        // The file that `--write-baseline` replaces does not have to exist.
+        let file = file.filter(|_| args.write_baseline.is_none());
+        let place = directory.join(file.map_or(Path::new(""), PathBuf::as_path));
+        let mut baseline = empty(run, &place, directory);
+        if let Some(file) = file {
+            read(&mut baseline, &place, file, option)?;
+        }
+        Ok(Self {
+            baseline,
+            shown: file.map(|file| file.display().to_string()),
+            given: given(run, directory),
+        })
+    }
+
+    /// Silences the findings of the baseline.
+    pub(super) fn suppress(&self, set: &SourceSet, outcome: &mut Outcome) {
+        let Some(shown) = &self.shown else {
+            return;
+        };
+        let by = Suppression {
+            by: SuppressedBy::Baseline,
+            reason: String::new(),
+            path: shown.as_str().into(),
+            line: 1,
+        };
+        self.baseline.suppress(set, outcome, &by);
+    }
+
+    /// Prints a note if entries no longer occur.
+    pub(super) fn report_stale(
+        &self,
+        session: &Session,
+        args: &CheckArgs,
+        set: &SourceSet,
+        outcome: &Outcome,
+    ) {
+        // Options that hide findings also hide those of the baseline.
+        let is_limited = !args.select.is_empty()
+            || !args.ignore.is_empty()
+            || args.min_severity.is_some()
+            || !args.environments.overlay.is_empty();
+        let Some(shown) = self
+            .shown
+            .as_ref()
+            .filter(|_| !is_limited && !args.common.quiet)
+        else {
+            return;
+        };
+        let is_given = |path: &Path| is_below(path, &self.given);
+        let stale = self.baseline.count_stale(set, outcome, is_given);
+        if stale > 0 {
+            let verb = if stale == 1 { "occurs" } else { "occur" };
+            session.errln(&format!(
+                "note: {} of the baseline `{shown}` no longer {verb}; run `meshprobe check --write-baseline {shown}`",
+                counted(stale, "finding")
+            ));
+        }
+    }
+}
+
+/// Returns a baseline without entries. `place` is the absolute path of its file.
+fn empty(run: &Run, place: &Path, directory: &Path) -> Baseline {
     let real = |path: &Path| canonical(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = place.parent().map_or_else(|| directory.to_path_buf(), real);
-    Baseline::new(&real(directory), &folder)
+    let mut baseline = Baseline::new(&real(directory), &folder);
+    for path in named(run) {
+        baseline.add_link(path, &real(&directory.join(path)));
+    }
+    baseline
 }
 
-fn read(baseline: &mut Baseline, place: &Path, file: &Path, option: &str) -> Result<(), Stop> {
+/// Adds the entries of a file, which `key` names: an option, or a key of the configuration.
+fn read(baseline: &mut Baseline, place: &Path, file: &Path, key: &str) -> Result<(), Stop> {
     let shown = file.display();
     let text = read_text(place).map_err(|error| {
         let why = io_error_reason(&error);
-        Stop::usage(format!("cannot read `{shown}` for `{option}`: {why}"))
+        Stop::usage(format!("cannot read `{shown}` for `{key}`: {why}"))
             .help(format!("write it with `--write-baseline {shown}`"))
     })?;
     baseline
         .read(&text)
-        .map_err(|why| Stop::usage(format!("`{shown}` is not a baseline: {why}")))
+        .map_err(|why| Stop::usage(format!("`{shown}` for `{key}` is not a baseline: {why}")))
+}
+
+/// Returns the paths that the user gave.
+fn named(run: &Run) -> impl Iterator<Item = &Path> {
+    run.request.targets.iter().filter_map(|input| match input {
+        Input::Path(path) | Input::Resolved(path) => Some(path.as_path()),
+        Input::Bytes { .. } | Input::Rendered(_) => None,
+    })
 }
 
 /// Returns the resolved paths that the user gave.
 fn given(run: &Run, directory: &Path) -> Vec<PathBuf> {
-    let targets = run.request.targets.iter();
-    let paths = targets.filter_map(|input| match input {
-        Input::Path(path) | Input::Resolved(path) => Some(directory.join(path)),
-        Input::Bytes { .. } | Input::Rendered(_) => None,
-    });
+    let paths = named(run).map(|path| directory.join(path));
     paths.map(|path| canonical(&path).unwrap_or(path)).collect()
 }
 

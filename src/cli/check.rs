@@ -1,7 +1,6 @@
 //! `meshprobe check`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use crate::engine::{self, Exit, Fixed, Outcome, failing, rule_names};
 use crate::finding::{RuleId, Severity};
@@ -9,7 +8,7 @@ use crate::report::{self, Hint, TerminalStyle, counted};
 use crate::settings::{FailOn, Layer, RuleLevel, Settings};
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
-use super::baseline;
+use super::baseline::{self, Known};
 use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, Run, prepare, print_files};
 use super::output::{print_diffs, write};
@@ -29,14 +28,15 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     run.layer = options.or(std::mem::take(&mut run.layer));
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
+    let known = Known::read(session, &run, args)?;
     if let Some(reason) = &args.add_ignore {
-        return add_ignore(session, &run, args, &settings, reason.trim());
+        return add_ignore(session, &run, args, &settings, &known, reason.trim());
     }
     if args.diff {
-        return diff(session, &run, args, &settings);
+        return diff(session, &run, args, &settings, &known);
     }
     if args.fix {
-        return fix(session, &run, args, &settings);
+        return fix(session, &run, args, &settings, &known);
     }
     let reports = Reports::new(session, args, &settings)?;
     let mut outcome = run.on_threads(session, || engine::check(&run.set, &settings));
@@ -45,10 +45,8 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         baseline::write(session, &run, file, &outcome, args.common.quiet)?;
         return Ok(run.exit());
     }
-    let configured = run.layer.baseline.as_ref().map(PathBuf::from);
-    if let Some(file) = args.baseline.as_ref().or(configured.as_ref()) {
-        baseline::apply(session, &run, file, args, &mut outcome)?;
-    }
+    known.suppress(&run.set, &mut outcome);
+    known.report_stale(session, args, &run.set, &outcome);
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
     reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;
@@ -131,39 +129,44 @@ fn add_ignore(
     run: &Run,
     args: &CheckArgs,
     settings: &Settings,
+    known: &Known,
     reason: &str,
 ) -> Result<Exit, Stop> {
     let reports = Reports::new(session, args, settings)?;
-    let baseline = run.on_threads(session, || engine::add_ignore(&run.set, settings, reason));
-    reject_unknown_environments(baseline.outcome.unknown_environments.as_ref())?;
-    let mut failed = !write(session, &baseline.changed).is_empty();
-    failed |= reports.write(&baseline.set, &baseline.outcome, Hint::Nothing)?;
+    let added = run.on_threads(session, || {
+        engine::add_ignore(&run.set, settings, reason, |set, outcome| {
+            known.suppress(set, outcome);
+        })
+    });
+    reject_unknown_environments(added.outcome.unknown_environments.as_ref())?;
+    let mut failed = !write(session, &added.changed).is_empty();
+    failed |= reports.write(&added.set, &added.outcome, Hint::Nothing)?;
     let summary = format!(
         "Silenced {} in {}.",
-        counted(baseline.silenced, "finding"),
-        counted(baseline.changed.len(), "file")
+        counted(added.silenced, "finding"),
+        counted(added.changed.len(), "file")
     );
     if run.from_stdin {
         session.eprint(&report::full(
-            &baseline.set,
-            &baseline.outcome.findings,
+            &added.set,
+            &added.outcome.findings,
             terminal_style(session, OutputStream::Stderr, args.common.color),
         ));
-        session.print_whole(baseline.set.from_stdin())?;
+        session.print_whole(added.set.from_stdin())?;
     } else {
         let style = style_of_stdout(session, args);
-        reports.print(&baseline.set, &baseline.outcome, style, Hint::Nothing)?;
+        reports.print(&added.set, &added.outcome, style, Hint::Nothing)?;
     }
     if !args.common.quiet {
         session.errln(&summary);
-        for path in unsilenced_files(&baseline.outcome) {
+        for path in unsilenced_files(&added.outcome) {
             session.errln(&format!(
                 "{path}: comments cannot silence the findings of this file; use the annotation \
                  `meshprobe.dev/ignore: 'RULE: reason'`, or `ignore` in the configuration"
             ));
         }
     }
-    Ok(exit(run, &baseline.outcome, args, settings).or(failed, Exit::Failure))
+    Ok(exit(run, &added.outcome, args, settings).or(failed, Exit::Failure))
 }
 
 /// Returns the files that still have findings.
@@ -175,16 +178,28 @@ fn unsilenced_files(outcome: &Outcome) -> BTreeSet<&str> {
         .collect()
 }
 
-fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
+fn fix(
+    session: &Session,
+    run: &Run,
+    args: &CheckArgs,
+    settings: &Settings,
+    known: &Known,
+) -> Result<Exit, Stop> {
     let reports = Reports::new(session, args, settings)?;
     let mut fixed = run.on_threads(session, || {
-        engine::fix(&run.set, settings, args.unsafe_fixes)
+        engine::fix_unknown(&run.set, settings, args.unsafe_fixes, |set, outcome| {
+            known.suppress(set, outcome);
+        })
     });
     reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
     let failures = write(session, &fixed.changed);
     let mut failed = !failures.is_empty();
     if failed {
-        fixed = run.on_threads(session, || fixed.without(&failures, &run.set, settings));
+        fixed = run.on_threads(session, || {
+            fixed.without(&failures, &run.set, settings, |set, outcome| {
+                known.suppress(set, outcome);
+            })
+        });
     }
     report_unsettled(session, &fixed);
     let hint = Hint::Fixed(fixed.cured);
@@ -202,9 +217,17 @@ fn fix(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> R
 }
 
 /// Shows the changes of `--fix`. Only a run without `--diff` reports the findings.
-fn diff(session: &Session, run: &Run, args: &CheckArgs, settings: &Settings) -> Result<Exit, Stop> {
+fn diff(
+    session: &Session,
+    run: &Run,
+    args: &CheckArgs,
+    settings: &Settings,
+    known: &Known,
+) -> Result<Exit, Stop> {
     let fixed = run.on_threads(session, || {
-        engine::fix(&run.set, settings, args.unsafe_fixes)
+        engine::fix_unknown(&run.set, settings, args.unsafe_fixes, |set, outcome| {
+            known.suppress(set, outcome);
+        })
     });
     reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
     report_unsettled(session, &fixed);

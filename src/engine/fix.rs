@@ -40,15 +40,17 @@ impl Fixed {
         failures: &[WriteFailure],
         original: &SourceSet,
         settings: &Settings,
+        suppress_known: impl Fn(&SourceSet, &mut Outcome),
     ) -> Self {
+        let check = |set: &SourceSet| check_unknown(set, settings, &suppress_known);
         for failure in failures {
             let old = original.file(&failure.path);
             if let (Some(old), Some(new)) = (old, self.set.file_mut(&failure.path)) {
                 *new = old.clone();
             }
         }
-        self.outcome = check(&self.set, settings);
-        self.cured = count_fixed(&check(original, settings), &self.outcome);
+        self.outcome = check(&self.set);
+        self.cured = count_fixed(&check(original), &self.outcome);
         self.changed = Changed::between(original, &self.set);
         self
     }
@@ -58,6 +60,29 @@ impl Fixed {
 #[must_use]
 pub fn fix(original: &SourceSet, settings: &Settings, also_unsafe: bool) -> Fixed {
     fix_with(original, also_unsafe, |set| check(set, settings))
+}
+
+/// Applies fixes as [`fix`] does, except those of the findings that `suppress_known` silences.
+#[must_use]
+pub fn fix_unknown(
+    original: &SourceSet,
+    settings: &Settings,
+    also_unsafe: bool,
+    suppress_known: impl Fn(&SourceSet, &mut Outcome),
+) -> Fixed {
+    fix_with(original, also_unsafe, |set| {
+        check_unknown(set, settings, &suppress_known)
+    })
+}
+
+fn check_unknown(
+    set: &SourceSet,
+    settings: &Settings,
+    suppress_known: &impl Fn(&SourceSet, &mut Outcome),
+) -> Outcome {
+    let mut outcome = check(set, settings);
+    suppress_known(set, &mut outcome);
+    outcome
 }
 
 fn fix_with(

@@ -3,11 +3,11 @@
 //! This module neither prints nor exits. Results do not depend on threads: files are sorted before every parallel step,
 //! and findings after it.
 
+mod added_suppressions;
 mod addition;
 mod ambiguous_config;
 mod analysis;
 mod attributes;
-mod baseline;
 mod changed;
 mod chart_run;
 mod check;
@@ -57,12 +57,12 @@ pub use crate::engine::input_diagnostics::input_diagnostics;
 pub use crate::engine::vm::{
     GeneratedFile, GeneratedFiles, mesh_yamls, with_groups, workload_groups, write_generated,
 };
-pub use baseline::{Baseline, add_ignore};
+pub use added_suppressions::{AddedSuppressions, add_ignore};
 pub use changed::Changed;
 pub use chart_run::{ChartRun, chart_runs};
 pub use check::check;
 pub use exit::{Exit, failing};
-pub use fix::{Fixed, fix};
+pub use fix::{Fixed, fix, fix_unknown};
 pub use load::{load, unread_paths};
 pub use notice::Notice;
 pub use notices::{NOTICES, explained, rule_names};
@@ -72,5 +72,6 @@ pub use prediction_run::{Predicted, predict};
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use rewrite_counts::{RewriteCounts, WorkloadResult};
 pub use summary::{ContextCounts, FileCounts, MissingFacts, Summary};
+pub use suppress::suppress_known;
 pub use unknown_environments::{UnknownEnvironments, unknown_environments};
 pub use write::{WriteFailure, append_report, is_read, write_all, write_report};

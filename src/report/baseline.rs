@@ -3,11 +3,11 @@
 //! An entry contains neither lines nor wording, so it matches its finding after unrelated changes of the file.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Outcome;
+use crate::engine::{Outcome, suppress_known};
 use crate::finding::{Finding, Suppression};
 use crate::source::SourceSet;
 
@@ -43,7 +43,6 @@ struct File {
 /// Known findings, each with the number of times that it occurs.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    folder: PathBuf,
     root: ReportRoot,
     entries: BTreeMap<Entry, usize>,
 }
@@ -53,10 +52,14 @@ impl Baseline {
     #[must_use]
     pub fn new(working_directory: &Path, folder: &Path) -> Self {
         Self {
-            folder: folder.to_path_buf(),
             root: ReportRoot::new(working_directory, folder),
             entries: BTreeMap::new(),
         }
+    }
+
+    /// Records that `named`, a path relative to the working directory, resolves to `real`.
+    pub fn add_link(&mut self, named: &Path, real: &Path) {
+        self.root.add_link(named, real);
     }
 
     /// Adds the entries of a file.
@@ -69,13 +72,15 @@ impl Baseline {
             let version = file.version;
             return Err(format!("expected version {VERSION}, found {version}"));
         }
-        for entry in file.findings {
+        for mut entry in file.findings {
+            entry.path = self.root.normalised(&entry.path);
             *self.entries.entry(entry).or_default() += 1;
         }
         Ok(())
     }
 
-    /// Replaces the entries of files for which `is_given` returns true by findings.
+    /// Replaces the entries of files for which `is_given` returns true by findings. An entry of another file keeps the larger
+    /// number of occurrences, because the run may not have read everything that the file is part of.
     pub fn update(
         &mut self,
         set: &SourceSet,
@@ -87,44 +92,43 @@ impl Baseline {
         for entry in found {
             *found_counts.entry(entry).or_default() += 1;
         }
-        let folder = &self.folder;
+        let root = &self.root;
         self.entries
-            .retain(|entry, _| !is_given(&folder.join(&entry.path)));
-        self.entries.extend(found_counts);
+            .retain(|entry, _| !is_given(&root.absolute(&entry.path)));
+        for (entry, count) in found_counts {
+            let kept = self.entries.entry(entry).or_default();
+            *kept = count.max(*kept);
+        }
     }
 
-    /// Marks the findings that the baseline contains as suppressed. Returns the number of entries that match no finding,
-    /// among those of files for which `is_given` returns true.
-    pub fn apply(
+    /// Silences the findings that the baseline contains.
+    pub fn suppress(&self, set: &SourceSet, outcome: &mut Outcome, by: &Suppression) {
+        let mut left = self.without_suppressed(set, outcome);
+        suppress_known(outcome, by, |finding| self.take(&mut left, set, finding));
+    }
+
+    /// Counts the entries that match no silenced finding, among those of files for which `is_given` returns true.
+    #[must_use]
+    pub fn count_stale(
         &self,
         set: &SourceSet,
-        outcome: &mut Outcome,
-        reason: &Suppression,
+        outcome: &Outcome,
         is_given: impl Fn(&Path) -> bool,
     ) -> usize {
-        let mut left = self.entries.clone();
-        for finding in outcome.suppressed.iter().chain(&outcome.findings) {
-            if finding.suppressed.is_some() {
-                self.take(&mut left, set, finding);
-            }
-        }
-        let mut findings = Vec::with_capacity(outcome.findings.len());
-        for mut finding in std::mem::take(&mut outcome.findings) {
-            if self.take(&mut left, set, &finding) {
-                finding.suppressed = Some(reason.clone());
-                outcome.suppressed.push(finding);
-            } else {
-                findings.push(finding);
-            }
-        }
-        outcome.findings = findings;
-        outcome.sort_suppressed();
-        outcome.summary.suppressed = outcome.suppressed.len();
-        outcome.summary.count_findings(&outcome.findings);
+        let left = self.without_suppressed(set, outcome);
         let stale = left
             .iter()
-            .filter(|(entry, _)| is_given(&self.folder.join(&entry.path)));
+            .filter(|(entry, _)| is_given(&self.root.absolute(&entry.path)));
         stale.map(|(_, count)| count).sum()
+    }
+
+    /// Returns the entries that match no silenced finding.
+    fn without_suppressed(&self, set: &SourceSet, outcome: &Outcome) -> BTreeMap<Entry, usize> {
+        let mut left = self.entries.clone();
+        for finding in &outcome.suppressed {
+            self.take(&mut left, set, finding);
+        }
+        left
     }
 
     /// Returns the number of findings.
@@ -166,7 +170,7 @@ impl Baseline {
             parts.into_iter().flatten().collect::<Vec<_>>().join("/")
         });
         Entry {
-            path: self.root.path(set, &source_path(set, &finding.primary)),
+            path: self.root.relative(set, &source_path(set, &finding.primary)),
             rule: finding.rule.as_str().to_owned(),
             object,
             container: finding.container.clone(),

@@ -67,10 +67,59 @@ impl ReportRoot {
         }
     }
 
+    /// Returns the path relative to the root, with `..` for a file outside of it. A file on another drive of Windows has an
+    /// absolute path.
+    pub(super) fn relative(&self, set: &SourceSet, path: &str) -> String {
+        match self.locate(set, path) {
+            ReportPath::Within(path) => path,
+            ReportPath::Outside(path) => {
+                let path = Path::new(&path);
+                self.relative_to_root(&self.resolved(path).unwrap_or_else(|| path.to_path_buf()))
+            }
+        }
+    }
+
+    /// Returns `path`, which is absolute or relative to the root, as a path relative to the root without `.` and with `..`
+    /// only at the start.
+    pub(super) fn normalised(&self, path: &str) -> String {
+        self.relative_to_root(&self.absolute(path))
+    }
+
+    /// Returns the absolute path of `path`, which is relative to the root.
+    pub(super) fn absolute(&self, path: &str) -> PathBuf {
+        normal(&self.root.join(path))
+    }
+
+    fn relative_to_root(&self, absolute: &Path) -> String {
+        let shared = self
+            .root
+            .components()
+            .zip(absolute.components())
+            .take_while(|(one, other)| one == other)
+            .count();
+        if shared == 0 {
+            return slashed(absolute);
+        }
+        let up = self.root.components().skip(shared);
+        let up = up.map(|_| Component::ParentDir);
+        let relative: PathBuf = up.chain(absolute.components().skip(shared)).collect();
+        slashed(&relative)
+    }
+
     fn behind_link(&self, absolute: &Path) -> Option<String> {
-        self.links.iter().find_map(|(named, real)| {
+        self.behind_links(absolute)
+            .find_map(|path| self.within(&path))
+    }
+
+    fn resolved(&self, absolute: &Path) -> Option<PathBuf> {
+        self.behind_links(absolute).next()
+    }
+
+    /// Returns the paths to which links that the user names lead.
+    fn behind_links(&self, absolute: &Path) -> impl Iterator<Item = PathBuf> {
+        self.links.iter().filter_map(|(named, real)| {
             let rest = absolute.strip_prefix(named).ok()?;
-            self.within(&normal(&real.join(rest)))
+            Some(normal(&real.join(rest)))
         })
     }
 
@@ -112,6 +161,20 @@ mod tests {
         assert_eq!(place("./../b.yaml"), ReportPath::Within("b.yaml".into()));
         assert_eq!(place("/repo/c.yaml"), ReportPath::Within("c.yaml".into()));
         assert_eq!(place("../../d.yaml"), ReportPath::Outside("/d.yaml".into()));
+    }
+
+    #[test]
+    fn relative_paths_lead_out_of_the_root() {
+        let set = SourceSet::default();
+        let mut root = ReportRoot::new(Path::new("/repo"), Path::new("/repo/ci"));
+        root.add_link(Path::new("/link"), Path::new("/repo"));
+        for path in ["apps/a.yaml", "./apps/a.yaml", "/link/apps/a.yaml"] {
+            assert_eq!(root.relative(&set, path), "../apps/a.yaml", "{path}");
+        }
+        assert_eq!(root.relative(&set, "ci/a.yaml"), "a.yaml");
+        assert_eq!(root.relative(&set, "/b.yaml"), "../../b.yaml");
+        assert_eq!(root.normalised("./../ci/../a.yaml"), "../a.yaml");
+        assert_eq!(root.absolute("../a.yaml"), Path::new("/repo/a.yaml"));
     }
 
     #[test]

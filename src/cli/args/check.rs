@@ -78,7 +78,7 @@ pub(in crate::cli) struct CheckArgs {
     ///
     /// They are counted as suppressed. An entry matches by rule, file, object, container and field, so unrelated changes
     /// do not affect it. A note names the number of entries that no longer occur.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "diff", "add_ignore"], help_heading = "Rules")]
+    #[arg(long, value_name = "FILE", help_heading = "Rules")]
     pub(in crate::cli) baseline: Option<PathBuf>,
 
     /// Write the present findings to this file, for --baseline, and exit with code 0.

@@ -3,9 +3,11 @@
 mod collect;
 mod directive;
 mod index;
+mod known;
 mod rendered;
 mod report;
 mod suppressions;
 
+pub use known::suppress_known;
 pub(super) use rendered::AnnotatedPods;
 pub(super) use suppressions::{Suppressions, mark_configured};

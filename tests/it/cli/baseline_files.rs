@@ -36,7 +36,7 @@ fn later_runs_report_only_new_findings() {
     project
         .run(&["check", "--write-baseline", "known.json"])
         .exits(0)
-        .stderr_contains("Wrote 2 findings to known.json.");
+        .stderr_contains("Wrote 2 findings to `known.json`.");
     let text = project.read("known.json");
     assert!(
         text.contains("strict-probe-not-rewritten") && !text.contains("line"),
@@ -115,7 +115,9 @@ fn other_files_are_not_baselines() {
         project
             .run(&["check", option, "apps/web.yaml"])
             .exits(2)
-            .stderr_contains("error: `apps/web.yaml` is not a baseline");
+            .stderr_contains(&format!(
+                "error: `apps/web.yaml` for `{option}` is not a baseline"
+            ));
     }
     assert!(project.read("apps/web.yaml").starts_with("apiVersion"));
     project
@@ -155,4 +157,90 @@ fn the_configuration_can_name_a_baseline() {
         .run(&["check"])
         .exits(2)
         .stderr_contains("cannot read `../known.json` for `baseline`");
+}
+
+const IN_FOLDER: &str =
+    "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nspec: {baseline: ci/known.json}\n";
+
+/// Writes a baseline into the folder `ci`.
+fn with_baseline_in_folder(project: &Project) {
+    std::fs::create_dir(project.path("ci")).unwrap();
+    project
+        .run(&["check", "--write-baseline", "ci/known.json"])
+        .exits(0);
+}
+
+#[test]
+fn a_baseline_in_another_folder_has_no_absolute_paths() {
+    let first = project();
+    with_baseline_in_folder(&first);
+    let text = first.read("ci/known.json");
+    assert!(text.contains("\"path\": \"../apps/web.yaml\""), "{text}");
+    // The same files in another place.
+    let copy = project();
+    std::fs::create_dir(copy.path("ci")).unwrap();
+    let unusual = text.replace("../apps/web.yaml", "./../ci/../apps/web.yaml");
+    for text in [text, unusual] {
+        copy.write("ci/known.json", text);
+        let run = copy.run(&["check", "--baseline", "ci/known.json"]).exits(0);
+        assert!(!run.stderr.contains("note:"), "{}", run.stderr);
+    }
+    // Entries that no longer occur are removed.
+    let fixed = copy.read("apps/web.yaml").replace(OPT_OUT, "a: b");
+    copy.write("apps/web.yaml", fixed);
+    copy.run(&["check", "--baseline", "ci/known.json", "apps"])
+        .stderr_contains("note: 1 finding of the baseline `ci/known.json` no longer occurs");
+    copy.run(&["check", "--write-baseline", "ci/known.json", "apps"])
+        .stderr_contains("Wrote 1 finding to");
+    assert!(!copy.read("ci/known.json").contains("web.yaml"));
+}
+
+#[test]
+fn fixes_and_comments_leave_known_findings_unchanged() {
+    let project = project();
+    with_baseline_in_folder(&project);
+    project.write(".meshprobe.yaml", IN_FOLDER);
+    let (web, new) = ("apps/web.yaml", "apps/new.yaml");
+    let known = project.read(web);
+    project
+        .run(&["check", "--diff", "--unsafe-fixes"])
+        .exits(0)
+        .stderr_contains("Nothing to fix.");
+    for arguments in [&["--fix", "--unsafe-fixes"][..], &["--add-ignore", "why"]] {
+        project.write(new, known.replace("web", "new"));
+        let all = [&["check"][..], arguments].concat();
+        project.run(&all).exits(0);
+        assert_eq!(project.read(web), known, "{arguments:?}");
+        assert_ne!(
+            project.read(new),
+            known.replace("web", "new"),
+            "{arguments:?}"
+        );
+    }
+    let option = [
+        "check",
+        "--isolated",
+        "--fix",
+        "--unsafe-fixes",
+        "--baseline",
+    ];
+    let option = [&option[..], &["ci/known.json"]].concat();
+    project.run(&option);
+    assert_eq!(project.read(web), known);
+    // Without the baseline, the finding is fixed.
+    project.run(&["check", "--isolated", "--fix", "--unsafe-fixes"]);
+    assert_ne!(project.read(web), known);
+}
+
+#[test]
+fn errors_name_the_key_of_the_configuration() {
+    let project = project();
+    project.write(
+        ".meshprobe.yaml",
+        IN_FOLDER.replace("ci/known.json", "apps/web.yaml"),
+    );
+    project
+        .run(&["check"])
+        .exits(2)
+        .stderr_contains("error: `apps/web.yaml` for `baseline` is not a baseline");
 }

@@ -14,9 +14,9 @@ use super::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
 use super::outcome::Outcome;
 use super::text_edits::{keeps_meaning, replace};
 
-/// A baseline in memory.
+/// Suppressions that were added to files, in memory.
 #[derive(Debug)]
-pub struct Baseline {
+pub struct AddedSuppressions {
     /// All files, with their new text.
     pub set: SourceSet,
     /// The files whose text changes.
@@ -30,10 +30,21 @@ pub struct Baseline {
 /// Adds a suppression with `reason` above every reported finding, in memory.
 ///
 /// A document is not changed if a comment would change its meaning, or if one of its readers would reject it: JSON, a
-/// document in brackets (kubectl reads it as JSON), and an encrypted document.
+/// document in brackets (kubectl reads it as JSON), and an encrypted document. `suppress_known` silences findings that need no
+/// comment.
 #[must_use]
-pub fn add_ignore(original: &SourceSet, settings: &Settings, reason: &str) -> Baseline {
-    let before = check(original, settings);
+pub fn add_ignore(
+    original: &SourceSet,
+    settings: &Settings,
+    reason: &str,
+    suppress_known: impl Fn(&SourceSet, &mut Outcome),
+) -> AddedSuppressions {
+    let check = |set: &SourceSet| {
+        let mut outcome = check(set, settings);
+        suppress_known(set, &mut outcome);
+        outcome
+    };
+    let before = check(original);
     let mut wanted: BTreeMap<(Arc<str>, usize), BTreeSet<RuleId>> = BTreeMap::new();
     for finding in before
         .findings
@@ -62,8 +73,8 @@ pub fn add_ignore(original: &SourceSet, settings: &Settings, reason: &str) -> Ba
             replace(&mut set, &file.path, edits);
         }
     }
-    let outcome = check(&set, settings);
-    Baseline {
+    let outcome = check(&set);
+    AddedSuppressions {
         changed: Changed::between(original, &set),
         silenced: outcome
             .suppressed
