@@ -1,0 +1,1 @@
+// An assembly file allows functions without a body, which go:linkname requires.
