@@ -14,6 +14,7 @@ import network
 from compare import Cell
 from evidence import Table, table
 from json_types import Json
+from kubelet import Prober
 from matrix import word
 from policy import Policy
 from product import SPOILED, Meshprobe
@@ -85,8 +86,8 @@ Seen = tuple[Cell, Cell, Cell]
 class OsmProof:
     """Measures the workloads in each state, without a mesh and with OSM's sidecar."""
 
-    def __init__(self, meshprobe: Meshprobe, folder: Path, certificate: Path):
-        self._meshprobe, self._folder, self._certificate = meshprobe, folder, certificate
+    def __init__(self, meshprobe: Meshprobe, folder: Path, certificate: Path, prober: Prober):
+        self._meshprobe, self._folder, self._certificate, self._prober = meshprobe, folder, certificate, prober
         # One state is enough to find a planted error.
         self._states = STATES[:1] if meshprobe.plant else STATES
         self._pods: list[Pod] = []
@@ -134,7 +135,7 @@ class OsmProof:
         """Runs the originals of all pods without a mesh."""
         here = [replace(pod, in_osm=False) for pod in pods]
         asked = [probe for pod in here for probe in pod.asked("off")]
-        return Rig(self._folder, here, self._certificate).measure(f"osm-none-{self._round}", None, asked)
+        return Rig(self._folder, here, self._certificate, self._prober).measure(f"osm-none-{self._round}", None, asked)
 
     def _within(self, pod: Pod) -> dict[str, Json]:
         """Runs the probes of one pod in OSM."""
@@ -143,7 +144,7 @@ class OsmProof:
         resources = {kind: strict[kind] + pod.emitted[kind] for kind in ("listeners", "clusters")}
         sidecar = Sidecar({"static_resources": resources}, OSM_PORTS, "healthcheck.py", {"port": HEALTHCHECK_PORT})
         asked = pod.asked("off") + pod.asked("on")
-        return Rig(self._folder, [pod], certificate).measure(f"{pod.name}-{self._round}", sidecar, asked)
+        return Rig(self._folder, [pod], certificate, self._prober).measure(f"{pod.name}-{self._round}", sidecar, asked)
 
     def _add(self, pod: Pod, without: dict[str, Json], within: dict[str, Json]) -> None:
         for slot, original in pod.originals.items():

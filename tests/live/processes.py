@@ -53,10 +53,14 @@ class Processes:
 
     def answer(self, namespace: str, script: str, question: str) -> str:
         """Runs one of our scripts to its end, with this standard input, and returns its standard output."""
-        process = self._start(namespace, [sys.executable, "-B", str(HERE / script)])
+        return self.answer_of(namespace, question, sys.executable, "-B", str(HERE / script))
+
+    def answer_of(self, namespace: str, question: str, *command: str) -> str:
+        """Runs a program to its end, with this standard input, and returns its standard output."""
+        process = self._start(namespace, [*command])
         answer, _ = process.communicate(question)
         if process.returncode != 0:
-            raise RuntimeError(f"{script} ended with status {process.returncode}")
+            raise RuntimeError(f"{' '.join(command)} ended with status {process.returncode}")
         return answer
 
     def program(self, namespace: str, user: int, program: Path, *arguments: object) -> "subprocess.Popen[str]":

@@ -14,6 +14,7 @@ from cases import Pod
 from compare import Cell, Key, Row
 from evidence import Table, table
 from json_types import Json
+from kubelet import Prober
 from matrix import Matrix
 from modes import BUILT, DEGRADED, MODES, NO_AGENT, NO_ENV, NO_ENVOY, NO_MESH, NO_SIDECAR, STRICT
 from product import Meshprobe, Rewritten
@@ -29,7 +30,8 @@ AT_ONCE = 4
 class Proof:
     """Measures the modes, then compares."""
 
-    def __init__(self, product: Meshprobe, folder: Path, certificate: Path, modes: list[str], only: list[str]):
+    def __init__(self, product: Meshprobe, folder: Path, certificate: Path, prober: Prober, modes: list[str],
+                 only: list[str]):
         self._product, self._folder, self._modes, self._plant = product, folder, modes, product.plant
         workloads, base = (TREE / "workloads.off.yaml").read_text(), (TREE / "base.yaml").read_text()
         self._rows = [row for name in MEASURED for row in _rows(TREE / name)]
@@ -39,7 +41,7 @@ class Proof:
         self.pods = cases.pods([case for case in tried if not only or case.name in only])
         self._prefixes = policy.prefixes(base)
         self._protocols, self._excluded = policy.protocols(base), cases.excluded_ports(workloads)
-        self._rig = Rig(folder, self.pods, certificate)
+        self._rig = Rig(folder, self.pods, certificate, prober)
         self._tried = [NO_MESH, *modes]
         if STRICT in modes:
             self._tried += [BUILT] if self._plant in (None, plants.NO_REWRITE) else []

@@ -15,6 +15,7 @@ import envoy
 
 import network
 from json_types import Json
+from kubelet import Prober
 from network import Namespaces
 from processes import Processes
 
@@ -61,8 +62,8 @@ class Sidecar:
 class Rig:
     """The data that the modes share: the pods and the certificate."""
 
-    def __init__(self, folder: Path, pods: Sequence[TestedPod], certificate: Path):
-        self._folder, self._pods, self.certificate = folder, pods, certificate
+    def __init__(self, folder: Path, pods: Sequence[TestedPod], certificate: Path, prober: Prober):
+        self._folder, self._pods, self.certificate, self._prober = folder, pods, certificate, prober
 
     def measure(self, name: str, sidecar: Sidecar | None, probes: list[Json]) -> dict[str, Json]:
         """Returns key -> {"passed", "text"} of each probe; without a mesh if `sidecar` is None."""
@@ -79,7 +80,7 @@ class Rig:
                 if sidecar.bootstrap:
                     self._start_envoy(folder, namespaces, processes, sidecar.bootstrap)
             processes.wait_for_scripts()
-            seen: dict[str, Json] = json.loads(processes.answer(namespaces.node, "prober.py", json.dumps(probes)))
+            seen = self._prober.run(name, namespaces.node, processes, probes)
         if len(seen) != len(probes):
             raise RuntimeError(f"expected results of {len(probes)} probes, got {len(seen)}")
         return seen

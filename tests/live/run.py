@@ -67,6 +67,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", metavar="WORKLOAD", default=[], help="only these")
     parser.add_argument("--plant", choices=PLANTS, help="an error that must be found: " + "; ".join(
         f"{name}: {effect}" for name, effect in PLANTS.items()))
+    parser.add_argument("--prober", metavar="PROGRAM",
+                        help="the prober of the kubelet, with which the stand-in is compared; "
+                             "tests/oracle/kubernetes.sh --prober builds it")
     parser.add_argument("--update", action="store_true", help="write the tables of docs/evidence")
     return parser.parse_args()
 
@@ -94,6 +97,7 @@ def stop(*_: object) -> None:
 def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
     """Prints the results, and returns all differences."""
     # These need the packages.
+    from kubelet import Prober
     from osm import OsmProof
     from product import Meshprobe
     from proof import TREE, Proof
@@ -101,8 +105,9 @@ def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
 
     meshprobe = Meshprobe(str(Path(arguments.meshprobe).resolve()), TREE, arguments.plant)
     certificate = make_certificate(folder)
-    proof = Proof(meshprobe, folder, certificate, arguments.modes, arguments.cases)
-    osm = OsmProof(meshprobe, folder, certificate)
+    prober = Prober(str(Path(arguments.prober).resolve()) if arguments.prober else None)
+    proof = Proof(meshprobe, folder, certificate, prober, arguments.modes, arguments.cases)
+    osm = OsmProof(meshprobe, folder, certificate, prober)
     is_whole = not (arguments.plant or arguments.cases) and arguments.modes == list(MODES)
     proofs: list[Proof | OsmProof] = [osm] if arguments.plant == OSM_PORT else [proof]
     if is_whole:
@@ -112,15 +117,17 @@ def prove(arguments: argparse.Namespace, folder: Path) -> list[str]:
         with ThreadPoolExecutor() as pool:
             for done in [pool.submit(each.measure) for each in proofs]:
                 done.result()
-        wrong = [line for each in proofs for line in each.judge()]
+        wrong = [line for each in proofs for line in each.judge()] + prober.differences()
         if wrong and not arguments.plant:
             # On a busy machine our own processes may take longer than a probe waits.
             again = sum(each.measure_again() for each in proofs)
-            wrong = [line for each in proofs for line in each.judge()]
+            wrong = [line for each in proofs for line in each.judge()] + prober.differences()
         seconds = time.monotonic() - start
     tables = [table for each in proofs for table in each.tables()]
     # A whole run is compared with the published tables, so its sums are enough.
     print("\n".join(table.text() for table in tables if not is_whole or table.name == "live-proof-counts"))
+    if arguments.prober:
+        print(f"\nprober of the kubelet and stand-in: {prober.summary()}")
     print(f"\n{len(wrong)} disagreements, {seconds:.1f} s; {again} pods timed out and were measured again")
     if is_whole:
         wrong += proof.tally.short()

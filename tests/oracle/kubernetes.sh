@@ -2,6 +2,7 @@
 # Compares meshprobe with the API server of Kubernetes:
 #
 #   bash tests/oracle/kubernetes.sh [--seed N] [--count N] [--out FOLDER] [--record] [VERSION...]
+#   bash tests/oracle/kubernetes.sh --prober FILE [VERSION]
 #
 # Builds tests/oracle/kubernetes against each VERSION of the module k8s.io/kubernetes, such as v1.36.3, or `latest`.
 # The default is the version in its go.mod. The program generates handlers (at least 5,000 by default), defaults and
@@ -10,6 +11,9 @@
 #   --seed, --count   the handlers that are generated; defaults: 1, 6000
 #   --out             the folder for minimised differences, one folder for each version; default: target/oracle
 #   --record          writes fixtures/oracle/kubernetes.jsonl, which tests/it/oracle/kubernetes.rs replays
+#
+# The second form only builds the prober of the kubelet, for `tests/live/run.py --prober FILE`. It requires Kubernetes 1.36
+# or later.
 #
 # Environment: MESHPROBE_BIN, the binary; otherwise the build of the profile MESHPROBE_PROFILE (`gate`).
 # Exit codes: 0 no difference; 1 differences; 2 the comparison failed.
@@ -26,13 +30,18 @@ fail() {
 }
 
 out="$target/oracle"
+prober=
 arguments=()
 versions=()
 while [ $# -gt 0 ]; do
   case "$1" in
-    --seed | --count | --out)
+    --seed | --count | --out | --prober)
       [ $# -gt 1 ] || fail "\`$1\` requires a value"
-      if [ "$1" = --out ]; then out="$2"; else arguments+=("$1" "$2"); fi
+      case "$1" in
+        --out) out="$2" ;;
+        --prober) prober="$2" ;;
+        *) arguments+=("$1" "$2") ;;
+      esac
       shift
       ;;
     --record) arguments+=(--count "$recorded" --record "$root/fixtures/oracle/kubernetes.jsonl") ;;
@@ -43,10 +52,12 @@ while [ $# -gt 0 ]; do
 done
 
 meshprobe="${MESHPROBE_BIN:-$target/${MESHPROBE_PROFILE:-gate}/meshprobe}"
-[ -x "$meshprobe" ] || fail "no binary at $meshprobe; run \`cargo build --locked --profile gate\` first"
+[ -n "$prober" ] || [ -x "$meshprobe" ] || fail "no binary at $meshprobe; run \`cargo build --locked --profile gate\` first"
 command -v go >/dev/null || fail 'go is not on PATH'
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
+# Go runs in the folder of the sources.
+case "$prober" in /* | '') ;; *) prober="$PWD/$prober" ;; esac
 
 # newest: prints the newest release of Kubernetes.
 newest() {
@@ -80,6 +91,10 @@ for version in "${versions[@]}"; do
     folder="$work/$version"
     cp -r "$sources" "$folder"
     select_version "$version" "$folder"
+  fi
+  if [ -n "$prober" ]; then
+    (cd "$folder" && CGO_ENABLED=0 go build -o "$prober" ./prober) || fail "the prober does not build with $version"
+    continue
   fi
   (cd "$folder" && CGO_ENABLED=0 go build -o "$work/kubernetes" .) || fail "the program does not build with $version"
   rm -rf "${out:?}/$version"
