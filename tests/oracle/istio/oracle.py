@@ -1,0 +1,219 @@
+"""Compares meshprobe with the injector of one Istio release. tests/oracle/istio.sh calls it."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import report
+from compare import differences, effect, first_difference, handlers, injected, predicted
+from generate import generate, to_yaml
+from minimize import minimize
+from product import FORMS, Product, read
+
+Json = dict[str, Any]
+
+
+class Oracle:
+    """The process that runs Istio's webhook."""
+
+    def __init__(self, arguments: argparse.Namespace, native: bool) -> None:
+        command = [arguments.oracle, "-manifests", f"{arguments.tree}/manifests"]
+        if arguments.quote_proxy_metadata:
+            command.append("-quote-proxy-metadata")
+        environment = {**os.environ, "ENABLE_NATIVE_SIDECARS": str(native).lower()}
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+            env=environment,
+        )  # fmt: skip
+
+    def admit(self, manifest: str) -> list[Json]:
+        """Returns the outcome of each workload of a manifest."""
+        assert self.process.stdin and self.process.stdout
+        self.process.stdin.write(json.dumps({"manifest": manifest}) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the injector stopped with exit code {self.process.wait()}")
+        answers: list[Json] = json.loads(line)
+        return answers
+
+
+@dataclass
+class Difference:
+    """One pod for which meshprobe and Istio do not agree."""
+
+    file: str
+    check: str
+    part: str
+    detail: str
+    native: bool
+    workload: Json
+
+    def signature(self) -> tuple[str, str, str]:
+        """Returns a key that is the same for differences with the same likely cause."""
+        return (self.check, self.part, re.sub(r"\d+|'[^']*'|init-\w+|app|web|worker|agent-x*|x+", "", self.detail)[:120])
+
+
+class Comparison:
+    """Compares in one sidecar mode."""
+
+    def __init__(self, arguments: argparse.Namespace, version: str, native: bool) -> None:
+        self.native = native
+        self.oracle = Oracle(arguments, native)
+        self.product = Product(arguments.meshprobe, version, native)
+        self.counts: dict[str, Counter[str]] = {}
+        self.differences: list[Difference] = []
+
+    def count(self, check: str, outcome: str) -> None:
+        self.counts.setdefault(check, Counter())[outcome] += 1
+
+    def differ(self, file: str, check: str, part: str, detail: str, answer: Json) -> None:
+        self.differences.append(Difference(file, check, part, detail, self.native, answer["object"]))
+
+    def run(self, manifests: dict[str, str]) -> None:
+        originals = {file: self.oracle.admit(text) for file, text in manifests.items()}
+        for form in FORMS:
+            self.compare_form(manifests, originals, form)
+        self.compare_predictions(manifests, originals)
+
+    def compare_form(self, manifests: dict[str, str], originals: dict[str, list[Json]], form: str) -> None:
+        """Compares `inject(rewrite(x))` with `inject(x)`."""
+        output, refused = self.product.rewrite(manifests, form)
+        for file, answers in originals.items():
+            changed = output[file] != manifests[file]
+            rewritten = self.oracle.admit(output[file]) if changed else answers
+            if len(answers) != len(rewritten):
+                self.count(form, "different")
+                self.differ(file, form, "workloads", f"{len(answers)} became {len(rewritten)}", answers[0])
+                continue
+            for before, after in zip(answers, rewritten, strict=True):
+                self.compare_pod(form, file, before, after, refused.get(file, set()))
+
+    def compare_pod(self, form: str, file: str, before: Json, after: Json, guards: set[str]) -> None:
+        if before == after:
+            self.count(form, "refused" if guards else "unchanged")
+            for guard in guards:
+                self.count(f"{form} guards", guard)
+            return
+        parts = self.pod_differences(before, after)
+        self.count(form, "different" if parts else "equal")
+        for part, detail in parts.items():
+            self.differ(file, form, part, detail, before)
+
+    def pod_differences(self, before: Json, after: Json) -> dict[str, str]:
+        """Returns the differences between two injected pods, and between both after a second injection."""
+        for outcome in ("undecoded", "denied"):
+            if before.get(outcome) or after.get(outcome):
+                same = bool(before.get(outcome)) == bool(after.get(outcome))
+                detail = f"expected {before.get(outcome)!r}, got {after.get(outcome)!r}"
+                return {} if same else {outcome: detail}
+        if before.get("agent") is None:
+            return {"not injected": "the pod was rewritten, although it is not injected"}
+        found = differences(effect(before), effect(after))
+        if not found:
+            second = differences(effect(before, again=True), effect(after, again=True))
+            found = {f"{part} after reinvocation": detail for part, detail in second.items()}
+        return found
+
+    def compare_predictions(self, manifests: dict[str, str], originals: dict[str, list[Json]]) -> None:
+        predictions, denials = self.product.predict(manifests), self.product.denied(manifests)
+        for file, answers in originals.items():
+            for answer in answers:
+                if answer.get("undecoded"):
+                    continue
+                self.compare_denial(file, answer, denials.get(file, set()))
+                if not answer.get("denied"):
+                    self.compare_prediction(file, answer, predictions.get((file, answer["name"]), {}))
+
+    def compare_denial(self, file: str, answer: Json, rules: set[str]) -> None:
+        same = bool(answer.get("denied")) == bool(rules)
+        self.count("admission", ("denied" if rules else "admitted") if same else "different")
+        if not same:
+            detail = f"Istio: {answer.get('denied') or 'admitted'}; meshprobe: {sorted(rules) or 'no finding'}"
+            self.differ(file, "admission", "denied", detail, answer)
+
+    def compare_prediction(self, file: str, answer: Json, predictions: Json) -> None:
+        before, after = handlers(answer["before"]), handlers(answer["pod"])
+        for slot, handler in before.items():
+            if slot not in predictions:
+                self.count("prediction", "not predicted")
+                continue
+            expected, actual = injected(handler, after.get(slot)), predicted(predictions[slot])
+            difference = first_difference(expected, actual)
+            self.count("prediction", "different" if difference else "equal")
+            if difference:
+                self.differ(file, "prediction", predictions[slot]["kind"], difference, answer)
+
+
+def minimized(arguments: argparse.Namespace, version: str, difference: Difference) -> Json:
+    """Returns a smaller workload with the same difference."""
+    comparison = Comparison(arguments, version, difference.native)
+
+    def holds(workload: Json) -> bool:
+        comparison.differences.clear()
+        manifests = {"case.yaml": to_yaml(workload)}
+        originals = {"case.yaml": comparison.oracle.admit(manifests["case.yaml"])}
+        if difference.check in FORMS:
+            comparison.compare_form(manifests, originals, difference.check)
+        else:
+            comparison.compare_predictions(manifests, originals)
+        return any(found.signature() == difference.signature() for found in comparison.differences)
+
+    try:
+        return minimize(difference.workload, holds) if holds(difference.workload) else difference.workload
+    finally:
+        comparison.oracle.process.kill()
+
+
+def inputs(arguments: argparse.Namespace) -> dict[str, str]:
+    """Returns the text of each input file: the fixtures, and one file per generated workload."""
+    fixtures = sorted(Path(arguments.fixtures, "rewrite").glob("*/input.yaml"))
+    manifests = {f"{path.parent.name}.yaml": read(path) for path in fixtures}
+    for workload in generate(arguments.seed, arguments.count):
+        name = workload["metadata"]["name"]
+        manifests[f"{name}.yaml"] = to_yaml(workload)
+    return manifests
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    for option in ("--oracle", "--tree", "--meshprobe", "--fixtures", "--output"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--quote-proxy-metadata", action="store_true")
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse_arguments()
+    arguments.meshprobe = str(Path(arguments.meshprobe).resolve())
+    version = Path(arguments.tree, "VERSION").read_text().strip()
+    manifests = inputs(arguments)
+    found: list[Difference] = []
+    for native in (False, True):
+        comparison = Comparison(arguments, version, native)
+        comparison.run(manifests)
+        comparison.oracle.process.kill()
+        report.print_counts(native, len(manifests), comparison.counts)
+        found += comparison.differences
+    if arguments.quote_proxy_metadata:
+        return report.judge_quoted(found)
+    groups: dict[tuple[str, str, str], list[Difference]] = {}
+    for difference in found:
+        groups.setdefault(difference.signature(), []).append(difference)
+    for number, group in enumerate(groups.values(), 1):
+        case = to_yaml(minimized(arguments, version, group[0]))
+        report.write_case(Path(arguments.output), number, version, group[0], len(group), case)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
