@@ -81,15 +81,46 @@ def shorten(value: Any) -> str:
     return text if len(text) <= 400 else text[:400] + "..."
 
 
-def predicted(handler: Json) -> Json | None:
-    """Returns the predicted request of the kubelet, or None if the handler is not rewritten."""
-    return handler["becomes"]["httpGet"] if handler["becomes"] else None
+def prediction_differences(before: Json, after: Json | None, prediction: Json) -> dict[str, str]:
+    """Compares the predicted request of the kubelet with that of the injected pod, and the fields that it keeps.
+
+    Host and headers are a check of their own, because the injector does not change them.
+    """
+    action: Json = {"scheme": "HTTP", **((after or {}).get("httpGet") or {})}
+    if not prediction["becomes"]:
+        unchanged = first_difference(before, after)
+        return {"prediction": unchanged}
+    becomes = {"scheme": "HTTP", **prediction["becomes"]["httpGet"]}
+    changed, kept = ("path", "port", "scheme"), ("host", "httpHeaders")
+    return {
+        "prediction": first_difference(*({key: value.get(key) for key in changed} for value in (action, becomes))),
+        "kept fields": first_difference(*({key: value.get(key) for key in kept} for value in (action, becomes))),
+    }
 
 
-def injected(before: Json | None, after: Json | None) -> Json | None:
-    """Returns the request of the kubelet after injection, or None if the handler did not change."""
-    if before == after or after is None:
-        return None
-    action: Json = after.get("httpGet") or {}
-    keep = {key: action[key] for key in ("path", "port", "httpHeaders", "host") if key in action}
-    return keep if action.get("scheme", "HTTP") == "HTTP" else {**keep, "scheme": action["scheme"]}
+def invalid_port(answer: Json) -> str:
+    """Returns why the API server rejects the injected pod: the injector has set the port of a probe to 0."""
+    if not answer.get("pod"):
+        return ""
+    before = handlers(answer["before"])
+    for slot, handler in handlers(answer["pod"]).items():
+        changed = handler != before.get(slot)
+        if changed and (handler.get("httpGet") or {}).get("port") == 0:
+            return f"the API server rejects port 0 of {slot}"
+    return ""
+
+
+def is_own_sidecar(answer: Json) -> bool:
+    """Returns whether the manifest contains its sidecar and the webhook does not inject the pod."""
+    return bool(answer.get("agent")) and answer["before"] == answer["pod"]
+
+
+def unserved(answer: Json) -> dict[str, str]:
+    """Returns the probes that target the agent and have no entry in the prober env of the sidecar in the manifest."""
+    agent = answer.get("agent") or {}
+    if agent.get("error"):
+        return {"agent": agent["error"]}
+    actions = [handler.get("httpGet") or {} for handler in handlers(answer["pod"]).values()]
+    targets = [action["path"] for action in actions if str(action.get("path")).startswith(("/app-health/", "/app-lif"))]
+    missing = [path for path in targets if path not in (agent.get("probers") or {})]
+    return {"own sidecar": f"no entry for {missing}"} if missing else {}

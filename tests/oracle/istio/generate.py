@@ -173,8 +173,8 @@ class Generator:
         if names and self.chance(0.4):
             return str(self.one(names))
         if self.chance(0.02):
-            return self.one(("nosuch", "8080", "HTTP", 0, -1, 70000, 15020, 15020, 15021, 15090))  # type: ignore[no-any-return]
-        return self.one((8080, 8081, 9090, 443, 1))  # type: ignore[no-any-return]
+            return self.one(("nosuch", "8080", "HTTP", 0, -1, 70000, 15020, 15020, 15021, 15090))
+        return self.one((8080, 8081, 9090, 443, 1))
 
     def handler(self, ports: list[Json], probe: bool) -> Json:
         makers: list[Callable[[list[Json]], Json]] = [self.http, self.http, self.http, self.tcp, self.exec]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import report
-from compare import differences, effect, first_difference, handlers, injected, predicted
+from compare import differences, effect, handlers, invalid_port, is_own_sidecar, prediction_differences, unserved
 from generate import generate, to_yaml
 from minimize import minimize
 from product import FORMS, Product, read
@@ -57,8 +57,10 @@ class Difference:
     workload: Json
 
     def signature(self) -> tuple[str, str, str]:
-        """Returns a key that is the same for differences with the same likely cause."""
-        return (self.check, self.part, re.sub(r"\d+|'[^']*'|init-\w+|app|web|worker|agent-x*|x+", "", self.detail)[:120])
+        """Returns a key that is the same for differences with the same likely cause: it contains no values."""
+        path, _, values = self.detail.partition(": expected ")
+        kind = re.sub(r"\d+|\'[^']*\'|\"[^\"]*\"|[^,\[\]{}N]", "", values)[:4]
+        return (self.check, self.part, re.sub(r"ontainers/[^/]*/", "", path)[:60] + kind)
 
 
 class Comparison:
@@ -102,8 +104,9 @@ class Comparison:
             for guard in guards:
                 self.count(f"{form} guards", guard)
             return
-        parts = self.pod_differences(before, after)
-        self.count(form, "different" if parts else "equal")
+        own = is_own_sidecar(before)
+        parts = unserved(after) if own else self.pod_differences(before, after)
+        self.count(form, "different" if parts else "own sidecar" if own else "equal")
         for part, detail in parts.items():
             self.differ(file, form, part, detail, before)
 
@@ -133,10 +136,11 @@ class Comparison:
                     self.compare_prediction(file, answer, predictions.get((file, answer["name"]), {}))
 
     def compare_denial(self, file: str, answer: Json, rules: set[str]) -> None:
-        same = bool(answer.get("denied")) == bool(rules)
+        denied = answer.get("denied") or invalid_port(answer)
+        same = bool(denied) == bool(rules)
         self.count("admission", ("denied" if rules else "admitted") if same else "different")
         if not same:
-            detail = f"Istio: {answer.get('denied') or 'admitted'}; meshprobe: {sorted(rules) or 'no finding'}"
+            detail = f"Istio: {denied or 'admitted'}; meshprobe: {sorted(rules) or 'no finding'}"
             self.differ(file, "admission", "denied", detail, answer)
 
     def compare_prediction(self, file: str, answer: Json, predictions: Json) -> None:
@@ -145,11 +149,10 @@ class Comparison:
             if slot not in predictions:
                 self.count("prediction", "not predicted")
                 continue
-            expected, actual = injected(handler, after.get(slot)), predicted(predictions[slot])
-            difference = first_difference(expected, actual)
-            self.count("prediction", "different" if difference else "equal")
-            if difference:
-                self.differ(file, "prediction", predictions[slot]["kind"], difference, answer)
+            for check, difference in prediction_differences(handler, after.get(slot), predictions[slot]).items():
+                self.count(check, "different" if difference else "equal")
+                if difference:
+                    self.differ(file, check, predictions[slot]["kind"], difference, answer)
 
 
 def minimized(arguments: argparse.Namespace, version: str, difference: Difference) -> Json:

@@ -66,7 +66,7 @@ class Product:
         return found
 
 
-class written(tempfile.TemporaryDirectory[str]):  # noqa: N801
+class written(tempfile.TemporaryDirectory[str]):
     """A temporary folder with the manifests in `in`."""
 
     def __init__(self, manifests: dict[str, str]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from product import FORMS
 
-OUTCOMES = ("equal", "unchanged", "refused", "denied", "admitted", "not predicted", "different")
+OUTCOMES = ("equal", "own sidecar", "unchanged", "refused", "denied", "admitted", "not predicted", "different")
 
 
 def print_counts(native: bool, files: int, counts: dict[str, Counter[str]]) -> None:
@@ -38,8 +38,10 @@ def write_case(folder: Path, number: int, version: str, difference: Any, count: 
     title = f"{difference.check} differs from Istio {version}: {difference.part}"
     path.with_suffix(".md").write_text(
         f"# {title}\n\n"
-        f"The oracle found {count} pods with this difference, the first in `{difference.file}` ({sidecars} sidecars).\n\n"
+        f"The oracle found {count} pods with this difference, the first in `{difference.file}`, with {sidecars} "
+        f"sidecars.\n\n"
         f"```text\n{difference.detail}\n```\n\n"
         f"Minimized manifest:\n\n```yaml\n{manifest}```\n"
     )
-    print(f"   different: {title} ({count} pods, {sidecars} sidecars): {difference.detail[:300]}\n      {path}", flush=True)
+    print(f"   different: {title} ({count} pods, {sidecars} sidecars): {difference.detail[:300]}")
+    print(f"      {path}", flush=True)
