@@ -27,7 +27,8 @@ class Oracle:
         command = [arguments.oracle, "-manifests", f"{arguments.tree}/manifests"]
         if arguments.quote_proxy_metadata:
             command.append("-quote-proxy-metadata")
-        environment = {**os.environ, "ENABLE_NATIVE_SIDECARS": str(native).lower()}
+        # The process is short-lived; collecting garbage less often saves a third of its time.
+        environment = {"GOGC": "1000", **os.environ, "ENABLE_NATIVE_SIDECARS": str(native).lower()}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
             env=environment,
