@@ -107,7 +107,7 @@ for index in "${!refs[@]}"; do
   build "$index" "$ref" || fail "cannot build against \`$ref\`"
   code=0
   python3 "$root/tests/oracle/istio/oracle.py" --oracle "$work/$index/oracle" --tree "$work/$index/tree" \
-    --meshprobe "$meshprobe" --fixtures "$root/fixtures/istio" --output "$output/$ref" "${compare[@]}" || code=$?
+    --meshprobe "$meshprobe" --fixtures "$root/fixtures/istio" --output "$output/$ref" ${compare[@]+"${compare[@]}"} || code=$?
   [[ $code -le 1 ]] || exit 2
   [[ $code -eq 0 ]] || status=1
   rm -rf "${work:?}/$index"
