@@ -10,6 +10,7 @@ PROXY = "istio-proxy"
 ANNOTATIONS = ("sidecar.istio.io/rewriteAppHTTPProbers", "proxy.istio.io/config", "proxy.istio.io/overrides")
 # Environment variables of the sidecar that repeat annotations of the pod.
 COPIES = ("PROXY_CONFIG", "ISTIO_METAJSON_ANNOTATIONS", PROBER_ENV)
+FALSE = ("0", "f", "F", "false", "False", "FALSE")
 PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 HOOKS = ("postStart", "preStop")
 
@@ -46,12 +47,19 @@ def remainder(pod: Json) -> Json:
     return pod
 
 
-def effect(answer: Json, again: bool = False) -> Json:
-    """Returns the parts of an injected pod that have to be equal."""
+def effect(answer: Json, again: bool, exact: bool) -> Json:
+    """Returns the parts of an injected pod that have to be equal; `exact` includes the bytes of the prober env."""
     pod, agent = (answer.get("again"), answer.get("againAgent")) if again else (answer["pod"], answer.get("agent"))
     if pod is None:
         return {"denied": answer.get("againDenied", "denied")}
+    agent = {key: value for key, value in (agent or {}).items() if exact or key != "env"}
     return {"handlers": handlers(pod), "agent": agent, "rest of the pod": remainder(pod)}
+
+
+def has_prober_env(answer: Json) -> bool:
+    """Returns whether the manifest contains a prober env. Its bytes can change if entries are added."""
+    containers = [*(answer["before"]["spec"].get("initContainers") or []), *answer["before"]["spec"]["containers"]]
+    return any(entry["name"] == PROBER_ENV for container in containers for entry in container.get("env") or [])
 
 
 def differences(expected: Json, actual: Json) -> Json:
@@ -110,17 +118,23 @@ def invalid_port(answer: Json) -> str:
     return ""
 
 
-def is_own_sidecar(answer: Json) -> bool:
-    """Returns whether the manifest contains its sidecar and the webhook does not inject the pod."""
-    return bool(answer.get("agent")) and answer["before"] == answer["pod"]
+def is_served_by_manifest(answer: Json) -> bool:
+    """Returns whether the manifest contains its sidecar or an earlier rewrite, so that Istio rewrites nothing."""
+    if not answer.get("pod"):
+        return False
+    not_injected = bool(answer.get("agent")) and answer["before"] == answer["pod"]
+    annotations = answer["before"]["metadata"].get("annotations") or {}
+    return not_injected or (annotations.get(ANNOTATIONS[0]) in FALSE and has_prober_env(answer))
 
 
 def unserved(answer: Json) -> dict[str, str]:
-    """Returns the probes that target the agent and have no entry in the prober env of the sidecar in the manifest."""
+    """Returns the probes that target the agent and have no entry in the prober env."""
+    if not answer.get("pod"):
+        return {"denied": str(answer.get("denied") or answer.get("undecoded"))}
     agent = answer.get("agent") or {}
     if agent.get("error"):
         return {"agent": agent["error"]}
     actions = [handler.get("httpGet") or {} for handler in handlers(answer["pod"]).values()]
     targets = [action["path"] for action in actions if str(action.get("path")).startswith(("/app-health/", "/app-lif"))]
     missing = [path for path in targets if path not in (agent.get("probers") or {})]
-    return {"own sidecar": f"no entry for {missing}"} if missing else {}
+    return {"prober env": f"no entry for {missing}"} if missing else {}

@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import report
-from compare import differences, effect, handlers, invalid_port, is_own_sidecar, prediction_differences, unserved
+from compare import (
+    differences,
+    effect,
+    handlers,
+    has_prober_env,
+    invalid_port,
+    is_served_by_manifest,
+    prediction_differences,
+    unserved,
+)
 from generate import generate, to_yaml
 from minimize import minimize
 from product import FORMS, Product, read
@@ -105,9 +114,9 @@ class Comparison:
             for guard in guards:
                 self.count(f"{form} guards", guard)
             return
-        own = is_own_sidecar(before)
-        parts = unserved(after) if own else self.pod_differences(before, after)
-        self.count(form, "different" if parts else "own sidecar" if own else "equal")
+        served = is_served_by_manifest(before)
+        parts = unserved(after) if served else self.pod_differences(before, after)
+        self.count(form, "different" if parts else "served" if served else "equal")
         for part, detail in parts.items():
             self.differ(file, form, part, detail, before)
 
@@ -120,9 +129,10 @@ class Comparison:
                 return {} if same else {outcome: detail}
         if before.get("agent") is None:
             return {"not injected": "the pod was rewritten, although it is not injected"}
-        found = differences(effect(before), effect(after))
+        exact = not has_prober_env(before)
+        found = differences(effect(before, False, exact), effect(after, False, exact))
         if not found:
-            second = differences(effect(before, again=True), effect(after, again=True))
+            second = differences(effect(before, True, exact), effect(after, True, exact))
             found = {f"{part} after reinvocation": detail for part, detail in second.items()}
         return found
 

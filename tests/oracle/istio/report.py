@@ -6,7 +6,7 @@ from typing import Any
 
 from product import FORMS
 
-OUTCOMES = ("equal", "own sidecar", "unchanged", "refused", "denied", "admitted", "not predicted", "different")
+OUTCOMES = ("equal", "served", "unchanged", "refused", "denied", "admitted", "not predicted", "different")
 
 
 def print_counts(native: bool, files: int, counts: dict[str, Counter[str]]) -> None:
@@ -40,7 +40,7 @@ def judge_quoted(unquoted: list[Any], quoted: list[Any]) -> int:
 def write_case(folder: Path, number: int, version: str, difference: Any, count: int, manifest: str) -> None:
     """Writes the minimized manifest and an issue text, and prints the difference."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{number:03}-{difference.check}.yaml"
+    path = folder / f"{number:03}-{difference.check.replace(' ', '-')}.yaml"
     path.write_text(manifest)
     sidecars = "native" if difference.native else "classic"
     title = f"{difference.check} differs from Istio {version}: {difference.part}"
