@@ -19,13 +19,15 @@ use super::terminal::terminal_style;
 
 pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let options = options(args)?;
-    reject_rendered_edits(args)?;
+    // Rejects options before it runs a renderer, and the configuration after it is read.
+    reject_rendered_edits(args, args.common.renders_charts_of_tree())?;
     let gate = match args.fail_on {
         Some(_) => Gate::Yes,
         None => Gate::IfConfigured,
     };
     let mut run = prepare(session, &args.common, RenderFallback::Files, gate, None)?;
     run.layer = options.or(std::mem::take(&mut run.layer));
+    reject_rendered_edits(args, run.layer.renders_charts == Some(true))?;
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
     let known = Known::read(session, &run, args)?;
@@ -56,19 +58,18 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
 }
 
 /// Rejects options that edit files if the manifests are rendered: there is no file to edit.
-fn reject_rendered_edits(args: &CheckArgs) -> Result<(), Stop> {
+/// `renders_charts` is the setting of the options and the configuration.
+fn reject_rendered_edits(args: &CheckArgs, renders_charts: bool) -> Result<(), Stop> {
     let options = [
         ("--fix", args.fix),
         ("--diff", args.diff),
         ("--add-ignore", args.add_ignore.is_some()),
     ];
     match options.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) if args.common.renders() || args.common.renders_charts_of_tree() => {
-            Err(Stop::usage(format!(
-                "`{option}` cannot edit manifests that `--kustomize` or `--helm` renders"
-            ))
-            .help("pass the source files as paths instead"))
-        }
+        Some((option, _)) if args.common.renders() || renders_charts => Err(Stop::usage(format!(
+            "`{option}` cannot edit manifests that `--kustomize` or `--helm` renders"
+        ))
+        .help("pass the source files as paths instead")),
         _ => Ok(()),
     }
 }

@@ -68,6 +68,8 @@ pub struct Inventory<'t> {
     /// Objects of other tools that may create pods which are not in the tree, such as `HelmRelease`
     /// and `Kafka`.
     pub pod_creators: Vec<Object<'t>>,
+    /// `v1` ConfigMaps and Secrets, from which releases of charts take values.
+    pub configs: Vec<Object<'t>>,
     /// Objects of any mesh that have no field of their own, and definitions of such objects.
     pub(super) mesh_objects: NamespaceIndex<'t, MeshObject<'t>>,
     /// What policies and Services state about single ports.
@@ -166,7 +168,10 @@ impl<'t> Inventory<'t> {
         objects.extend(rendered.into_iter().flatten());
         let (objects, reported) = assign_to_deployments(sources, renderings, objects, pulls_in);
         inventory.reported = reported;
-        inventory.environments = Environments::of(objects.iter().map(|(object, _)| object));
+        let all = objects.iter().map(|(object, _)| object);
+        // Renderings contain ConfigMaps only if releases may take values from them.
+        let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
+        inventory.environments = Environments::of(stable);
         let filter = EnvironmentFilter::new(
             &settings.only_environments,
             &inventory.environments,
@@ -227,6 +232,12 @@ impl<'t> Inventory<'t> {
         self.unrendered.get(&(path, document)).copied()
     }
 
+    /// Returns whether a file may belong to the environment of another one; any file, if that one has none.
+    #[must_use]
+    pub fn may_apply(&self, file: &str, user: &str) -> bool {
+        self.environments.innermost(user).is_none() || self.environments.may_apply(file, user)
+    }
+
     fn add(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
         let facts = match FactKind::of(object.group(), object.kind) {
             Some(FactKind::Namespace) => {
@@ -262,6 +273,9 @@ impl<'t> Inventory<'t> {
     /// Adds an object whose content decides whether it states a fact, runs pods or may create pods.
     /// Ignores all other objects.
     fn add_by_content(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
+        if is_config(&object) {
+            self.configs.push(object.clone());
+        }
         if let Some((mesh, is_definition)) = detect::of_object(&object) {
             let sign = MeshObject {
                 mesh,
@@ -290,6 +304,10 @@ impl<'t> Inventory<'t> {
             self.pod_creators.push(object);
         }
     }
+}
+
+fn is_config(object: &Object<'_>) -> bool {
+    object.group().is_empty() && matches!(object.kind, "ConfigMap" | "Secret")
 }
 
 /// An object as written in its file.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use crate::kube::Object;
 use crate::settings::Settings;
@@ -54,6 +54,7 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
     with_context(set, settings, |context| {
         let found = chart_releases(context);
         let mut deployed = HashSet::new();
+        let mut with_target: HashMap<&str, bool> = HashMap::new();
         let mut runs: BTreeMap<&HelmCommand, ChartRun> = BTreeMap::new();
         for found in &found {
             let command = &found.release.command;
@@ -64,8 +65,10 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
             if !found.release.is_complete() || set.has_rendered_chart(&command.chart) {
                 continue;
             }
-            let is_target =
-                context.origin_of(found.object).is_target() || has_target(set, &command.chart);
+            let is_target = context.origin_of(found.object).is_target()
+                || *with_target
+                    .entry(&command.chart)
+                    .or_insert_with(|| has_target(set, &command.chart));
             let deployment = deployment(found.object, command, is_target);
             let run = match runs.get_mut(command) {
                 Some(run) => run,

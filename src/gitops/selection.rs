@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::kustomize::relevance::{is_relevant, may_deploy};
+use memchr::memmem;
+
+use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
 use crate::kustomize::{DocumentId, Rendering};
-use crate::source::SourceSet;
+use crate::source::{SourceFile, SourceSet};
 
 /// Renders every kustomization of the set that no other one lists, in the order of their paths,
 /// and the folders that the Flux and Argo CD objects of the set deploy.
@@ -14,10 +16,15 @@ pub fn render(sources: &SourceSet) -> Vec<Rendering> {
 }
 
 /// Renders kustomizations and deployed folders like [`render`], but includes only objects that contain facts, run
-/// pods or deploy others: most bytes of a tree are definitions of resources that do not affect probes.
+/// pods or deploy others, and the values of releases: most bytes of a tree are definitions of resources that do not affect probes.
 #[must_use]
 pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
-    super::render::render(sources, &is_relevant)
+    let takes_values =
+        |file: &SourceFile| memmem::find(file.text.as_bytes(), b"valuesFrom").is_some();
+    let is_with_values = sources.files.iter().any(takes_values);
+    super::render::render(sources, &|resource| {
+        is_relevant(resource) || is_with_values && has_values(resource)
+    })
 }
 
 /// Renders kustomizations and deployed folders like [`render`], but includes only objects of these documents, and

@@ -47,9 +47,11 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         "baseline" => "`baseline`",
         _ => "`scopes`",
     };
-    let message = format!(
-        "{subject} is only allowed in the configuration file: items of a function have no path"
-    );
+    let why = match name {
+        "helm" => "a function does not run programs",
+        _ => "items of a function have no path",
+    };
+    let message = format!("{subject} is only allowed in the configuration file: {why}");
     Err(vec![ConfigError { span, message }])
 }
 

@@ -65,31 +65,56 @@ pub(crate) fn named_by<'s>(
     found
 }
 
-/// Returns the file from which a generator makes the value of `key` in the object of this kind and name. Of several,
-/// returns the one whose kustomization `near` rates highest.
-pub(crate) fn generated_file<'s>(
-    sources: &'s SourceSet,
-    kind: &str,
-    name: &str,
-    key: &str,
-    near: impl Fn(&str) -> usize,
-) -> Option<&'s SourceFile> {
-    let (field, _) = GENERATORS.iter().find(|(_, known)| *known == kind)?;
+/// Generator of a ConfigMap or Secret.
+#[derive(Clone, Debug)]
+pub(crate) struct Generator<'s> {
+    /// The kustomization.
+    pub(crate) kustomization: &'s SourceFile,
+    /// The kind of the generated object.
+    pub(crate) kind: &'static str,
+    /// The name of the generated object, without the hash that kustomize adds.
+    pub(crate) name: &'s str,
+    /// The keys of the entries of `files`, with the files if they are in the tree.
+    pub(crate) files: Vec<(&'s str, Option<&'s SourceFile>)>,
+    /// Whether it has `literals` or `envs`, which are not read.
+    pub(crate) has_literals: bool,
+}
+
+/// Returns the generators of all kustomizations.
+pub(crate) fn generators(sources: &SourceSet) -> Vec<Generator<'_>> {
     let kustomizations = sources.files.iter();
-    let kustomizations = kustomizations.filter(|file| is_kustomization(&file.path));
-    let value = |kustomization: &'s SourceFile| {
-        let k = Kustomization::new(kustomization)?;
-        k.items(field)
-            .filter(|generator| generator.get("name").and_then(NodeRef::text) == Some(name))
-            .flat_map(|generator| strings(generator, "files"))
-            .find(|(entry, _)| key_of_entry(entry) == key)
-            .and_then(|(entry, _)| file(sources, k.folder, path_of_entry(entry)))
-            .map(|file| (near(&kustomization.path), file))
-    };
     kustomizations
-        .filter_map(value)
-        .max_by_key(|(nearness, _)| *nearness)
-        .map(|(_, file)| file)
+        .filter(|file| is_kustomization(&file.path))
+        .flat_map(|kustomization| generators_of(sources, kustomization))
+        .collect()
+}
+
+fn generators_of<'s>(sources: &'s SourceSet, kustomization: &'s SourceFile) -> Vec<Generator<'s>> {
+    let Some(k) = Kustomization::new(kustomization) else {
+        return Vec::new();
+    };
+    let of_field = |(field, kind): (&'static str, &'static str)| {
+        k.items(field).map(move |generator| {
+            let entries = strings(generator, "files").into_iter();
+            let files = entries.map(|(entry, _)| {
+                let file = file(sources, k.folder, path_of_entry(entry));
+                (key_of_entry(entry), file)
+            });
+            Generator {
+                kustomization,
+                kind,
+                name: generator
+                    .get("name")
+                    .and_then(NodeRef::text)
+                    .unwrap_or_default(),
+                files: files.collect(),
+                has_literals: ["literals", "envs", "env"]
+                    .iter()
+                    .any(|key| generator.get(key).is_some()),
+            }
+        })
+    };
+    GENERATORS.into_iter().flat_map(of_field).collect()
 }
 
 /// Returns the key of an entry of `files`: the name of the file, unless the entry starts with a key.

@@ -59,8 +59,8 @@ pub(crate) mod unapplied;
 mod unsupported;
 pub(crate) mod write;
 
-pub(crate) use generated::generated_file;
 pub use generated::{GeneratedFrom, generator_files};
+pub(crate) use generated::{Generator, generators};
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
 pub use rendering::{Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope};

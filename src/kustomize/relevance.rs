@@ -5,6 +5,9 @@ use crate::mesh::fact_kind::FactKind;
 
 use super::resource::Resource;
 
+/// Kinds of objects from which releases of charts take values.
+const VALUES: [&str; 2] = ["ConfigMap", "Secret"];
+
 /// Kinds of objects that deploy others.
 const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
 
@@ -22,6 +25,11 @@ pub(crate) fn is_relevant(resource: &Resource) -> bool {
         Some(_) => true,
         None => DEPLOYING.contains(&kind) || resource.body.has(&["spec", "template"]),
     }
+}
+
+/// Returns whether releases of charts can take values from an object.
+pub(crate) fn has_values(resource: &Resource) -> bool {
+    VALUES.contains(&resource.name().kind) && resource.group_version().0.is_empty()
 }
 
 /// Returns whether an object may deploy others, or contain an object that does.

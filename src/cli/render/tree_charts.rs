@@ -73,7 +73,11 @@ fn render(session: &Session, run: &ChartRun) -> Result<Vec<u8>, String> {
         helm.arg(format!("--namespace={namespace}"));
     }
     for file in run.values.iter().chain(&texts) {
-        helm.arg("--values").arg(file);
+        let field = csv_field(file).ok_or_else(|| {
+            let (folder, file) = (&run.folder, file.display());
+            format!("cannot render `{folder}`: the path `{file}` is not UTF-8")
+        })?;
+        helm.arg("--values").arg(field);
     }
     for (option, pairs) in [("--set", &run.set), ("--set-string", &run.set_strings)] {
         helm.args(pairs.iter().map(|pair| format!("{option}={pair}")));
@@ -83,6 +87,12 @@ fn render(session: &Session, run: &ChartRun) -> Result<Vec<u8>, String> {
         helm.arg(name);
     }
     helm_output(helm.arg(&run.place), shown)
+}
+
+/// Returns a path as a quoted field of CSV, because helm splits the value of `--values` at commas; `None` if it is not
+/// UTF-8.
+fn csv_field(path: &Path) -> Option<String> {
+    Some(format!("\"{}\"", path.to_str()?.replace('"', "\"\"")))
 }
 
 /// Writes values to files in a temporary folder, which is removed when it is dropped.

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
 
-use super::chart_release::{ChartRelease, local_chart, local_file, text};
+use super::chart_release::{ChartRelease, file_of_chart, local_chart, local_file, text};
 use super::helm_command::HelmCommand;
 
 /// Returns the charts among the sources of an Application, or of the template of an `ApplicationSet`.
@@ -106,13 +106,10 @@ fn add_values(
                 let path = rest.split_once('/').map_or(rest, |(_, path)| path);
                 local_file(context, path, object.path())
             }
-            None if command.is_local => {
-                let path = match file.strip_prefix('/') {
-                    Some(path) => path.to_owned(),
-                    None => format!("{}/{file}", command.chart),
-                };
-                local_file(context, &path, object.path())
-            }
+            None if command.is_local => match file.strip_prefix('/') {
+                Some(path) => local_file(context, path, object.path()),
+                None => file_of_chart(context, &command.chart, file, object.path()),
+            },
             None => None,
         };
         match found {
@@ -148,9 +145,12 @@ fn add_values(
     if let Some(namespace) = text(helm, "namespace") {
         command.namespace = Some(namespace.to_owned());
     }
-    if list("fileParameters").next().is_some() {
-        let why = "`fileParameters` are not supported";
-        release.unknown.push(why.to_owned());
+    for key in ["fileParameters", "kubeVersion", "apiVersions"] {
+        let is_set = text(helm, key).is_some_and(|value| !value.is_empty());
+        if is_set || list(key).next().is_some() {
+            let why = format!("`{key}` is not supported");
+            release.unknown.push(why);
+        }
     }
     match key.and_then(|key| helm.get(key)) {
         Some(values) if values.is_mapping() => release.add_values(values),

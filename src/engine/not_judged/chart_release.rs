@@ -54,6 +54,21 @@ pub(super) fn local_chart<'t>(context: &Context<'t>, path: &str, near: &str) -> 
         )
 }
 
+/// Returns the displayed path of a file that is named relative to a chart of the tree.
+pub(super) fn file_of_chart(
+    context: &Context<'_>,
+    chart: &str,
+    path: &str,
+    near: &str,
+) -> Option<String> {
+    let folder = if chart == "." { "" } else { chart };
+    let exact = context.sources.joined(folder, path);
+    match context.sources.file(&exact) {
+        Some(file) => Some(file.path.to_string()),
+        None => local_file(context, &format!("{chart}/{path}"), near),
+    }
+}
+
 /// Returns the displayed path of a file of the tree, given its path in a repository.
 pub(super) fn local_file(context: &Context<'_>, path: &str, near: &str) -> Option<String> {
     let wanted = paths::normal(path);

@@ -8,7 +8,8 @@ use crate::yaml::{FieldPath, NodeRef};
 
 use super::chart_release::{ChartRelease, local_chart, local_file, text};
 use super::helm_command::HelmCommand;
-use super::release_tree::{ConfigKey, ReleaseTree};
+use super::release_tree::{ConfigKey, ReleaseTree, namespace_of};
+use super::target_path::values_at;
 
 /// Returns what a `HelmRelease` releases; `None` if it names no chart.
 pub(super) fn release(tree: &ReleaseTree<'_, '_>, object: &Object<'_>) -> Option<ChartRelease> {
@@ -31,6 +32,13 @@ pub(super) fn release(tree: &ReleaseTree<'_, '_>, object: &Object<'_>) -> Option
     } else {
         set_chart(tree.context, object, spec, &mut release)?;
     }
+    if spec
+        .get("postRenderers")
+        .is_some_and(|list| list.items().len() > 0)
+    {
+        let why = "`postRenderers` are not supported";
+        release.unknown.push(why.to_owned());
+    }
     let references = spec.get("valuesFrom").into_iter().flat_map(NodeRef::items);
     for reference in references {
         add_values_from(tree, object, reference, &mut release);
@@ -49,12 +57,6 @@ pub(super) fn release(tree: &ReleaseTree<'_, '_>, object: &Object<'_>) -> Option
         (object.path().to_string(), expression)
     });
     Some(release)
-}
-
-/// Returns the namespace of an object, also if only the object that deploys it sets it.
-fn namespace_of<'o>(object: &'o Object<'_>) -> Option<&'o str> {
-    let destination = object.destination.as_ref();
-    object.namespace().or(destination.map(|to| to.namespace))
 }
 
 /// Adds the values of a ConfigMap or Secret. An optional one that is not in the tree is ignored.
@@ -80,18 +82,12 @@ fn add_values_from(
         text(reference, "targetPath"),
     ) {
         (Ok(Some(values)), None) => release.command.texts.push(values),
-        (Ok(Some(value)), Some(path)) => {
-            // Source: fluxcd/pkg, `chartutil.ReplacePathValue`.
-            let unquoted = ['\'', '"'].iter().find_map(|quote| {
-                let inner = value.strip_prefix(*quote)?.strip_suffix(*quote)?;
-                Some(inner.to_owned())
-            });
-            let command = &mut release.command;
-            match unquoted {
-                Some(value) => command.set_strings.push((path.to_owned(), value)),
-                None => command.set.push((path.to_owned(), value)),
-            }
-        }
+        (Ok(Some(value)), Some(path)) => match values_at(path, &value) {
+            Some(values) => release.command.texts.push(values),
+            None => release
+                .unknown
+                .push(format!("the `targetPath` `{path}` is not supported")),
+        },
         (Ok(None), _) if is_optional => {}
         (Ok(None), _) => release
             .unknown

@@ -7,6 +7,7 @@ mod flux;
 mod helm_command;
 mod release;
 mod release_tree;
+mod target_path;
 mod workload;
 
 use crate::context::{NotJudged, NotJudgedReason};

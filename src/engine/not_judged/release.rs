@@ -15,13 +15,18 @@ use super::release_tree::ReleaseTree;
 /// Returns the objects that release charts, except those that install a mesh: they are read for facts.
 pub(super) fn releases(context: &Context<'_>) -> Vec<NotJudged> {
     let mut seen = HashSet::new();
-    chart_releases(context)
+    releases_among(context, |object| context.origin_of(object).is_target())
         .iter()
-        .filter(|found| context.origin_of(found.object).is_target() && !is_rendered(context, found))
+        .filter(|found| !is_rendered(context, found))
         .map(describe)
         .filter(|found| {
             let place = &found.place;
-            seen.insert((place.path.clone(), place.span, found.help.clone()))
+            seen.insert((
+                place.path.clone(),
+                place.span,
+                place.message.clone(),
+                found.help.clone(),
+            ))
         })
         .collect()
 }
@@ -37,10 +42,17 @@ pub(in crate::engine) struct FoundRelease<'c, 't> {
 pub(in crate::engine) fn chart_releases<'c, 't>(
     context: &'c Context<'t>,
 ) -> Vec<FoundRelease<'c, 't>> {
+    releases_among(context, |_| true)
+}
+
+fn releases_among<'c, 't>(
+    context: &'c Context<'t>,
+    is_wanted: impl Fn(&Object<'t>) -> bool,
+) -> Vec<FoundRelease<'c, 't>> {
     let tree = ReleaseTree::new(context);
     let objects = context.inventory.pod_creators.iter();
     objects
-        .filter(|object| !installs_mesh(context, object))
+        .filter(|object| is_wanted(object) && !installs_mesh(context, object))
         .flat_map(|object| releases_of(&tree, object))
         .collect()
 }
@@ -50,9 +62,11 @@ fn is_rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> bool {
     let command = &found.release.command;
     let place = found.object.label_at(found.object.name_span(), "");
     command.is_local
-        && context
-            .sources
-            .has_rendered_release(&command.chart, &place.path, place.span)
+        && context.sources.has_rendered_release(
+            &command.chart,
+            (&place.path, place.span),
+            found.object.location_file(),
+        )
 }
 
 /// Returns whether the object releases a chart of the mesh.

@@ -109,10 +109,19 @@ impl SourceSet {
     }
 
     /// Returns whether the chart in a folder is rendered for the object whose name is at `span` in the file shown as
-    /// `path`. If the user named the chart, it is rendered for all objects.
+    /// `path`, where it is deployed from `location_file`: overlays share the text of their base. If the user named the
+    /// chart, it is rendered for all objects.
     #[must_use]
-    pub fn has_rendered_release(&self, folder: &str, path: &str, span: Span) -> bool {
-        let is_same = |release: &ChartDeployment| *release.path == *path && release.span == span;
+    pub fn has_rendered_release(
+        &self,
+        folder: &str,
+        (path, span): (&str, Span),
+        location_file: &str,
+    ) -> bool {
+        let is_same = |release: &ChartDeployment| {
+            (&*release.path, release.span) == (path, span)
+                && *release.location_file == *location_file
+        };
         self.rendered_charts(folder)
             .any(|chart| chart.releases.is_empty() || chart.releases.iter().any(is_same))
     }

@@ -29,7 +29,7 @@ spec:
           port: {{ .Values.port }}
 ";
 
-fn project(files: &[(&str, &str)]) -> Project {
+pub(super) fn project(files: &[(&str, &str)]) -> Project {
     let project = Project::with(&[
         ("charts/web/Chart.yaml", CHART),
         ("charts/web/values.yaml", "path: /default\nport: 8080\n"),
@@ -43,7 +43,7 @@ fn project(files: &[(&str, &str)]) -> Project {
     project
 }
 
-fn flux(rest: &str) -> String {
+pub(super) fn flux(rest: &str) -> String {
     format!(
         "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: shop}}\nspec:\n  \
          chart: {{spec: {{chart: ./charts/web, sourceRef: {{kind: GitRepository, name: main}}}}}}\n{rest}"
@@ -67,7 +67,7 @@ fn run_with_helm(project: &Project, arguments: &[&str]) -> Option<Run> {
 }
 
 /// Returns the JSON report of a check, and the exit code.
-fn report(project: &Project, arguments: &[&str]) -> Option<(Value, i32)> {
+pub(super) fn report(project: &Project, arguments: &[&str]) -> Option<(Value, i32)> {
     let mut all = vec!["check", "--output-format", "json"];
     all.extend(arguments);
     let run = run_with_helm(project, &all)?;
@@ -96,7 +96,7 @@ fn places(report: &Value) -> Vec<String> {
 }
 
 /// Returns the paths of the probes that `predict` lists.
-fn probes(project: &Project, arguments: &[&str]) -> Option<String> {
+pub(super) fn probes(project: &Project, arguments: &[&str]) -> Option<String> {
     let mut all = vec!["predict"];
     all.extend(arguments);
     Some(run_with_helm(project, &all)?.exits(0).stdout)

@@ -27,6 +27,7 @@ mod guards;
 mod helm_and_kustomize_options;
 #[cfg(unix)]
 mod helm_auto;
+mod helm_auto_values;
 mod hidden_files;
 mod hidden_overlays;
 mod invocation;
