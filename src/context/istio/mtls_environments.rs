@@ -62,7 +62,18 @@ impl<'c> Istio<'c, '_> {
         }
         found.sort_unstable();
         let found = self.included(innermost(found));
-        of_same_name(&found, home).map_or(found, |same| vec![same])
+        // The object that deploys the workload may be outside of the environment whose folder it deploys.
+        let rendered_by = object.rendered_by.map(|root| &**root);
+        let folders = [rendered_by, Some(&**object.path())].into_iter().flatten();
+        let mut deployed = folders.flat_map(|path| {
+            found
+                .iter()
+                .filter(move |outer| is_within(folder(path), outer))
+        });
+        let of_workload = deployed.next().copied();
+        of_workload
+            .or_else(|| of_same_name(&found, home))
+            .map_or(found, |one| vec![one])
     }
 
     /// Returns the environments that the run is limited to, or all if it is limited to none of these.

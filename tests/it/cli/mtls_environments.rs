@@ -208,3 +208,42 @@ fn a_run_for_one_environment_has_the_mode_of_that_environment() {
     assert_eq!(severities("staging"), [""; 0]);
     assert_eq!(severities("prod"), [r#""error""#]);
 }
+
+#[test]
+fn a_deployed_folder_is_in_its_environment_wherever_it_is_deployed_from() {
+    let mesh = |mode: &str| format!("{INJECTED}---\n{}", STRICT.replace("STRICT", mode));
+    let project = Project::with(&[
+        ("clusters/eu/mesh.yaml", &mesh("STRICT")),
+        ("clusters/us/mesh.yaml", &mesh("PERMISSIVE")),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/web.yaml", NOT_REWRITTEN),
+    ]);
+    for cluster in ["eu", "us"] {
+        project.write(
+            &format!("clusters/{cluster}/apps/kustomization.yaml"),
+            "resources: [../../../base]\n",
+        );
+        project.write(
+            &format!("flux/{cluster}.yaml"),
+            format!(
+                "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
+                 metadata: {{name: {cluster}, namespace: flux-system}}\n\
+                 spec: {{path: ./clusters/{cluster}/apps}}\n"
+            ),
+        );
+    }
+    let severities = |path: &str| -> Vec<String> {
+        let run = project.run(&["check", "--fail-on=never", "--output-format=json", path]);
+        let found = findings(&run);
+        let strict = found
+            .iter()
+            .filter(|finding| finding["rule"] == "strict-probe-not-rewritten");
+        strict
+            .map(|finding| finding["severity"].to_string())
+            .collect()
+    };
+    assert_eq!(severities("."), [r#""error""#]);
+    assert_eq!(severities("clusters/eu"), [r#""error""#]);
+    assert_eq!(severities("clusters/us"), [""; 0]);
+    assert_eq!(severities("flux/us.yaml"), [""; 0]);
+}

@@ -101,7 +101,7 @@ fn inline_values_and_remote_charts_are_part_of_the_command() {
     assert_eq!(
         help_of(&found, "chart-application"),
         "`helm template db db --repo https://charts.example --version 2.0.0 --namespace data --set 'a.b=$(x)' | \
-         meshprobe check - --namespace data`"
+         meshprobe check --context . - --namespace data`"
     );
     // With its repository in the tree, the address is known.
     project.write(
