@@ -73,11 +73,13 @@ fn hooks_that_the_opt_out_would_break_require_the_release() {
 
 #[test]
 fn a_partial_sidecar_among_the_init_containers_is_not_changed() {
-    let init = "  initContainers:\n  - name: istio-proxy\n    image: auto\n";
-    assert_refused(
-        &project("    team: shop\n", init),
-        "proxy-in-init-containers",
-    );
+    for image in ["auto", "example.test/proxyv2:1"] {
+        let init = format!("  initContainers:\n  - name: istio-proxy\n    image: {image}\n");
+        assert_refused(
+            &project("    team: shop\n", &init),
+            "proxy-in-init-containers",
+        );
+    }
 }
 
 #[test]
