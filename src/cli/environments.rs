@@ -10,18 +10,31 @@ use super::stop::Stop;
 /// # Errors
 /// There is such a name.
 pub(super) fn reject_unknown_environments(found: Option<&UnknownEnvironments>) -> Result<(), Stop> {
-    let Some((given, known)) = found.and_then(|found| Some((found.given.first()?, &found.known)))
+    let Some(UnknownEnvironments { given, known }) = found.filter(|found| !found.given.is_empty())
     else {
         return Ok(());
     };
-    let similar = most_similar(given, known.iter().map(String::as_str));
-    let similar = similar.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-    let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-    let help = if names.is_empty() {
+    let help = if known.is_empty() {
         "the files do not contain several overlays or clusters".to_owned()
     } else {
-        format!("the environments are {}", names.join(", "))
+        format!("the environments are {}", quoted(known.iter()))
     };
-    let message = format!("unknown environment `{given}` for `--overlay`{similar}");
+    let message = match given.as_slice() {
+        [name] => {
+            let similar = most_similar(name, known.iter().map(String::as_str));
+            let similar =
+                similar.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+            format!("unknown environment `{name}` for `--overlay`{similar}")
+        }
+        several => format!(
+            "unknown environments for `--overlay`: {}",
+            quoted(several.iter())
+        ),
+    };
     Err(Stop::usage(message).help(help))
+}
+
+fn quoted<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }

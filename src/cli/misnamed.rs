@@ -1,4 +1,4 @@
-//! Names of other linters, answered with the names that meshprobe uses.
+//! Commands and options of other linters: the errors that name those of meshprobe.
 
 use std::ffi::OsString;
 
@@ -57,7 +57,7 @@ const OPTIONS: [(&[&str], &[&str], &str); 6] = [
 ];
 
 /// Returns the error for a name that another tool uses; `None` if it is not known.
-pub(super) fn answer(error: &Error, arguments: &[OsString]) -> Option<Stop> {
+pub(super) fn explain(error: &Error, arguments: &[OsString]) -> Option<Stop> {
     if let Some(command) = invalid(error, ContextKind::InvalidSubcommand) {
         let known = COMMANDS.iter().find(|(names, _)| names.contains(&command));
         let (_, help) = known?;

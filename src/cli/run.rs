@@ -19,7 +19,7 @@ use super::threads::with_stack;
 use super::{check, misnamed, panic, predict, rewrite, rule, schema, shell};
 
 /// The time after which a program that waits for standard input explains itself.
-const PATIENCE: Duration = Duration::from_secs(3);
+const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
 
 /// Runs the program with the arguments of the process.
 #[must_use]
@@ -50,7 +50,7 @@ fn run_command(arguments: &[OsString], session: &Session) -> Exit {
     } else {
         reject_file_options(arguments, session).and_then(|()| {
             let cli = Cli::try_parse_from(arguments).map_err(|error| {
-                misnamed::answer(&error, arguments).unwrap_or_else(|| Stop::from(error))
+                misnamed::explain(&error, arguments).unwrap_or_else(|| Stop::from(error))
             })?;
             dispatch(session, cli)
         })
@@ -112,13 +112,13 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
             session.print(&Cli::command().render_help().to_string())?;
             Ok(Exit::Success)
         }
-        None => bare(session),
+        None => run_without_arguments(session),
     }
 }
 
 /// Runs the KRM function for a caller that gives no arguments, and explains how to call the program if the caller does
 /// not pass a list.
-fn bare(session: &Session) -> Result<Exit, Stop> {
+fn run_without_arguments(session: &Session) -> Result<Exit, Stop> {
     let bytes = read_list(session)?;
     if bytes.trim_ascii().is_empty() {
         return Err(Stop::usage(
@@ -134,7 +134,7 @@ fn read_list(session: &Session) -> Result<Vec<u8>, Stop> {
     let (end, ended) = channel::<()>();
     std::thread::scope(|scope| {
         let wait = move || {
-            if ended.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if ended.recv_timeout(STDIN_NOTE_DELAY) == Err(RecvTimeoutError::Timeout) {
                 session.errln(
                     "note: waiting for a ResourceList on standard input; `meshprobe --help` lists the commands",
                 );

@@ -204,10 +204,13 @@ fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
     let reason = if rendered {
         "the manifest is rendered from other files".to_owned()
     } else {
-        format!(
-            "`{0}` is only read as context: add `{0}` to the paths to apply the fix",
-            fix.path
-        )
+        let path = &fix.path;
+        let help = format!("add `{path}` to the paths to apply the fix");
+        finding.help = Some(match finding.help.take() {
+            Some(earlier) => format!("{earlier}; {help}"),
+            None => help,
+        });
+        format!("`{path}` is only read as context")
     };
     fix.limit_to(Applicability::display_only_because(reason));
 }

@@ -183,11 +183,12 @@ impl Edits {
     /// Returns what is done with each workload. A workload in a document that another file includes is omitted, because
     /// it is counted in the other file.
     fn results(&self, decisions: &Decisions) -> Vec<(Arc<str>, WorkloadResult)> {
-        let is_refused = |id: &ObjectId| {
-            let mut refused = self.refused.iter();
-            refused
-                .any(|finding| finding.primary.path == id.path && finding.document == id.document)
-        };
+        let refused: HashSet<(&str, usize)> = self
+            .refused
+            .iter()
+            .map(|finding| (&*finding.primary.path, finding.document))
+            .collect();
+        let is_refused = |id: &ObjectId| refused.contains(&(&*id.path, id.document));
         let result = |id: &ObjectId, decision: Decision| {
             let is_edited = self
                 .documents

@@ -187,7 +187,7 @@ fn unused(directive: &Directive, name: &Name, all: bool) -> Finding {
     };
     let reason = match RemovedRule::named(&name.rule) {
         Some(removed) => removed.message(),
-        None => format!("there is no finding of {of} here"),
+        None => format!("{of} does not occur here"),
     };
     let message = format!("the {} is unused: {reason}", directive.by.as_str());
     let mut finding = finding(UNUSED_SUPPRESSION, directive, message);

@@ -301,7 +301,7 @@ impl Reader<'_> {
             ("failOn", _) => layer.fail_on = Some(fail_on(text)?),
             ("emit", _) => layer.emit = Some(emit(text)?),
             ("baseline", _) if text.is_empty() => {
-                return Err("expected a path for `baseline`".to_owned());
+                return Err("expected a path for `baseline`, found an empty string".to_owned());
             }
             ("baseline", _) => layer.baseline = Some(text.to_owned()),
             ("helm", _) => layer.renders_charts = Some(helm(text)?),

@@ -99,7 +99,13 @@ fn named(section: &str) -> BTreeSet<&'static str> {
 
 /// Returns whether a section describes how often a fix is offered.
 fn describes(section: &str, fix: FixAvailability) -> bool {
-    let is_limited = section.contains("No fix is offered") || section.contains("fix is offered");
+    let is_limited = [
+        "No fix is offered",
+        "The fix is offered if ",
+        "The fix is offered for ",
+    ]
+    .iter()
+    .any(|limit| section.contains(limit));
     match fix {
         FixAvailability::None => section.starts_with("No automatic fix"),
         FixAvailability::Sometimes => is_limited,
