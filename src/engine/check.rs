@@ -207,7 +207,7 @@ fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
         let path = &fix.path;
         let help = format!("add `{path}` to the paths to apply the fix");
         finding.help = Some(match finding.help.take() {
-            Some(earlier) => format!("{earlier}; {help}"),
+            Some(earlier) => format!("{earlier} ({help})"),
             None => help,
         });
         format!("`{path}` is only read as context")
