@@ -41,6 +41,16 @@ fn finding(project: &Project) -> Option<(String, String)> {
     Some((severity, finding["assumptions"].to_string()))
 }
 
+/// Returns the findings about mutual TLS in a folder, as `"PATH" "SEVERITY"`.
+fn strict_probes(project: &Project, folder: &str) -> Vec<String> {
+    let run = project.run(&["check", "--fail-on=never", "--output-format=json", folder]);
+    findings(&run)
+        .iter()
+        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
+        .map(|finding| format!("{} {}", finding["path"], finding["severity"]))
+        .collect()
+}
+
 fn differ(modes: &str) -> String {
     format!("mutual TLS differs between environments ({modes})")
 }
@@ -139,18 +149,10 @@ fn a_workload_of_an_environment_has_the_mode_of_that_environment() {
         ("clusters/staging/mtls.yaml", &permissive()),
         ("clusters/staging/web.yaml", NOT_REWRITTEN),
     ]);
-    let run = project.run(&[
-        "check",
-        "--fail-on=never",
-        "--output-format=json",
-        "clusters",
-    ]);
-    let paths: Vec<String> = findings(&run)
-        .iter()
-        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
-        .map(|finding| format!("{} {}", finding["path"], finding["severity"]))
-        .collect();
-    assert_eq!(paths, [r#""clusters/prod/web.yaml" "error""#]);
+    assert_eq!(
+        strict_probes(&project, "clusters"),
+        [r#""clusters/prod/web.yaml" "error""#]
+    );
 }
 
 #[test]
@@ -167,18 +169,10 @@ fn an_environment_with_the_name_of_the_folder_applies() {
             &NOT_REWRITTEN.replace("name: web\n  namespace", "name: api\n  namespace"),
         ),
     ]);
-    let run = project.run(&[
-        "check",
-        "--fail-on=never",
-        "--output-format=json",
-        "tenants",
-    ]);
-    let paths: Vec<String> = findings(&run)
-        .iter()
-        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
-        .map(|finding| format!("{} {}", finding["path"], finding["severity"]))
-        .collect();
-    assert_eq!(paths, [r#""tenants/prod/web.yaml" "error""#]);
+    assert_eq!(
+        strict_probes(&project, "tenants"),
+        [r#""tenants/prod/web.yaml" "error""#]
+    );
 }
 
 #[test]

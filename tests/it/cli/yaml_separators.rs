@@ -101,12 +101,7 @@ fn a_comment_can_touch_a_marker_that_splits_a_file() {
         let run = project.run(&["check", "--output-format", "concise"]);
         let run = run.exits(0).stdout_contains("1 workload");
         assert!(!run.stdout.contains("error["), "{text}{}", run.stdout);
-        project
-            .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
-            .exits(0);
-        assert_ne!(project.read("web.yaml"), text);
-        project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
-        assert_eq!(project.read("web.yaml"), text);
+        project.assert_reversible("web.yaml");
     }
     // Not a separator: the first line of a file, and the line behind a separator.
     for text in [

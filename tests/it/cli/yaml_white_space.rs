@@ -28,12 +28,7 @@ fn assert_accepted(text: &str) {
     let run = project.run(&["check", "--output-format", "concise"]);
     let run = run.exits(0).stdout_contains("1 workload");
     assert!(!run.stdout.contains("syntax-error"), "{}", run.stdout);
-    project
-        .run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
-        .exits(0);
-    assert_ne!(project.read("web.yaml"), text);
-    project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
-    assert_eq!(project.read("web.yaml"), text);
+    project.assert_reversible("web.yaml");
 }
 
 /// Entries of `env` with outdented scalars, between comments, plain scalars and block scalars with quotes.

@@ -67,6 +67,17 @@ impl Project {
         self.run_in("", arguments, "")
     }
 
+    /// Checks that a rewrite changes a file, and that `--undo` restores every byte of it.
+    #[track_caller]
+    pub(crate) fn assert_reversible(&self, path: &str) {
+        let text = self.read(path);
+        self.run(&["rewrite", "--write", "--mesh-version", "1.28", "."])
+            .exits(0);
+        assert_ne!(self.read(path), text);
+        self.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+        assert_eq!(self.read(path), text);
+    }
+
     pub(crate) fn pipe(&self, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
         self.run_in("", arguments, stdin)
     }
