@@ -9,6 +9,7 @@ use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
 use crate::context::reported::Reported;
 use crate::gitops::deployment;
 use crate::gitops::deployment::Deployments;
+use crate::gitops::repositories::Repositories;
 use crate::kube::{Destination, Object};
 use crate::kustomize::Rendering;
 use crate::source::paths::folder;
@@ -20,6 +21,7 @@ use crate::source::{RenderedChart, SourceSet};
 pub(in crate::context) fn assign_to_deployments<'t>(
     sources: &'t SourceSet,
     renderings: &'t [Rendering],
+    repositories: &Repositories<'t>,
     mut objects: Vec<FoundObject<'t>>,
     pulls_in: bool,
 ) -> (Vec<(Object<'t>, bool)>, Reported<'t>) {
@@ -32,7 +34,8 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     };
     let rendered = folders(|_| true);
     let left_out = folders(|rendering| rendering.left_out.is_some() && rendering.used.is_empty());
-    let all = deployment::all(sources, objects.iter().map(|found| &found.object));
+    let found = objects.iter().map(|found| &found.object);
+    let all = deployment::all(sources, repositories, found);
     let deployments = Deployments::new(all, &rendered, &left_out);
     let PulledIn {
         mut reported,

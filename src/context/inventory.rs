@@ -23,6 +23,7 @@ use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
+use crate::gitops::repositories::Repositories;
 use crate::kube::{
     LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods,
     workload_selector,
@@ -82,6 +83,8 @@ pub struct Inventory<'t> {
     pub plain_files: Vec<PlainFile<'t>>,
     /// Objects whose pods are not judged.
     pub not_judged: Vec<NotJudged>,
+    /// The repositories of the run, and the sources that objects deploy from.
+    pub(crate) repositories: Repositories<'t>,
     rendered: RenderedDocuments<'t>,
     /// The documents that are checked as written although a kustomization names them.
     unrendered: HashMap<(&'t str, usize), Unrendered>,
@@ -166,7 +169,10 @@ impl<'t> Inventory<'t> {
             }
         }
         objects.extend(rendered.into_iter().flatten());
-        let (objects, reported) = assign_to_deployments(sources, renderings, objects, pulls_in);
+        let found = objects.iter().map(|found| &found.object);
+        let repositories = Repositories::of(sources, found);
+        let (objects, reported) =
+            assign_to_deployments(sources, renderings, &repositories, objects, pulls_in);
         inventory.reported = reported;
         let all = objects.iter().map(|(object, _)| object);
         // Renderings contain ConfigMaps only if releases may take values from them.
@@ -180,7 +186,7 @@ impl<'t> Inventory<'t> {
         for (object, is_target) in objects {
             let is_target = is_target && filter.object(&object);
             if is_target {
-                let missing = missing_folders(sources, &object);
+                let missing = missing_folders(sources, &repositories, &object);
                 inventory.not_judged.extend(missing);
             }
             let (namespace, _) = namespace_of(&object, settings);
@@ -195,6 +201,7 @@ impl<'t> Inventory<'t> {
         for policy in &mut inventory.unchecked {
             policy.check_workloads(&inventory.workloads, settings);
         }
+        inventory.repositories = repositories;
         inventory.ports = PortIndex::of(&inventory.peer_authentications, &inventory.services);
         inventory.services.index_labels(service_selector);
         inventory.inbound_filters.index_labels(workload_selector);

@@ -1,7 +1,8 @@
 //! What runs pods and is not judged.
 
 use crate::finding::{Label, ObjectRef};
-use crate::gitops::deployment;
+use crate::gitops::deployment::{self, MissingFolder};
+use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{IncompletePod, Object};
 use crate::source::{SourceSet, placeholder};
 use crate::yaml::{NodeRef, Span};
@@ -102,30 +103,62 @@ pub struct NotJudged {
 }
 
 /// Describes the folders that an object of Flux or Argo CD deploys and that are not in the tree.
-pub(super) fn missing_folders(sources: &SourceSet, object: &Object<'_>) -> Vec<NotJudged> {
-    let describe = |path: NodeRef<'_>| {
-        let text = path.text().unwrap_or_default();
-        let (why, help) = if placeholder::contains(text) {
-            (
-                "which another tool fills in",
-                "check the folders that the tool fills in",
-            )
-        } else {
-            (
-                "which is not a folder of this repository",
-                "correct the path, or check the repository that contains it",
-            )
-        };
-        let message = format!("{}/{} deploys `{text}`, {why}", object.kind, object.name());
+pub(super) fn missing_folders<'t>(
+    sources: &SourceSet,
+    repositories: &Repositories<'t>,
+    object: &Object<'t>,
+) -> Vec<NotJudged> {
+    let missing = deployment::missing_folders(sources, repositories, object);
+    let describe = |missing: &MissingFolder<'_>| {
+        let (what, help) = missing_folder(missing);
+        let message = format!("{}/{} deploys {what}", object.kind, object.name());
         NotJudged {
             reason: NotJudgedReason::DeployedFolder,
-            place: object.label_at(path.span(), message),
+            place: object.label_at(missing.span, message),
             object: Some(object.reference()),
-            help: help.to_owned(),
+            help,
         }
     };
-    let missing = deployment::missing_folders(sources, object);
-    missing.into_iter().map(describe).collect()
+    missing.iter().map(describe).collect()
+}
+
+/// Returns what is deployed and why it is missing, and what to do.
+fn missing_folder(missing: &MissingFolder<'_>) -> (String, String) {
+    let path = match missing.path {
+        "" => "./",
+        path => path,
+    };
+    match &missing.elsewhere {
+        Some(SourcePlace::Elsewhere {
+            title,
+            url,
+            is_certain,
+        }) => {
+            let is_git = url.as_deref().is_some_and(|url| !url.starts_with("oci://"));
+            let help = if is_git {
+                "clone it, and add the clone to the run: `meshprobe check --context CLONE .`"
+            } else {
+                "download it, and check its folder: `meshprobe check --context . FOLDER`"
+            };
+            let why = match is_certain {
+                true => "is another repository",
+                false => "is not known to be this repository",
+            };
+            (format!("`{path}` of {title}, which {why}"), help.to_owned())
+        }
+        _ if placeholder::contains(path) => (
+            format!("`{path}`, which another tool fills in"),
+            "check the folders that the tool fills in".to_owned(),
+        ),
+        Some(SourcePlace::InRun(root)) => (
+            format!("`{path}`, which is not a folder of `{root}`"),
+            "correct the path".to_owned(),
+        ),
+        _ => (
+            format!("`{path}`, which is not a folder of this repository"),
+            "correct the path, or check the repository that contains it".to_owned(),
+        ),
+    }
 }
 
 /// Describes the part of a pod in an object.

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use globset::{GlobBuilder, GlobMatcher};
 use hashbrown::HashMap;
 
+use crate::gitops::named_source::SourceName;
+use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::Object;
 use crate::source::{SourceSet, paths};
 use crate::yaml::{FieldPath, NodeRef};
@@ -96,26 +98,39 @@ impl<'s> Sets<'s> {
     }
 
     /// Returns one rendering for each set among `objects`.
-    pub(crate) fn expand(&mut self, objects: &[Object<'_>]) -> Vec<Arc<Rendering>> {
+    pub(crate) fn expand<'t>(
+        &mut self,
+        repositories: &Repositories<'t>,
+        objects: &[Object<'t>],
+    ) -> Vec<Arc<Rendering>> {
         objects
             .iter()
             .filter(|object| (object.group(), object.kind) == ("argoproj.io", "ApplicationSet"))
-            .filter_map(|set| self.rendering(set))
+            .filter_map(|set| self.rendering(repositories, set))
             .collect()
     }
 
-    fn rendering(&mut self, set: &Object<'_>) -> Option<Arc<Rendering>> {
+    fn rendering<'t>(
+        &mut self,
+        repositories: &Repositories<'t>,
+        set: &Object<'t>,
+    ) -> Option<Arc<Rendering>> {
         let tree = set.node.tree();
         let address = (tree.text().as_ptr(), tree.segment().start, set.node.id());
         let (_, rendering) = self.cached.entry(address).or_insert_with(|| {
-            let rendering = render_set(&self.folders, self.budget, set).map(Arc::new);
+            let rendering = render_set(&self.folders, repositories, self.budget, set).map(Arc::new);
             (Arc::clone(tree.text()), rendering)
         });
         rendering.clone()
     }
 }
 
-fn render_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Option<Rendering> {
+fn render_set<'t>(
+    folders: &Folders<'_>,
+    repositories: &Repositories<'t>,
+    budget: &Budget,
+    set: &Object<'t>,
+) -> Option<Rendering> {
     let origin = |span| {
         let label = set.label_at(span, "");
         Origin {
@@ -130,8 +145,12 @@ fn render_set(folders: &Folders<'_>, budget: &Budget, set: &Object<'_>) -> Optio
     // More Applications exceed the memory limit.
     let most = budget.left() / budget::OTHER + 1;
     let mut all: Vec<Parameters> = Vec::new();
+    let is_here = |git: NodeRef<'t>| {
+        let name = SourceName::of_argo(git);
+        repositories.place(folders.sources, set, &name, false) == SourcePlace::Here
+    };
     for generator in generators {
-        all.extend(parameters(folders, set, generator, most, true));
+        all.extend(parameters(folders, set, generator, most, &is_here, true));
         all.truncate(most);
     }
     let mut documents = Vec::new();
@@ -190,12 +209,13 @@ fn application(template: &Node, origin: &Origin) -> Node {
 }
 
 /// Returns the sets of values that a generator yields, `most` at the maximum; one empty set if the generator
-/// is not supported.
-fn parameters(
+/// is not supported. `is_here` returns whether a `git` generator reads the repository of the set.
+fn parameters<'t>(
     folders: &Folders<'_>,
     set: &Object<'_>,
-    generator: NodeRef<'_>,
+    generator: NodeRef<'t>,
     most: usize,
+    is_here: &impl Fn(NodeRef<'t>) -> bool,
     may_nest: bool,
 ) -> Vec<Parameters> {
     if let Some(elements) = generator.get("list").and_then(|list| list.get("elements")) {
@@ -205,7 +225,8 @@ fn parameters(
             .map(|element| vec![values_of(element).into()])
             .collect();
     }
-    if let Some(listed) = generator.get("git").and_then(|git| git.get("directories")) {
+    let git = generator.get("git").filter(|git| is_here(*git));
+    if let Some(listed) = git.and_then(|git| git.get("directories")) {
         return directories(&folders.in_repository_of(set.path()), listed, most);
     }
     let nested = generator
@@ -216,7 +237,7 @@ fn parameters(
     };
     let mut product = vec![Parameters::new()];
     for inner in nested.items().take(2) {
-        let right = parameters(folders, set, inner, most, false);
+        let right = parameters(folders, set, inner, most, is_here, false);
         product = product
             .iter()
             .flat_map(|left| {

@@ -38,6 +38,18 @@ pub(crate) fn resolve(sources: &SourceSet, file: &str, parts: &[&str]) -> Option
         .find(|folder| sources.files_in(folder).next().is_some())
 }
 
+/// Returns the folder below the displayed root of a repository, if it contains files.
+pub(crate) fn below(sources: &SourceSet, root: &str, parts: &[&str]) -> Option<String> {
+    let root = root.trim_end_matches('/');
+    let folder = if parts.is_empty() {
+        root.to_owned()
+    } else {
+        sources.joined(root, &parts.join("/"))
+    };
+    let is_there = sources.files_in(&folder).next().is_some();
+    is_there.then_some(folder)
+}
+
 /// Returns whether a value contains no placeholder.
 fn is_plain(text: &str) -> bool {
     !placeholder::contains(text)

@@ -10,10 +10,12 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::gitops::deployed_folder;
+use crate::gitops::named_source::{NamedSource, SourceName, argo_sources, named_sources};
+use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{Destination, Object};
 use crate::kustomize::dialect::Dialect;
 use crate::source::{SourceSet, paths};
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Span};
 
 /// Fields of a Flux Kustomization that change the objects that it deploys, without `images`, which do
 /// not affect probes.
@@ -42,10 +44,6 @@ pub(crate) struct Deployment<'t> {
     pub(crate) dialect: Dialect,
     /// The changes to the kustomization of the folder.
     pub(crate) edit: Option<NodeRef<'t>>,
-    /// The repository of the folder, as the object names it.
-    repository: &'t str,
-    /// It deploys the whole repository.
-    is_whole: bool,
     /// The position of the object among those that were passed to [`all`].
     pub(crate) position: usize,
 }
@@ -62,112 +60,79 @@ impl<'t> Deployment<'t> {
 /// Returns the deployments of `objects`, in their order.
 pub(crate) fn all<'a, 't: 'a>(
     sources: &SourceSet,
+    repositories: &Repositories<'t>,
     objects: impl Iterator<Item = &'a Object<'t>>,
 ) -> Vec<Deployment<'t>> {
     let mut found: Vec<Deployment<'t>> = Vec::new();
     for (position, object) in objects.enumerate() {
-        let first = found.len();
-        match (object.group(), object.kind) {
-            ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
-                found.extend(of_flux(sources, object));
-            }
-            ("argoproj.io", "Application") => found.extend(of_argo(sources, object)),
-            _ => {}
-        }
-        for deployment in found.iter_mut().skip(first) {
-            deployment.position = position;
+        let destination = destination(object);
+        for source in named_sources(object) {
+            let deployment = deployment(sources, repositories, object, &source);
+            found.extend(deployment.map(|deployment| Deployment {
+                destination: destination.clone(),
+                position,
+                ..deployment
+            }));
         }
     }
-    // A path to the root exists in every repository. Deployments whose folders were found show which
-    // repository the tree belongs to.
-    let own: BTreeSet<&str> = found
-        .iter()
-        .filter(|deployment| !deployment.is_whole)
-        .map(|deployment| deployment.repository)
-        .collect();
-    found.retain(|deployment| {
-        !deployment.is_whole || own.is_empty() || own.contains(deployment.repository)
-    });
     found
 }
 
-fn of_flux<'t>(sources: &SourceSet, object: &Object<'t>) -> Option<Deployment<'t>> {
-    let spec = object.node.get("spec")?;
-    let path = spec.get("path").and_then(NodeRef::text).unwrap_or_default();
-    let parts = deployed_folder::parts(path)?;
-    let source = |key: &str| spec.get("sourceRef")?.get(key)?.as_str();
-    let is_git = matches!(source("kind"), None | Some("GitRepository"));
-    if parts.is_empty() && !is_git {
+/// Returns the deployment of one source of an object; `None` if its folder is not in the tree.
+fn deployment<'t>(
+    sources: &SourceSet,
+    repositories: &Repositories<'t>,
+    object: &Object<'t>,
+    source: &NamedSource<'t>,
+) -> Option<Deployment<'t>> {
+    let path = source.path().and_then(NodeRef::text).unwrap_or_default();
+    let is_argo = matches!(source.name, SourceName::Url(_));
+    if is_argo && path.is_empty() {
         return None;
     }
+    let parts = deployed_folder::parts(path)?;
+    let folder = repositories.folder(sources, object, &source.name, &parts)?;
+    let edit = if is_argo {
+        // Without a kustomization in the folder, Argo CD deploys the manifests unchanged.
+        source
+            .node
+            .get("kustomize")
+            .filter(|edit| edit.is_mapping() && edit.entries().len() > 0)
+            .filter(|_| sources.kustomization_in(&folder).is_some())
+    } else {
+        let mut changes = FLUX_CHANGES.iter();
+        changes
+            .any(|key| source.node.get(key).is_some())
+            .then_some(source.node)
+    };
     Some(Deployment {
         object: object.clone(),
-        folder: deployed_folder::resolve(sources, object.path(), &parts)?,
+        folder,
         destination: None,
-        dialect: Dialect::Flux,
-        edit: FLUX_CHANGES
-            .iter()
-            .any(|key| spec.get(key).is_some())
-            .then_some(spec),
-        repository: source("name").unwrap_or_default(),
-        is_whole: parts.is_empty(),
+        dialect: if is_argo {
+            Dialect::Argo
+        } else {
+            Dialect::Flux
+        },
+        edit,
         position: 0,
     })
 }
 
-fn of_argo<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<Deployment<'t>> {
-    let Some(spec) = object.node.get("spec") else {
-        return Vec::new();
-    };
-    let destination = spec
-        .get("destination")
-        .and_then(|destination| destination.get("namespace"));
-    let destination = destination
-        .and_then(|node| Some((node, node.as_str().filter(|text| !text.is_empty())?)))
-        .map(|(node, namespace)| {
-            let label = object.label_at(node.span(), "");
-            Destination {
-                namespace,
-                path: label.path,
-                span: label.span,
-            }
-        });
-    let of_source = |source: NodeRef<'t>| {
-        let parts =
-            deployed_folder::parts(source.get("path")?.text().filter(|path| !path.is_empty())?)?;
-        let folder = deployed_folder::resolve(sources, object.path(), &parts)?;
-        // Without a kustomization in the folder, Argo CD deploys the manifests unchanged.
-        let edit = source
-            .get("kustomize")
-            .filter(|edit| edit.is_mapping() && edit.entries().len() > 0)
-            .filter(|_| sources.kustomization_in(&folder).is_some());
-        Some(Deployment {
-            object: object.clone(),
-            folder,
-            destination: destination.clone(),
-            dialect: Dialect::Argo,
-            edit,
-            repository: source
-                .get("repoURL")
-                .and_then(NodeRef::as_str)
-                .unwrap_or_default(),
-            is_whole: parts.is_empty(),
-            position: 0,
-        })
-    };
-    argo_sources(spec).filter_map(of_source).collect()
-}
-
-/// Iterates over the sources of an Application. Argo CD renders the dry source of a hydrator, and commits the result to
-/// the branch that it deploys.
-fn argo_sources<'t>(spec: NodeRef<'t>) -> impl Iterator<Item = NodeRef<'t>> {
-    let several = spec
-        .get("sources")
-        .into_iter()
-        .flat_map(|list| list.items());
-    let hydrator = spec.get("sourceHydrator");
-    let dry = hydrator.and_then(|hydrator| hydrator.get("drySource"));
-    spec.get("source").into_iter().chain(several).chain(dry)
+/// Returns the namespace that an Application sets on objects without one.
+fn destination<'t>(object: &Object<'t>) -> Option<Destination<'t>> {
+    if (object.group(), object.kind) != ("argoproj.io", "Application") {
+        return None;
+    }
+    let node = object.node.get("spec")?.get("destination")?;
+    let node = node.get("namespace")?;
+    let namespace = node.as_str().filter(|text| !text.is_empty())?;
+    let label = object.label_at(node.span(), "");
+    Some(Destination {
+        namespace,
+        path: label.path,
+        span: label.span,
+    })
 }
 
 /// Returns the paths that an object names as folders to deploy. They may contain placeholders and globs.
@@ -199,31 +164,50 @@ pub(crate) fn named_paths<'t>(object: &Object<'t>) -> Vec<&'t str> {
     }
 }
 
-/// Returns the paths in an object of Flux or Argo CD that are not folders of the tree, because the path is wrong, is in
-/// another repository, or contains a placeholder. Paths of charts are not included.
-pub(crate) fn missing_folders<'t>(sources: &SourceSet, object: &Object<'t>) -> Vec<NodeRef<'t>> {
-    let Some(spec) = object.node.get("spec") else {
-        return Vec::new();
-    };
-    let sources_of: Vec<NodeRef<'t>> = match (object.group(), object.kind) {
-        ("kustomize.toolkit.fluxcd.io", "Kustomization") => vec![spec],
-        ("argoproj.io", "Application") => argo_sources(spec)
-            .filter(|source| source.get("chart").is_none() && source.get("helm").is_none())
-            .collect(),
-        _ => Vec::new(),
-    };
-    let is_missing = |path: &NodeRef<'t>| {
-        path.text().is_some_and(|text| {
-            deployed_folder::parts(text).is_none_or(|parts| {
-                !parts.is_empty()
-                    && deployed_folder::resolve(sources, object.path(), &parts).is_none()
-            })
+/// A source of an object of Flux or Argo CD whose folder is not in the tree.
+#[derive(Clone, Debug)]
+pub(crate) struct MissingFolder<'t> {
+    /// The path, as written; empty for the root.
+    pub(crate) path: &'t str,
+    /// What names the folder: the path or the source.
+    pub(crate) span: Span,
+    /// The repository, if it is another one.
+    pub(crate) elsewhere: Option<SourcePlace>,
+}
+
+/// Returns the sources of an object of Flux or Argo CD whose folders are not in the tree, because the path is wrong or
+/// contains a placeholder, or because they are in another repository. Charts are not included.
+pub(crate) fn missing_folders<'t>(
+    sources: &SourceSet,
+    repositories: &Repositories<'t>,
+    object: &Object<'t>,
+) -> Vec<MissingFolder<'t>> {
+    let missing = |source: NamedSource<'t>| {
+        let is_argo = matches!(source.name, SourceName::Url(_));
+        let is_chart = ["chart", "helm"]
+            .iter()
+            .any(|key| source.node.get(key).is_some());
+        let path = source.path().and_then(NodeRef::text).unwrap_or_default();
+        if is_argo && (is_chart || path.is_empty()) {
+            return None;
+        }
+        let parts = deployed_folder::parts(path);
+        let is_whole = parts.as_ref().is_some_and(Vec::is_empty);
+        let place = repositories.place(sources, object, &source.name, is_whole);
+        let is_found = parts.is_some_and(|parts| {
+            let folder = repositories.folder(sources, object, &source.name, &parts);
+            folder.is_some()
+        });
+        let named = source.path().or_else(|| source.node.get("sourceRef"));
+        (!is_found).then(|| MissingFolder {
+            path,
+            span: named.map_or_else(|| object.name_span(), NodeRef::span),
+            elsewhere: (place != SourcePlace::Here).then_some(place),
         })
     };
-    sources_of
+    named_sources(object)
         .into_iter()
-        .filter_map(|source| source.get("path"))
-        .filter(is_missing)
+        .filter_map(missing)
         .collect()
 }
 

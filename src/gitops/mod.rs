@@ -8,8 +8,11 @@ pub(crate) mod deployment;
 #[cfg(test)]
 mod hostile_tests;
 mod named_folders;
+pub(crate) mod named_source;
 mod post_build;
 mod render;
+pub(crate) mod repositories;
+mod repository_url;
 mod selection;
 #[cfg(test)]
 mod tests;

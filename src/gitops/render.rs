@@ -12,6 +12,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::build_command::build;
 use crate::gitops::deployment::Deployment;
+use crate::gitops::repositories::Repositories;
 use crate::gitops::{application_set, copies, deployment, post_build};
 use crate::kube::Object;
 use crate::kustomize::accumulator::Accumulator;
@@ -52,10 +53,15 @@ pub(crate) fn render(
         let applications = generated.iter().map(|rendering| &**rendering);
         let renderings = roots.chain(&deployed).chain(applications).collect();
         let objects = deploying(&files, renderings);
-        let expanded = sets.expand(&objects);
+        let expanded = {
+            let repositories = Repositories::of(sources, objects.iter());
+            sets.expand(&repositories, &objects)
+        };
         let applications = expanded.iter().flat_map(|rendering| rendering.objects());
         let objects: Vec<Object<'_>> = objects.iter().cloned().chain(applications).collect();
-        let all = deployment::all(sources, objects.iter());
+        let repositories = Repositories::of(sources, objects.iter());
+        let all = deployment::all(sources, &repositories, objects.iter());
+        drop(repositories);
         let wanted = to_render(sources, &own, &all);
         let keys: Vec<Key> = wanted.iter().map(|deployment| key(deployment)).collect();
         let is_done = keys == previous;
@@ -174,7 +180,7 @@ fn key(deployment: &Deployment<'_>) -> Key {
     )
 }
 
-/// Returns the objects of the renderings that deploy something, and those of `files` that no rendering includes. A
+/// Returns the objects of the renderings that deploy something or are the source of it, and those of `files` that no rendering includes. A
 /// complete object is deployed in another way if kustomizations only delete it, or list it only as a patch that applies
 /// to no rendered object.
 fn deploying<'t>(files: &[&'t SourceFile], renderings: Vec<&'t Rendering>) -> Vec<Object<'t>> {
@@ -215,7 +221,7 @@ fn deploying<'t>(files: &[&'t SourceFile], renderings: Vec<&'t Rendering>) -> Ve
         .filter(|object| {
             matches!(
                 object.group(),
-                "kustomize.toolkit.fluxcd.io" | "argoproj.io"
+                "kustomize.toolkit.fluxcd.io" | "source.toolkit.fluxcd.io" | "argoproj.io"
             )
         })
         .collect()

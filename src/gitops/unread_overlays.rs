@@ -8,6 +8,7 @@ use crate::kube::Object;
 use crate::source::{Content, Document, Fault, SourceFile, SourceSet, is_kustomization, paths};
 
 use crate::gitops::deployment;
+use crate::gitops::repositories::Repositories;
 use crate::kustomize::Rendering;
 use crate::kustomize::generated::named_by;
 use crate::kustomize::kustomization::Kustomization;
@@ -93,7 +94,8 @@ fn hidden_overlay(
 /// Returns the files of the folders that the objects of a file deploy and change.
 fn deployed(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> {
     let objects: Vec<Object<'_>> = file.documents.iter().flat_map(Object::all_in).collect();
-    let deployments = deployment::all(sources, objects.iter());
+    let repositories = Repositories::of(sources, objects.iter());
+    let deployments = deployment::all(sources, &repositories, objects.iter());
     deployments
         .iter()
         .filter(|deployment| deployment.edit.is_some())

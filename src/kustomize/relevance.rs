@@ -8,8 +8,15 @@ use super::resource::Resource;
 /// Kinds of objects from which releases of charts take values.
 const VALUES: [&str; 2] = ["ConfigMap", "Secret"];
 
-/// Kinds of objects that deploy others.
-const DEPLOYING: [&str; 3] = ["Application", "ApplicationSet", "Kustomization"];
+/// Kinds of objects that deploy others, and of the sources of Flux that they deploy from.
+const DEPLOYING: [&str; 6] = [
+    "Application",
+    "ApplicationSet",
+    "Bucket",
+    "GitRepository",
+    "Kustomization",
+    "OCIRepository",
+];
 
 pub(crate) fn is_relevant(resource: &Resource) -> bool {
     if is_list(resource) {

@@ -50,12 +50,16 @@ pub(in crate::source) fn git_folders(root: &Path) -> Option<GitFolders> {
 
 /// Returns the first line of a small regular file.
 fn first_line(file: &Path) -> Option<String> {
+    small_text(file)?.lines().next().map(str::to_owned)
+}
+
+/// Returns the text of a small regular file.
+pub(in crate::source) fn small_text(file: &Path) -> Option<String> {
     let metadata = std::fs::metadata(file).ok()?;
     if !metadata.is_file() || metadata.len() > SMALL {
         return None;
     }
-    let text = read_text(file).ok()?;
-    text.lines().next().map(str::to_owned)
+    read_text(file).ok()
 }
 
 impl TrackedFiles {

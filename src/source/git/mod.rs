@@ -2,5 +2,6 @@
 
 pub(super) mod folders;
 pub(super) mod index;
+pub(super) mod remotes;
 
 pub use index::TrackedFiles;

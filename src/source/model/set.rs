@@ -1,5 +1,6 @@
 //! The set of all files of a run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::source::chart::HELM_OUTPUT_PREFIX;
@@ -23,6 +24,8 @@ pub struct SourceSet {
     pub links: Links,
     /// Kustomizations and files with deploying objects that git tracks and ignore files hide; only for a rewrite.
     pub hidden_overlays: Arc<[SourceFile]>,
+    /// The URLs of the remotes of each repository, by its root as in [`SourceFile::repository`].
+    pub remotes: Arc<BTreeMap<Arc<str>, Vec<String>>>,
 }
 
 impl SourceSet {
@@ -40,6 +43,7 @@ impl SourceSet {
             max_rendered: self.max_rendered,
             links: self.links.clone(),
             hidden_overlays: Arc::clone(&self.hidden_overlays),
+            remotes: Arc::clone(&self.remotes),
             ..Self::of_sorted(files)
         }
     }

@@ -45,6 +45,7 @@ mod merge_keys;
 mod message_causes;
 mod mtls_environments;
 mod not_judged;
+mod other_repositories;
 #[cfg(unix)]
 mod outside;
 mod overlay_findings;
