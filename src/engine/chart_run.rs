@@ -6,12 +6,11 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::kube::Object;
 use crate::settings::Settings;
 use crate::source::{ChartDeployment, Role, SourceSet, chart_folder};
 
 use super::analysis::with_context;
-use super::not_judged::{HelmCommand, chart_folders, chart_releases};
+use super::not_judged::{FoundRelease, HelmCommand, chart_folders, chart_releases};
 
 /// A chart of the tree with values, and the objects that deploy it.
 #[derive(Clone, Debug)]
@@ -69,7 +68,7 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
                 || *with_target
                     .entry(&command.chart)
                     .or_insert_with(|| has_target(set, &command.chart));
-            let deployment = deployment(found.object, command, is_target);
+            let deployment = deployment(found, is_target);
             let run = match runs.get_mut(command) {
                 Some(run) => run,
                 None => match run(set, command) {
@@ -108,14 +107,22 @@ fn has_target(set: &SourceSet, folder: &str) -> bool {
     })
 }
 
-fn deployment(object: &Object<'_>, command: &HelmCommand, is_target: bool) -> ChartDeployment {
+fn deployment(found: &FoundRelease<'_, '_>, is_target: bool) -> ChartDeployment {
+    let object = found.object;
+    let command = &found.release.command;
     let place = object.label_at(object.name_span(), "");
+    let chart = found
+        .release
+        .chart_span
+        .unwrap_or_else(|| object.name_span());
+    let chart = object.label_at(chart, "");
     ChartDeployment {
         location_file: Arc::clone(object.location_file),
         is_of_overlay: object.overlay.is_some(),
         namespace: command.namespace.as_deref().map(Arc::from),
         path: place.path,
         span: place.span,
+        chart: (chart.path, chart.span),
         is_target,
     }
 }

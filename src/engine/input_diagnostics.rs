@@ -73,19 +73,7 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
         Fault::Panicked(panic) => Some(panic_isolation::fault(&file.path, panic)),
         Fault::Unreadable(reason) => Some(unreadable(file, reason)),
         Fault::DanglingLink => Some(unreadable(file, NO_SUCH_FILE)),
-        Fault::NotRendered { reason, asked } => {
-            let label = Label {
-                path: Arc::clone(asked),
-                span: Span::empty(0),
-                message: String::new(),
-            };
-            Some(Finding::new(
-                NOT_RENDERED,
-                Severity::Error,
-                label,
-                reason.clone(),
-            ))
-        }
+        Fault::NotRendered { reason, asked } => Some(not_rendered(file, reason, asked)),
         Fault::TooLarge {
             size,
             limit,
@@ -111,6 +99,38 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
             Some(finding)
         }
     }
+}
+
+/// Reports a failed rendering at the objects that deploy the chart, or else at the start of the file that was rendered.
+fn not_rendered(file: &SourceFile, reason: &str, asked: &Arc<str>) -> Finding {
+    let chart = file.rendered_chart.as_deref();
+    let releases = chart.map(|chart| chart.releases.as_slice());
+    let releases = releases.unwrap_or_default();
+    let (wanted, others): (Vec<_>, Vec<_>) = releases.iter().partition(|release| release.is_target);
+    let mut places: Vec<Label> = Vec::new();
+    for release in wanted.into_iter().chain(others) {
+        let (path, span) = &release.chart;
+        let place = Label {
+            path: Arc::clone(path),
+            span: *span,
+            message: String::new(),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let mut places = places.into_iter();
+    let first = places.next().unwrap_or_else(|| Label {
+        path: Arc::clone(asked),
+        span: Span::empty(0),
+        message: String::new(),
+    });
+    let mut finding = Finding::new(NOT_RENDERED, Severity::Error, first, reason.to_owned());
+    finding.related.extend(places.map(|place| Label {
+        message: "deploys the chart with the same values".into(),
+        ..place
+    }));
+    finding
 }
 
 fn unreadable(file: &SourceFile, reason: &str) -> Finding {

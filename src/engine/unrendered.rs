@@ -2,6 +2,7 @@
 
 use crate::context::{Context, UncheckedPolicy, Unrendered};
 use crate::finding::{Finding, Severity};
+use crate::kustomize::kustomize_build;
 
 use super::notices::POLICY_LEFT_OUT;
 
@@ -24,8 +25,10 @@ fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
         Unrendered::Patch => (
             "uses its file as a patch, and the object that it changes is not among the files"
                 .to_owned(),
-            "check the output of the build: `kustomize build DIR | meshprobe check --context . -`"
-                .to_owned(),
+            format!(
+                "check the output of the build: `{} | meshprobe check --context . -`",
+                kustomize_build(kustomization.map_or("", |path| path))
+            ),
         ),
         Unrendered::Dropped => {
             let path = kustomization.map_or("KUSTOMIZATION", |path| path);

@@ -2,13 +2,15 @@
 
 use crate::gitops::deployment::Deployment;
 use crate::kustomize::dialect::Dialect;
+use crate::source::shell_word;
 
 /// Returns the command line that builds the deployment.
 pub(crate) fn build(deployment: &Deployment<'_>) -> String {
     let (name, file) = (deployment.object.name(), deployment.object.path());
+    let (name, file) = (shell_word(name), shell_word(file));
     let folder = match deployment.folder.as_str() {
-        "" => ".",
-        folder => folder,
+        "" => ".".to_owned(),
+        folder => shell_word(folder),
     };
     if deployment.dialect == Dialect::Argo {
         return format!("argocd app manifests {name} --local {folder}");

@@ -193,6 +193,18 @@ impl<'t> Repositories<'t> {
         }
     }
 
+    /// Returns whether the tree contains the folder that an object deploys from a source.
+    pub(crate) fn contains(
+        &self,
+        set: &SourceSet,
+        object: &Object<'t>,
+        name: &SourceName<'t>,
+        path: &str,
+    ) -> bool {
+        let parts = deployed_folder::parts(path);
+        parts.is_some_and(|parts| self.folder(set, object, name, &parts).is_some())
+    }
+
     /// Returns the place of a source that an object names. `is_whole` means that the object deploys the root of the
     /// repository, which exists in every repository.
     pub(crate) fn place(

@@ -63,5 +63,7 @@ pub use generated::{GeneratedFrom, generator_files};
 pub(crate) use generated::{Generator, generators};
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
-pub use rendering::{Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope};
+pub use rendering::{
+    Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope, kustomize_build,
+};
 pub use unapplied::unapplied;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::kube::{Destination, Object, ObjectId};
-use crate::source::{Document, paths};
+use crate::source::{Document, is_kustomization, paths, shell_word};
 use crate::yaml::{FieldPath, Span};
 
 use super::limit::Limit;
@@ -90,9 +90,11 @@ impl Rendering {
 
     /// Returns the command line that builds it: that of Flux or Argo CD, else of kustomize.
     #[must_use]
-    pub fn build(&self) -> &str {
-        let deployed = self.deployed.as_ref();
-        deployed.map_or("kustomize build DIR", |deployed| &deployed.build)
+    pub fn build(&self) -> String {
+        match &self.deployed {
+            Some(deployed) => deployed.build.clone(),
+            None => kustomize_build(&self.root),
+        }
     }
 
     /// Returns whether one of the objects runs pods.
@@ -180,4 +182,19 @@ pub enum Scope {
     All,
     /// These objects.
     Objects(Vec<ObjectId>),
+}
+
+/// Returns the command line that builds the kustomization at `path`.
+#[must_use]
+pub fn kustomize_build(path: &str) -> String {
+    let folder = if is_kustomization(path) {
+        match paths::folder(path) {
+            "" => ".".to_owned(),
+            "/" => "/".to_owned(),
+            folder => shell_word(folder.trim_end_matches('/')),
+        }
+    } else {
+        "DIR".to_owned()
+    };
+    format!("kustomize build {folder}")
 }

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use crate::context::Context;
 use crate::finding::GuardId;
 use crate::kube::{Object, ObjectKey, Workload};
-use crate::kustomize::Rendering;
+use crate::kustomize::{Rendering, kustomize_build};
 use crate::mesh::Mesh;
 use crate::predict::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
 
@@ -122,13 +122,13 @@ impl<'a, 't> Overlays<'a, 't> {
             rendering.root == *overlay && rendering.location_file() == object.location_file
         };
         let rendering = self.renderings.iter().find(same);
-        let build = rendering.map_or("kustomize build DIR", Rendering::build);
+        let build = rendering.map_or_else(|| kustomize_build(overlay), Rendering::build);
         GuardFailure::new(
             GuardId::KUSTOMIZE_OVERLAY,
             plain.workload.object.name_span(),
             message,
         )
-        .with_help(self.direction.help(build))
+        .with_help(self.direction.help(&build))
     }
 }
 

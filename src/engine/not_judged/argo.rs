@@ -3,14 +3,21 @@
 //! Source: Argo CD 3.1, `docs/user-guide/helm.md`, `docs/user-guide/multiple_sources.md`.
 
 use crate::context::Context;
+use crate::gitops::named_source::SourceName;
 use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
 
-use super::chart_release::{ChartRelease, file_of_chart, local_chart, local_file, text};
+use super::chart_path::{chart_folder, has_folder};
+use super::chart_release::{ChartRelease, file_of_chart, local_file, text};
 use super::helm_command::HelmCommand;
 
 /// Returns the charts among the sources of an Application, or of the template of an `ApplicationSet`.
-pub(super) fn releases(context: &Context<'_>, object: &Object<'_>) -> Vec<ChartRelease> {
+///
+/// An `ApplicationSet` whose Applications are in the tree has none itself.
+pub(super) fn releases<'t>(context: &Context<'t>, object: &Object<'t>) -> Vec<ChartRelease> {
+    if object.kind == "ApplicationSet" && is_expanded(context, object) {
+        return Vec::new();
+    }
     let (prefix, route) = if object.kind == "Application" {
         (".spec", FieldPath::keys(&["spec"]))
     } else {
@@ -25,7 +32,7 @@ pub(super) fn releases(context: &Context<'_>, object: &Object<'_>) -> Vec<ChartR
     let several = spec
         .get("sources")
         .filter(|sources| sources.items().len() > 0);
-    let release = |source: NodeRef<'_>, field: String| {
+    let release = |source: NodeRef<'t>, field: String| {
         let destination = spec.get("destination");
         let namespace = destination.and_then(|destination| text(destination, "namespace"));
         release(context, object, source, namespace, &field)
@@ -44,16 +51,52 @@ pub(super) fn releases(context: &Context<'_>, object: &Object<'_>) -> Vec<ChartR
     }
 }
 
-/// Returns the chart of a source; `None` if the source has none. `field` is the source in the notation of `yq`.
-fn release(
-    context: &Context<'_>,
+/// Returns whether an Application or a source of it contains placeholders that the generators of its set do not fill in.
+fn is_template(context: &Context<'_>, object: &Object<'_>, source: NodeRef<'_>) -> bool {
+    let destination = object.node.at(&FieldPath::keys(&["spec", "destination"]));
+    let namespace = destination.and_then(|destination| text(destination, "namespace"));
+    let texts = [
+        object.name(),
+        namespace.unwrap_or_default(),
+        source.source(),
+    ];
+    let is_open = texts.iter().any(|text| text.contains("{{"));
+    is_open
+        && (object.kind == "ApplicationSet"
+            || counterpart(context, object, "ApplicationSet").is_some())
+}
+
+/// Returns whether the Applications that an `ApplicationSet` generates are in the tree.
+fn is_expanded(context: &Context<'_>, set: &Object<'_>) -> bool {
+    counterpart(context, set, "Application").is_some()
+}
+
+/// Returns the object of another kind in the document of `object`: an `ApplicationSet` and the Applications that it
+/// generates have the same document.
+fn counterpart<'c, 't>(
+    context: &'c Context<'t>,
     object: &Object<'_>,
-    source: NodeRef<'_>,
+    kind: &str,
+) -> Option<&'c Object<'t>> {
+    let mut objects = context.inventory.pod_creators.iter();
+    objects.find(|other| {
+        other.kind == kind
+            && other.group() == object.group()
+            && other.document.index == object.document.index
+            && other.path() == object.path()
+    })
+}
+
+/// Returns the chart of a source; `None` if the source has none. `field` is the source in the notation of `yq`.
+fn release<'t>(
+    context: &Context<'t>,
+    object: &Object<'t>,
+    source: NodeRef<'t>,
     namespace: Option<&str>,
     field: &str,
 ) -> Option<ChartRelease> {
-    let near = object.path();
     let helm = source.get("helm");
+    let mut missing_chart = None;
     let mut command = HelmCommand {
         name: helm
             .and_then(|helm| text(helm, "releaseName"))
@@ -73,17 +116,32 @@ fn release(
             command.chart = format!("oci://{registry}/{chart}");
         }
     } else {
-        local_chart(context, text(source, "path")?, near)?.clone_into(&mut command.chart);
-        command.is_local = true;
+        let path = text(source, "path")?;
+        let name = SourceName::of_argo(source);
+        match chart_folder(context, object, &name, path) {
+            Ok(folder) => {
+                folder.clone_into(&mut command.chart);
+                command.is_local = true;
+            }
+            // The folder contains manifests, or its absence is reported for the object.
+            Err(_) if helm.is_none() || has_folder(context, object, &name, path) => return None,
+            Err(missing) => {
+                path.clone_into(&mut command.chart);
+                missing_chart = Some(missing);
+            }
+        }
     }
+    let chart = source.get("chart").or_else(|| source.get("path"));
     let mut release = ChartRelease {
         command,
+        missing_chart,
+        chart_span: chart.map(NodeRef::span),
         ..ChartRelease::default()
     };
     if let Some(helm) = helm {
         add_values(context, object, helm, field, &mut release);
     }
-    if object.kind == "ApplicationSet" && source.source().contains("{{") {
+    if is_template(context, object, source) {
         let why = "the template of the ApplicationSet is not expanded";
         release.unknown.push(why.to_owned());
     }
@@ -124,13 +182,23 @@ fn add_values(
     let key = ["valuesObject", "values"]
         .into_iter()
         .find(|key| helm.get(key).is_some_and(|values| !values.is_null()));
+    // The file does not contain a generated Application, but its set.
+    let set = counterpart(context, object, "ApplicationSet").filter(|_| key.is_some());
+    let (written, field) = match set {
+        Some(set) => {
+            let why = "the command does not fill in the placeholders of the ApplicationSet";
+            release.left_out.push(why.to_owned());
+            (set, format!(".spec.template{field}"))
+        }
+        None => (object, field.to_owned()),
+    };
     command.inline = key.map(|key| {
         let expression = format!(
             "select(.kind == \"{}\" and .metadata.name == \"{}\") | {field}.helm.{key}",
-            object.kind,
-            object.name()
+            written.kind,
+            written.name()
         );
-        (object.path().to_string(), expression)
+        (written.path().to_string(), expression)
     });
     for pair in list("parameters") {
         let (Some(name), Some(value)) = (text(pair, "name"), text(pair, "value")) else {

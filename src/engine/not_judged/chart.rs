@@ -11,13 +11,18 @@ use crate::yaml::{NodeRef, Span};
 use super::helm_command::HelmCommand;
 
 /// Returns the charts and other templates among the files of a run that are not rendered. A chart that another chart
-/// contains is rendered with it.
-pub(super) fn charts(set: &SourceSet, context: &Context<'_>) -> Vec<NotJudged> {
+/// contains is rendered with it. `released` are the charts that are not judged as part of a release.
+pub(super) fn charts(
+    set: &SourceSet,
+    context: &Context<'_>,
+    released: &BTreeSet<String>,
+) -> Vec<NotJudged> {
     let templates = set.targets().filter(|file| is_template(file));
     let outside = templates.filter(|file| chart_of(file).is_none());
     let charts = chart_folders(set, context);
     let charts = charts.iter();
-    let charts = charts.filter(|(folder, _)| !set.has_rendered_chart(folder));
+    let charts = charts
+        .filter(|(folder, _)| !set.has_rendered_chart(folder) && !released.contains(**folder));
     outside
         .map(template)
         .chain(charts.map(|(folder, file)| chart(set, context, folder, file)))
@@ -108,15 +113,27 @@ fn chart(set: &SourceSet, context: &Context<'_>, folder: &str, file: &SourceFile
         [] => String::new(),
         others => format!("; other values: `{}`", others.join("`, `")),
     };
+    let (message, help) = if set.has_failed_chart(folder) {
+        (
+            format!("helm cannot render the chart in `{folder}`"),
+            "fix the error reported as `not-rendered`, or pass the values that the chart requires"
+                .to_owned(),
+        )
+    } else {
+        (
+            format!("the chart in `{folder}` is not rendered"),
+            format!("`{}`{also}", command.line()),
+        )
+    };
     NotJudged {
         reason: NotJudgedReason::Chart,
         place: Label {
             path,
             span: Span::empty(0),
-            message: format!("the chart in `{folder}` is not rendered"),
+            message,
         },
         object: None,
-        help: format!("`{}`{also}", command.line()),
+        help,
     }
 }
 

@@ -1,10 +1,11 @@
-//! A release of a chart, and the charts and values files of the tree.
+//! A release of a chart, and the values files of the tree.
 
 use crate::context::Context;
 use crate::kube::nearness;
 use crate::source::paths;
-use crate::yaml::{NodeRef, from_node};
+use crate::yaml::{NodeRef, Span, from_node};
 
+use super::chart_path::MissingChart;
 use super::helm_command::HelmCommand;
 
 /// A release that an object deploys, and what is not known about it.
@@ -15,6 +16,10 @@ pub(in crate::engine) struct ChartRelease {
     pub(super) left_out: Vec<String>,
     /// Why the chart or its values are not known.
     pub(super) unknown: Vec<String>,
+    /// The bytes that name the chart, in the text of the object.
+    pub(in crate::engine) chart_span: Option<Span>,
+    /// Set if the chart is a folder that is not in the tree.
+    pub(super) missing_chart: Option<MissingChart>,
 }
 
 impl ChartRelease {
@@ -32,26 +37,6 @@ impl ChartRelease {
                 .push(format!("the values cannot be read: {}", error.message)),
         }
     }
-}
-
-/// Returns the folder of a chart in the tree. `path` is relative to the root of a repository, which may not be the
-/// working directory, so the end of the path decides, then nearness.
-pub(super) fn local_chart<'t>(context: &Context<'t>, path: &str, near: &str) -> Option<&'t str> {
-    let wanted = paths::normal(path);
-    let charts = context.inventory.plain_files.iter();
-    charts
-        .filter(|file| file.is_chart())
-        .filter(|file| {
-            let place = file.real_path.unwrap_or(file.path);
-            paths::ends_with(paths::folder(place).trim_end_matches('/'), &wanted)
-        })
-        .max_by_key(|file| nearness(file.path, near))
-        .map(
-            |file| match paths::folder(file.path).trim_end_matches('/') {
-                "" => ".",
-                folder => folder,
-            },
-        )
 }
 
 /// Returns the displayed path of a file that is named relative to a chart of the tree.

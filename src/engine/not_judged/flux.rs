@@ -3,16 +3,18 @@
 //! Source: helm-controller 1.3, `docs/spec/v2/helmreleases.md`; source-controller, `HelmRepository`, `OCIRepository`.
 
 use crate::context::Context;
+use crate::gitops::named_source::SourceName;
 use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
 
-use super::chart_release::{ChartRelease, local_chart, local_file, text};
+use super::chart_path::chart_folder;
+use super::chart_release::{ChartRelease, local_file, text};
 use super::helm_command::HelmCommand;
 use super::release_tree::{ConfigKey, ReleaseTree, namespace_of};
 use super::target_path::values_at;
 
 /// Returns what a `HelmRelease` releases; `None` if it names no chart.
-pub(super) fn release(tree: &ReleaseTree<'_, '_>, object: &Object<'_>) -> Option<ChartRelease> {
+pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Option<ChartRelease> {
     let spec = object.node.get("spec")?;
     let target = text(spec, "targetNamespace");
     let composed = match target {
@@ -28,7 +30,12 @@ pub(super) fn release(tree: &ReleaseTree<'_, '_>, object: &Object<'_>) -> Option
         ..ChartRelease::default()
     };
     if let Some(reference) = spec.get("chartRef") {
-        set_referenced_chart(tree.context, reference, &mut release);
+        release.chart_span = Some(reference.span());
+        let chart = referenced_chart(tree.context, reference);
+        match chart {
+            Some((object, spec)) => set_chart_of(tree.context, object, spec, &mut release)?,
+            None => set_artifact(tree.context, reference, &mut release),
+        }
     } else {
         set_chart(tree.context, object, spec, &mut release)?;
     }
@@ -97,16 +104,27 @@ fn add_values_from(
 }
 
 /// Sets the chart that the release names itself.
-fn set_chart(
-    context: &Context<'_>,
-    object: &Object<'_>,
-    spec: NodeRef<'_>,
+fn set_chart<'t>(
+    context: &Context<'t>,
+    object: &Object<'t>,
+    spec: NodeRef<'t>,
     release: &mut ChartRelease,
 ) -> Option<()> {
-    let command = &mut release.command;
     let chart = spec
         .at(&FieldPath::keys(&["chart", "spec"]))
         .or_else(|| spec.get("chart"))?;
+    release.chart_span = chart.get("chart").map(NodeRef::span);
+    set_chart_of(context, object, chart, release)
+}
+
+/// Sets the chart that the `spec` of a `HelmChart` names. `object` contains it.
+fn set_chart_of<'t>(
+    context: &Context<'t>,
+    object: &Object<'t>,
+    chart: NodeRef<'t>,
+    release: &mut ChartRelease,
+) -> Option<()> {
+    let command = &mut release.command;
     let name = text(chart, "chart").or_else(|| text(chart, "name"))?;
     let near = object.path();
     let files = chart
@@ -117,20 +135,31 @@ fn set_chart(
     let source = chart.get("sourceRef");
     let kind = source.and_then(|source| text(source, "kind"));
     // A chart of a repository of charts may have the name of a folder.
-    let is_path = kind.is_none_or(|kind| matches!(kind, "GitRepository" | "Bucket"));
-    if let Some(folder) = local_chart(context, name, near).filter(|_| is_path) {
-        folder.clone_into(&mut command.chart);
-        command.is_local = true;
-        for file in files {
-            match local_file(context, file, near) {
-                Some(path) => command.values.push(path),
-                None => {
-                    let why = format!("the values file `{file}` is not in the tree");
-                    release.unknown.push(why);
+    let is_path = kind.is_none_or(|kind| !matches!(kind, "HelmRepository" | "OCIRepository"));
+    let source_name = SourceName::of_reference(object, source);
+    let folder = is_path.then(|| chart_folder(context, object, &source_name, name));
+    match folder {
+        Some(Ok(folder)) => {
+            folder.clone_into(&mut command.chart);
+            command.is_local = true;
+            for file in files {
+                match local_file(context, file, near) {
+                    Some(path) => command.values.push(path),
+                    None => {
+                        let why = format!("the values file `{file}` is not in the tree");
+                        release.unknown.push(why);
+                    }
                 }
             }
+            return Some(());
         }
-        return Some(());
+        // The first API had no `sourceRef`, but `repository` or `git`.
+        Some(Err(missing)) if source.is_some() => {
+            name.clone_into(&mut command.chart);
+            release.missing_chart = Some(missing);
+            return Some(());
+        }
+        Some(Err(_)) | None => {}
     }
     command.version = text(chart, "version").map(str::to_owned);
     let source_name = source.and_then(|source| text(source, "name"));
@@ -145,8 +174,19 @@ fn set_chart(
     Some(())
 }
 
-/// Sets the chart of an `OCIRepository` or a `HelmChart`.
-fn set_referenced_chart(context: &Context<'_>, reference: NodeRef<'_>, release: &mut ChartRelease) {
+/// Returns the `HelmChart` that a release refers to, and its `spec`, if it is in the tree.
+fn referenced_chart<'a, 't>(
+    context: &'a Context<'t>,
+    reference: NodeRef<'_>,
+) -> Option<(&'a Object<'t>, NodeRef<'t>)> {
+    let name = text(reference, "name").unwrap_or_default();
+    let is_chart = text(reference, "kind") == Some("HelmChart");
+    let chart = is_chart.then(|| source(context, "HelmChart", name))??;
+    Some((chart, chart.node.get("spec")?))
+}
+
+/// Sets the chart of an `OCIRepository`.
+fn set_artifact(context: &Context<'_>, reference: NodeRef<'_>, release: &mut ChartRelease) {
     let command = &mut release.command;
     let kind = text(reference, "kind").unwrap_or("OCIRepository");
     let name = text(reference, "name").unwrap_or_default();

@@ -2,7 +2,9 @@
 
 mod argo;
 mod chart;
+mod chart_path;
 mod chart_release;
+mod edit_distance;
 mod flux;
 mod helm_command;
 mod release;
@@ -17,14 +19,15 @@ use super::analysis::Analysis;
 
 pub(super) use chart::chart_folders;
 pub(super) use helm_command::HelmCommand;
-pub(super) use release::chart_releases;
+pub(super) use release::{FoundRelease, chart_releases};
 
 /// Returns everything among the targets that is not judged, sorted by place.
 pub(super) fn not_judged(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
     let context = analysis.context;
     let mut found = context.inventory.not_judged.clone();
-    found.extend(release::releases(context));
-    found.extend(chart::charts(set, context));
+    let (releases, released) = release::releases(context);
+    found.extend(releases);
+    found.extend(chart::charts(set, context, &released));
     found.extend(workload::workloads(&analysis.predictions));
     found.extend(workload::kustomizations(analysis));
     found.sort_by(|a, b| order(a).cmp(&order(b)));

@@ -1,24 +1,35 @@
 //! Releases of charts: `HelmRelease`s of Flux, and Applications of Argo CD with a chart.
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashSet;
 
 use crate::context::{Context, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::kube::Object;
+use crate::source::shell_word;
 
 use super::argo;
 use super::chart_release::ChartRelease;
 use super::flux;
-use super::helm_command::quoted;
 use super::release_tree::ReleaseTree;
 
-/// Returns the objects that release charts, except those that install a mesh: they are read for facts.
-pub(super) fn releases(context: &Context<'_>) -> Vec<NotJudged> {
+/// Returns the objects that release charts and are not judged, except those that install a mesh: they are read for facts.
+/// Also returns the folders of their charts.
+pub(super) fn releases(context: &Context<'_>) -> (Vec<NotJudged>, BTreeSet<String>) {
     let mut seen = HashSet::new();
-    releases_among(context, |object| context.origin_of(object).is_target())
+    let found = releases_among(context, |object| context.origin_of(object).is_target());
+    let found: Vec<_> = found
         .iter()
-        .filter(|found| !is_rendered(context, found))
-        .map(describe)
+        .map(|found| (found, rendered(context, found)))
+        .filter(|(_, rendered)| *rendered != Some(true))
+        .collect();
+    let charts = found.iter().map(|(found, _)| &found.release.command);
+    let charts = charts.filter(|command| command.is_local);
+    let charts = charts.map(|command| command.chart.clone()).collect();
+    let releases = found
+        .iter()
+        .map(|(found, rendered)| describe(found, *rendered == Some(false)))
         .filter(|found| {
             let place = &found.place;
             seen.insert((
@@ -28,7 +39,8 @@ pub(super) fn releases(context: &Context<'_>) -> Vec<NotJudged> {
                 found.help.clone(),
             ))
         })
-        .collect()
+        .collect();
+    (releases, charts)
 }
 
 /// A release of a chart, and the object that deploys it.
@@ -57,16 +69,16 @@ fn releases_among<'c, 't>(
         .collect()
 }
 
-/// Returns whether the chart is rendered for this object.
-fn is_rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> bool {
+/// Returns whether the chart is rendered for this object; `None` if helm was not run for it.
+fn rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> Option<bool> {
     let command = &found.release.command;
     let place = found.object.label_at(found.object.name_span(), "");
-    command.is_local
-        && context.sources.has_rendered_release(
-            &command.chart,
-            (&place.path, place.span),
-            found.object.location_file(),
-        )
+    let place = (&*place.path, place.span);
+    let location_file = found.object.location_file();
+    let sources = context.sources;
+    command
+        .is_local
+        .then(|| sources.release_rendered(&command.chart, place, location_file))?
 }
 
 /// Returns whether the object releases a chart of the mesh.
@@ -99,7 +111,7 @@ fn releases_of<'c, 't>(
     found.collect()
 }
 
-fn describe(found: &FoundRelease<'_, '_>) -> NotJudged {
+fn describe(found: &FoundRelease<'_, '_>, has_failed: bool) -> NotJudged {
     let FoundRelease {
         object,
         reason,
@@ -109,19 +121,25 @@ fn describe(found: &FoundRelease<'_, '_>) -> NotJudged {
         format!("{}/{}", object.kind, object.name()),
         &release.command.chart,
     );
-    let why = if release.command.is_local {
-        format!("the chart in `{chart}` is not rendered")
-    } else {
-        format!("the chart `{chart}` is not in the tree")
+    let why = match &release.missing_chart {
+        Some(missing) => missing.why.clone(),
+        None if has_failed => format!("helm cannot render the chart in `{chart}`"),
+        None if release.command.is_local => format!("the chart in `{chart}` is not rendered"),
+        None => format!("the chart `{chart}` is not in the tree"),
     };
     let place = object.label_at(object.name_span(), "");
-    let (missing, command) = if release.is_complete() {
-        let command = format!("meshprobe check --helm auto {}", quoted(&place.path));
-        (String::new(), command)
-    } else {
-        let missing = release.unknown.iter().chain(&release.left_out);
-        let missing: String = missing.map(|part| format!("; {part}")).collect();
-        (missing, release.command.line())
+    let mut missing = String::new();
+    if !release.is_complete() {
+        let parts = release.unknown.iter().chain(&release.left_out);
+        missing.extend(parts.map(|part| format!("; {part}")));
+    }
+    let help = match &release.missing_chart {
+        Some(missing) => missing.help.clone(),
+        None if has_failed => "fix the error reported as `not-rendered`".to_owned(),
+        None if release.is_complete() => {
+            format!("`meshprobe check --helm auto {}`", shell_word(&place.path))
+        }
+        None => format!("`{}`", release.command.line()),
     };
     NotJudged {
         reason: *reason,
@@ -130,6 +148,6 @@ fn describe(found: &FoundRelease<'_, '_>) -> NotJudged {
             ..place
         },
         object: Some(object.reference()),
-        help: format!("`{command}`"),
+        help,
     }
 }

@@ -52,6 +52,8 @@ pub struct ChartDeployment {
     pub path: Arc<str>,
     /// The bytes of its name.
     pub span: Span,
+    /// The file and the bytes that name the chart.
+    pub chart: (Arc<str>, Span),
     /// Whether findings about it are reported.
     pub is_target: bool,
 }

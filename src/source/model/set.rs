@@ -109,29 +109,41 @@ impl SourceSet {
     /// Returns whether the chart in a folder is rendered in this run.
     #[must_use]
     pub fn has_rendered_chart(&self, folder: &str) -> bool {
-        self.rendered_charts(folder).next().is_some()
+        self.charts(folder).any(|(_, is_rendered)| is_rendered)
+    }
+
+    /// Returns whether helm failed for the chart in a folder with the values that the user named, or its defaults.
+    #[must_use]
+    pub fn has_failed_chart(&self, folder: &str) -> bool {
+        self.charts(folder)
+            .any(|(chart, is_rendered)| !is_rendered && chart.releases.is_empty())
     }
 
     /// Returns whether the chart in a folder is rendered for the object whose name is at `span` in the file shown as
     /// `path`, where it is deployed from `location_file`: overlays share the text of their base. If the user named the
-    /// chart, it is rendered for all objects.
+    /// chart, it is rendered for all objects. Returns `None` if helm was not run for the object.
     #[must_use]
-    pub fn has_rendered_release(
+    pub fn release_rendered(
         &self,
         folder: &str,
         (path, span): (&str, Span),
         location_file: &str,
-    ) -> bool {
+    ) -> Option<bool> {
         let is_same = |release: &ChartDeployment| {
             (&*release.path, release.span) == (path, span)
                 && *release.location_file == *location_file
         };
-        self.rendered_charts(folder)
-            .any(|chart| chart.releases.is_empty() || chart.releases.iter().any(is_same))
+        let is_of_object = |chart: &RenderedChart, is_rendered: bool| {
+            is_rendered && chart.releases.is_empty() || chart.releases.iter().any(is_same)
+        };
+        self.charts(folder)
+            .filter(|(chart, is_rendered)| is_of_object(chart, *is_rendered))
+            .map(|(_, is_rendered)| is_rendered)
+            .max()
     }
 
-    /// Iterates over the renderings of the chart in a folder that did not fail.
-    fn rendered_charts(&self, folder: &str) -> impl Iterator<Item = &RenderedChart> {
+    /// Iterates over the renderings of the chart in a folder, with whether they succeeded.
+    fn charts(&self, folder: &str) -> impl Iterator<Item = (&RenderedChart, bool)> {
         let prefix = match folder {
             "." => HELM_OUTPUT_PREFIX.to_owned(),
             _ => format!("{folder}/{HELM_OUTPUT_PREFIX}"),
@@ -140,8 +152,7 @@ impl SourceSet {
         let files = self.files.get(first..).unwrap_or_default().iter();
         files
             .take_while(move |file| file.path.starts_with(&prefix))
-            .filter(|file| file.fault.is_none())
-            .filter_map(|file| file.rendered_chart.as_deref())
+            .filter_map(|file| Some((file.rendered_chart.as_deref()?, file.fault.is_none())))
     }
 }
 

@@ -308,14 +308,105 @@ fn a_failed_rendering_is_named() {
     let finding = &report["findings"][0];
     assert_eq!(finding["rule"], "not-rendered");
     assert_eq!(finding["path"], "apps/web.yaml");
+    assert_eq!(finding["line"], 5, "the line of the chart");
     assert!(
         finding["message"].as_str().unwrap().contains("no image"),
         "{finding}"
     );
+    // The command that failed is not recommended, and the chart is not counted again.
+    let not_judged = report["not_judged"].as_array().unwrap();
+    let [release] = not_judged.as_slice() else {
+        panic!("{not_judged:?}");
+    };
+    assert_eq!(
+        release["message"],
+        "HelmRelease/web: helm cannot render the chart in `charts/web`"
+    );
+    assert_eq!(release["help"], "fix the error reported as `not-rendered`");
     // Another path only lacks facts.
     let run = run_with_helm(&project, &["check", "--helm", "auto", "mesh"]).unwrap();
     run.exits(0)
         .stderr_contains("note: facts may be missing: `helm template charts/web` failed");
+    // A chart that nothing deploys.
+    fs::remove_file(project.path("apps/web.yaml")).unwrap();
+    let (report, _) = self::report(&project, &arguments).unwrap();
+    assert_eq!(report["findings"][0]["path"], "charts/web/Chart.yaml");
+    let help = report["not_judged"][0]["help"].as_str().unwrap();
+    assert!(
+        help.contains("pass the values that the chart requires"),
+        "{help}"
+    );
+}
+
+#[test]
+fn a_failed_rendering_names_all_objects_that_deploy_the_chart() {
+    let release = flux("");
+    let project = project(&[("apps/a.yaml", &release), ("apps/b.yaml", &release)]);
+    project.write(
+        "charts/web/templates/fail.yaml",
+        "{{ fail \"no image\" }}\n",
+    );
+    let Some((report, _)) = report(&project, &["--helm", "auto", "apps/b.yaml"]) else {
+        return;
+    };
+    let finding = &report["findings"][0];
+    assert_eq!(finding["path"], "apps/b.yaml");
+    assert_eq!(finding["related"][0]["path"], "apps/a.yaml", "{finding}");
+}
+
+#[test]
+fn a_chart_in_a_clone_of_the_other_repository_is_rendered() {
+    let source = "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: main, namespace: shop}\n\
+                  spec: {url: 'https://git.example/org/charts'}\n";
+    let project = Project::new();
+    fs::remove_dir(project.path(".git")).unwrap();
+    let config = |name: &str| format!("[remote \"origin\"]\nurl = git@git.example:org/{name}\n");
+    for (path, text) in [
+        ("fleet/.git/config", config("fleet").as_str()),
+        ("fleet/web.yaml", &(flux("") + source)),
+        ("fleet/charts/web/Chart.yaml", CHART),
+        (
+            "fleet/charts/web/templates/web.yaml",
+            "{{ fail \"another chart\" }}\n",
+        ),
+        ("fleet/mesh.yaml", &format!("{INJECTED}---\n{STRICT}")),
+        ("clone/.git/config", &config("charts")),
+        ("clone/charts/web/Chart.yaml", CHART),
+        (
+            "clone/charts/web/values.yaml",
+            "path: /default\nport: 8080\n",
+        ),
+        ("clone/charts/web/templates/web.yaml", TEMPLATE),
+    ] {
+        project.write(path, text);
+    }
+    let Some(helm) = helm() else {
+        return;
+    };
+    let check = |arguments: &[&str]| -> Value {
+        let mut meshprobe = command(Path::new(PROGRAM), &project.path("fleet"));
+        let path = format!("{}:/usr/bin:/bin", helm.parent().unwrap().display());
+        let options = ["check", "--helm", "auto", "--output-format", "json"];
+        let run = run(
+            meshprobe.args(options).args(arguments).env("PATH", path),
+            b"",
+        );
+        serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.stderr))
+    };
+    let report = check(&["web.yaml"]);
+    let release = &report["not_judged"][0];
+    assert_eq!(
+        release["message"],
+        "HelmRelease/web: the chart `./charts/web` is in GitRepository `main` (`https://git.example/org/charts`), \
+         which is another repository"
+    );
+    assert_eq!(
+        release["help"],
+        "clone it, and add the clone to the run: `meshprobe check --helm auto --context CLONE .`"
+    );
+    let report = check(&["--context", "../clone", "web.yaml"]);
+    assert_eq!(report["not_judged"], serde_json::json!([]));
+    assert_eq!(report["summary"]["workloads"], 1);
 }
 
 #[test]

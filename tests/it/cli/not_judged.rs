@@ -52,14 +52,14 @@ fn a_release_of_a_local_chart_is_named_with_its_command() {
         help_of(&found, "helm-release"),
         "`meshprobe check --helm auto apps/web.yaml`"
     );
+    // The chart is counted once.
+    let [release] = found.as_slice() else {
+        panic!("{found:?}");
+    };
     assert_eq!(
-        help_of(&found, "chart"),
+        help_of(&not_judged(&project, &["charts"]), "chart"),
         "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace NAMESPACE`"
     );
-    let release = found
-        .iter()
-        .find(|found| found["reason"] == "helm-release")
-        .unwrap();
     assert_eq!(release["path"], "apps/web.yaml");
     assert_eq!(release["line"], 3);
     assert_eq!(release["object"]["kind"], "HelmRelease");
@@ -199,7 +199,7 @@ fn a_run_without_workloads_says_what_was_read_and_what_to_try() {
     project.write("apps/web.yaml", RELEASE);
     let run = project.run(&["check"]).exits(0);
     let run = run
-        .stdout_contains("in 4 files (0 workloads, 0 handlers; not judged: 1 HelmRelease, 1 chart).")
+        .stdout_contains("in 4 files (0 workloads, 0 handlers; not judged: 1 HelmRelease).")
         .stdout_contains("The commands above would judge the workloads.")
         .stdout_contains("Not judged: apps/web.yaml:3: HelmRelease/web: the chart in `charts/web` is not rendered: `meshprobe check --helm");
     assert!(!run.stdout.contains("No findings"), "{}", run.stdout);
@@ -248,4 +248,216 @@ fn a_run_can_require_workloads() {
         .exits(0)
         .stdout_contains("No findings");
     project.run(&["check", "--require-workloads", "a"]).exits(1);
+}
+
+#[test]
+fn a_chart_folder_that_does_not_exist_is_named_with_the_nearest_one() {
+    let project = Project::with(CHART);
+    let message_and_help = |project: &Project| {
+        let found = not_judged(project, &["apps"]);
+        let [release] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        ["message", "help"].map(|key| release[key].as_str().unwrap().to_owned())
+    };
+    let app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec:\n  \
+               source: {repoURL: 'https://git.example/r', path: ./charts/web, helm: {releaseName: x}}\n";
+    for (text, title) in [(RELEASE, "HelmRelease"), (app, "Application")] {
+        project.write(
+            "apps/web.yaml",
+            text.replace("./charts/web", "./charts/wbe"),
+        );
+        assert_eq!(
+            message_and_help(&project),
+            [
+                format!(
+                    "{title}/web: `./charts/wbe` is not a folder of this repository with a chart"
+                ),
+                "correct the path; `charts/web` contains a chart".to_owned(),
+            ]
+        );
+        project.write(
+            "apps/web.yaml",
+            text.replace("./charts/web", "deploy/other"),
+        );
+        let [_, help] = message_and_help(&project);
+        assert_eq!(
+            help,
+            "correct the path, or render the chart in its repository: `meshprobe check --helm FOLDER`"
+        );
+        project.write(
+            "apps/web.yaml",
+            text.replace("./charts/web", "'./charts/${NAME}'"),
+        );
+        let [message, _] = message_and_help(&project);
+        assert!(
+            message.contains("another tool fills in the path"),
+            "{message}"
+        );
+    }
+    // An Application without settings of helm names a folder.
+    let plain = app.replace("./charts/web", "charts/wbe");
+    project.write(
+        "apps/web.yaml",
+        plain.replace(", helm: {releaseName: x}", ""),
+    );
+    let [message, _] = message_and_help(&project);
+    assert!(
+        message.contains("is not a folder of this repository"),
+        "{message}"
+    );
+}
+
+#[test]
+fn the_applications_of_a_set_are_named_instead_of_the_set() {
+    let set = |generators: &str, source: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: all}}\nspec:\n  \
+             generators: [{generators}]\n  template:\n    metadata: {{name: 'x-{{{{name}}}}'}}\n    spec:\n      \
+             destination: {{namespace: '{{{{name}}}}'}}\n      source: {{repoURL: 'https://charts.example', {source}}}\n"
+        )
+    };
+    let list = "{list: {elements: [{name: a}, {name: b}]}}";
+    let project = Project::with(CHART);
+    let named = |text: String| -> Vec<String> {
+        project.write("apps/set.yaml", text);
+        let found = not_judged(&project, &["apps"]).into_iter();
+        let text = |found: &Value, key: &str| found[key].as_str().unwrap().to_owned();
+        found
+            .map(|found| format!("{}: {}", text(&found, "message"), text(&found, "help")))
+            .collect()
+    };
+    let command = |name: &str| {
+        format!(
+            "`yq 'select(.kind == \"ApplicationSet\" and .metadata.name == \"all\") | \
+             .spec.template.spec.source.helm.valuesObject' apps/set.yaml | helm template x-{name} redis \
+             --repo https://charts.example --version 1.0.0 --namespace {name} --values - | \
+             meshprobe check --context . - --namespace {name}`"
+        )
+    };
+    let unfilled = "the command does not fill in the placeholders of the ApplicationSet";
+    let chart = "chart: redis, targetRevision: 1.0.0, helm: {valuesObject: {a: '{{name}}'}}";
+    assert_eq!(
+        named(set(list, chart)),
+        ["a", "b"].map(|name| format!(
+            "Application/x-{name}: the chart `redis` is not in the tree; {unfilled}: {}",
+            command(name)
+        ))
+    );
+    let clusters = named(set("{clusters: {}}", chart));
+    assert_eq!(clusters.len(), 1, "{clusters:?}");
+    assert!(
+        clusters[0].contains("Application/x-{{name}}"),
+        "{clusters:?}"
+    );
+    // A set without Applications, as far as is known.
+    let none = named(set("{list: {elements: []}}", chart));
+    assert_eq!(none.len(), 1, "{none:?}");
+    assert!(none[0].contains("ApplicationSet/all"), "{none:?}");
+    // A chart of the tree is rendered only with known values.
+    let local = |values: &str| format!("path: charts/web, helm: {{values: '{values}'}}");
+    let judgeable = named(set(list, &local("a: {{name}}")));
+    assert!(
+        judgeable[0].contains("`meshprobe check --helm auto apps/set.yaml`"),
+        "{judgeable:?}"
+    );
+    let unknown = named(set("{clusters: {}}", &local("a: {{name}}")));
+    assert!(unknown[0].contains("is not expanded"), "{unknown:?}");
+    let path = named(set(
+        "{clusters: {}}",
+        "path: 'charts/{{name}}', helm: {values: 'a: 1'}",
+    ));
+    assert!(
+        path[0].contains("another tool fills in the path"),
+        "{path:?}"
+    );
+}
+
+#[test]
+fn what_cannot_be_rendered_is_named_with_the_reason() {
+    let project = Project::with(CHART);
+    let message = |text: &str| {
+        project.write("apps/web.yaml", text);
+        let found = not_judged(&project, &["apps"]);
+        let [release] = found.as_slice() else {
+            panic!("{found:?}");
+        };
+        let command = release["help"].as_str().unwrap();
+        assert!(command.contains("meshprobe check"), "{command}");
+        format!("{}: {command}", release["message"].as_str().unwrap())
+    };
+    let app = |helm: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: web}}\nspec:\n  \
+             source: {{repoURL: 'https://git.example/r', path: charts/web, helm: {helm}}}\n"
+        )
+    };
+    let found = message(&app("{fileParameters: [{name: a, path: files/a}]}"));
+    assert!(
+        found.contains("`fileParameters` is not supported"),
+        "{found}"
+    );
+    for path in ["a[0].b", r"a\.b"] {
+        let from = format!(
+            "  valuesFrom: [{{kind: ConfigMap, name: v, valuesKey: p, targetPath: '{path}'}}]\n---\napiVersion: v1\n\
+             kind: ConfigMap\nmetadata: {{name: v, namespace: shop}}\ndata: {{p: x}}\n"
+        );
+        let found = message(&format!("{RELEASE}{from}"));
+        assert!(
+            found.contains(&format!("the `targetPath` `{path}` is not supported")),
+            "{found}"
+        );
+    }
+    let reference = |kind: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web, namespace: shop}}\n\
+             spec: {{chartRef: {{kind: {kind}, name: redis}}}}\n---\n"
+        )
+    };
+    let found = message(&reference("HelmChart"));
+    assert!(
+        found.contains("HelmChart `redis` is not in the tree"),
+        "{found}"
+    );
+    let chart = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: redis, namespace: shop}\n\
+                 spec: {chart: redis-cluster, version: 2.0.0, sourceRef: {kind: HelmRepository, name: stable}}\n---\n\
+                 apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmRepository\nmetadata: {name: stable, namespace: shop}\n\
+                 spec: {url: 'https://charts.example'}\n";
+    let found = message(&format!("{}{chart}", reference("HelmChart")));
+    assert!(
+        found.contains(
+            "helm template web redis-cluster --repo https://charts.example --version 2.0.0"
+        ),
+        "{found}"
+    );
+    let local = chart
+        .replace("redis-cluster", "charts/web")
+        .replace("HelmRepository", "GitRepository");
+    let found = message(&format!("{}{local}", reference("HelmChart")));
+    assert!(
+        found.contains("`meshprobe check --helm auto apps/web.yaml`"),
+        "{found}"
+    );
+}
+
+#[test]
+fn containers_without_image_are_named() {
+    let project = Project::new();
+    let container = "{name: web, readinessProbe: {httpGet: {path: /, port: 80}}}";
+    for spec in [
+        format!("{{containers: [{container}]}}"),
+        format!("{{pods: {{spec: {{containers: [{container}]}}}}}}"),
+        format!("{{a: {{b: [{{containers: [{{name: x, image: a}}, {container}]}}]}}}}"),
+        format!("{{containers: [{}]}}", container.replace("name: web, ", "")),
+    ] {
+        let object = format!(
+            "apiVersion: acme.example/v1\nkind: App\nmetadata: {{name: web}}\nspec: {spec}\n"
+        );
+        project.write("app.yaml", object);
+        let found = not_judged(&project, &[]);
+        assert!(
+            help_of(&found, "operator-pod").contains("kubectl get pods"),
+            "{spec}"
+        );
+    }
 }
