@@ -134,11 +134,14 @@ fn missing_folder(missing: &MissingFolder<'_>) -> (String, String) {
             url,
             is_certain,
         }) => {
-            let is_git = url.as_deref().is_some_and(|url| !url.starts_with("oci://"));
-            let help = if is_git {
-                "clone it, and add the clone to the run: `meshprobe check --context CLONE .`"
-            } else {
-                "download it, and check its folder: `meshprobe check --context . FOLDER`"
+            let help = match url.as_deref() {
+                None => "check the repository that contains it",
+                Some(url) if url.starts_with("oci://") => {
+                    "download it, and check its folder: `meshprobe check --context . FOLDER`"
+                }
+                Some(_) => {
+                    "clone it, and add the clone to the run: `meshprobe check --context CLONE .`"
+                }
             };
             let why = match is_certain {
                 true => "is another repository",

@@ -67,6 +67,10 @@ impl<'t> NamedSource<'t> {
 
 /// Returns the sources of a Flux Kustomization, or of an Application.
 pub(crate) fn named_sources<'t>(object: &Object<'t>) -> Vec<NamedSource<'t>> {
+    // Most objects are of other kinds.
+    if !matches!(object.kind, "Kustomization" | "Application") {
+        return Vec::new();
+    }
     let Some(spec) = object.node.get("spec") else {
         return Vec::new();
     };

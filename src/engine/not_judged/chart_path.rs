@@ -9,6 +9,9 @@ use crate::source::{paths, placeholder};
 
 use super::edit_distance::edit_distance;
 
+/// What to do about a chart in another repository.
+const RENDER_THERE: &str = "render the chart in its repository: `meshprobe check --helm FOLDER`";
+
 /// A chart that is a folder, and that is not in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MissingChart {
@@ -121,10 +124,10 @@ fn missing(context: &Context<'_>, object: &Object<'_>, path: &str) -> MissingCha
     MissingChart {
         why: format!("`{path}` is not a folder of this repository with a chart"),
         help: match closest {
-            Some((_, _, folder)) => format!("correct the path; `{folder}` contains a chart"),
-            None => "correct the path, or render the chart in its repository: \
-                     `meshprobe check --helm FOLDER`"
-                .to_owned(),
+            Some((_, _, folder)) => {
+                format!("correct the path (`{folder}` contains a chart), or {RENDER_THERE}")
+            }
+            None => format!("correct the path, or {RENDER_THERE}"),
         },
     }
 }

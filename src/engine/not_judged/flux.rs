@@ -125,7 +125,10 @@ fn set_chart_of<'t>(
     release: &mut ChartRelease,
 ) -> Option<()> {
     let command = &mut release.command;
-    let name = text(chart, "chart").or_else(|| text(chart, "name"))?;
+    // The first API has no `sourceRef`, but `git` with `path`, or `repository` with `name`.
+    let git = text(chart, "git");
+    let keys = ["chart", "name", "path"].iter();
+    let name = keys.filter_map(|key| text(chart, key)).next()?;
     let near = object.path();
     let files = chart
         .get("valuesFiles")
@@ -136,7 +139,7 @@ fn set_chart_of<'t>(
     let kind = source.and_then(|source| text(source, "kind"));
     // A chart of a repository of charts may have the name of a folder.
     let is_path = kind.is_none_or(|kind| !matches!(kind, "HelmRepository" | "OCIRepository"));
-    let source_name = SourceName::of_reference(object, source);
+    let source_name = git.map_or_else(|| SourceName::of_reference(object, source), SourceName::Url);
     let folder = is_path.then(|| chart_folder(context, object, &source_name, name));
     match folder {
         Some(Ok(folder)) => {
@@ -153,8 +156,7 @@ fn set_chart_of<'t>(
             }
             return Some(());
         }
-        // The first API had no `sourceRef`, but `repository` or `git`.
-        Some(Err(missing)) if source.is_some() => {
+        Some(Err(missing)) if source.is_some() || git.is_some() => {
             name.clone_into(&mut command.chart);
             release.missing_chart = Some(missing);
             return Some(());

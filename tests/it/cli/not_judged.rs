@@ -262,6 +262,7 @@ fn a_chart_folder_that_does_not_exist_is_named_with_the_nearest_one() {
     };
     let app = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\nspec:\n  \
                source: {repoURL: 'https://git.example/r', path: ./charts/web, helm: {releaseName: x}}\n";
+    let render = "render the chart in its repository: `meshprobe check --helm FOLDER`";
     for (text, title) in [(RELEASE, "HelmRelease"), (app, "Application")] {
         project.write(
             "apps/web.yaml",
@@ -273,7 +274,7 @@ fn a_chart_folder_that_does_not_exist_is_named_with_the_nearest_one() {
                 format!(
                     "{title}/web: `./charts/wbe` is not a folder of this repository with a chart"
                 ),
-                "correct the path; `charts/web` contains a chart".to_owned(),
+                format!("correct the path (`charts/web` contains a chart), or {render}"),
             ]
         );
         project.write(
@@ -281,10 +282,7 @@ fn a_chart_folder_that_does_not_exist_is_named_with_the_nearest_one() {
             text.replace("./charts/web", "deploy/other"),
         );
         let [_, help] = message_and_help(&project);
-        assert_eq!(
-            help,
-            "correct the path, or render the chart in its repository: `meshprobe check --helm FOLDER`"
-        );
+        assert_eq!(help, format!("correct the path, or {render}"));
         project.write(
             "apps/web.yaml",
             text.replace("./charts/web", "'./charts/${NAME}'"),
@@ -306,6 +304,19 @@ fn a_chart_folder_that_does_not_exist_is_named_with_the_nearest_one() {
         message.contains("is not a folder of this repository"),
         "{message}"
     );
+}
+
+#[test]
+fn a_chart_in_git_of_the_first_helm_operator_is_named() {
+    let release = "apiVersion: helm.fluxcd.io/v1\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\n\
+                   spec: {chart: {git: 'git@git.example:org/charts', path: PATH, ref: main}}\n";
+    let project = Project::with(CHART);
+    project.write("apps/web.yaml", release.replace("PATH", "charts/web"));
+    let help = help_of(&not_judged(&project, &["apps"]), "helm-release");
+    assert_eq!(help, "`meshprobe check --helm auto apps/web.yaml`");
+    project.write("apps/web.yaml", release.replace("PATH", "charts/other-app"));
+    let help = help_of(&not_judged(&project, &["apps"]), "helm-release");
+    assert!(help.starts_with("correct the path"), "{help}");
 }
 
 #[test]
