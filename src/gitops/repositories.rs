@@ -12,7 +12,7 @@ use hashbrown::HashMap;
 use crate::gitops::deployed_folder;
 use crate::gitops::named_source::{NamedSource, SourceName, named_sources};
 use crate::gitops::repository_url::{RepositoryUrl, Storage};
-use crate::kube::{Object, nearness};
+use crate::kube::Object;
 use crate::source::{SourceSet, paths};
 use crate::yaml::NodeRef;
 
@@ -24,8 +24,11 @@ const BOOTSTRAP: &str = "flux-system";
 pub(crate) struct Repositories<'t> {
     /// By displayed root; empty without a root.
     own: BTreeMap<Arc<str>, OwnUrls>,
-    /// By kind and name.
-    sources: HashMap<(&'t str, &'t str), Vec<FluxSource<'t>>>,
+    sources: Vec<FluxSource<'t>>,
+    /// The sources by kind and name, and then by their files and the folders above these.
+    places: HashMap<SourceKey<'t>, HashMap<String, SourcesBelow>>,
+    /// The maximum number of leading `..` of the files.
+    height: usize,
     /// The names of the sources whose folders are in the tree.
     found: BTreeSet<&'t str>,
 }
@@ -38,11 +41,30 @@ struct OwnUrls {
     deployed: BTreeSet<RepositoryUrl>,
 }
 
+/// Kind, name and namespace of a source.
+type SourceKey<'t> = (&'t str, &'t str, Scope<'t>);
+
+/// The namespaces in which a source is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Scope<'t> {
+    Any,
+    In(&'t str),
+    Unknown,
+}
+
+/// The sources with the same name in a folder.
+#[derive(Debug)]
+struct SourcesBelow {
+    /// Positions in the list of sources.
+    members: Vec<usize>,
+    /// The relation of all of them, if it is the same.
+    relation: Relation,
+}
+
 /// A source of Flux in the tree.
 #[derive(Debug)]
 struct FluxSource<'t> {
-    namespace: Option<&'t str>,
-    files: [&'t Arc<str>; 2],
+    path: &'t Arc<str>,
     url: Option<RepositoryUrl>,
     shown: Option<String>,
     relation: Relation,
@@ -83,7 +105,10 @@ impl<'t> Repositories<'t> {
     where
         't: 'a,
     {
-        let mut repositories = Self::default();
+        let mut repositories = Self {
+            height: set.height(),
+            ..Self::default()
+        };
         for (root, urls) in set.remotes.iter() {
             let own = repositories.own.entry(Arc::clone(root)).or_default();
             let urls = urls.iter().filter_map(|url| RepositoryUrl::parse(url));
@@ -109,14 +134,40 @@ impl<'t> Repositories<'t> {
         let spec = object.node.get("spec");
         let url = spec.and_then(|spec| RepositoryUrl::of_flux(object.kind, spec));
         let shown = spec.and_then(|spec| spec.get("url").and_then(NodeRef::text));
-        let sources = self.sources.entry((object.kind, object.name()));
-        sources.or_default().push(FluxSource {
-            namespace: object.namespace(),
-            files: [object.location_file, object.path()],
+        let position = self.sources.len();
+        self.sources.push(FluxSource {
+            path: object.path(),
             url,
             shown: shown.map(without_user),
             relation: Relation::Unknown,
         });
+        let places: BTreeSet<String> = self.places_of(object).collect();
+        let scope = object.namespace().map_or(Scope::Unknown, Scope::In);
+        for scope in [Scope::Any, scope] {
+            let key = (object.kind, object.name(), scope);
+            let known = self.places.entry(key).or_default();
+            for place in &places {
+                let below = known.entry_ref(place).or_insert_with(|| SourcesBelow {
+                    members: Vec::new(),
+                    relation: Relation::Unknown,
+                });
+                below.members.push(position);
+            }
+        }
+    }
+
+    /// Iterates over the files of an object and the folders above them, the nearest first.
+    fn places_of(&self, object: &Object<'_>) -> impl Iterator<Item = String> {
+        let files = [object.location_file, object.path()];
+        let height = self.height;
+        let folders = files
+            .into_iter()
+            .flat_map(move |file| paths::folders(file, height))
+            .collect::<BTreeSet<String>>();
+        let mut folders: Vec<String> = folders.into_iter().collect();
+        folders.sort_by_key(|folder| std::cmp::Reverse(depth(folder)));
+        let files = files.map(|file| format!("{file}/"));
+        files.into_iter().chain(folders)
     }
 
     /// Adds the URL of an object that deploys its own folder.
@@ -138,8 +189,9 @@ impl<'t> Repositories<'t> {
             let urls: Vec<RepositoryUrl> = match name {
                 SourceName::Url(url) => RepositoryUrl::parse(url).into_iter().collect(),
                 SourceName::Flux { .. } => {
-                    let sources = self.candidates(object, &name).into_iter();
-                    sources.filter_map(|source| source.url.clone()).collect()
+                    let source = self.nearest(object, &name);
+                    let url = source.and_then(|(source, _)| source.url.clone());
+                    url.into_iter().collect()
                 }
             };
             let own = self.own.entry(root_of(set, object)).or_default();
@@ -157,13 +209,19 @@ impl<'t> Repositories<'t> {
 
     fn relate_sources(&mut self, set: &SourceSet) {
         let own = &self.own;
-        for source in self.sources.values_mut().flatten() {
-            let [_, path] = source.files;
-            let own = own.get(&root_of_file(set, path));
+        for source in &mut self.sources {
+            let own = own.get(&root_of_file(set, source.path));
             source.relation = match (&source.url, own) {
                 (Some(url), Some(own)) => own.relation(url),
                 _ => Relation::Unknown,
             };
+        }
+        let relation = |position: &usize| self.sources.get(*position).map(|source| source.relation);
+        for below in self.places.values_mut().flat_map(HashMap::values_mut) {
+            let mut relations = below.members.iter().filter_map(relation);
+            let first = relations.next().unwrap_or(Relation::Unknown);
+            let is_same = relations.all(|relation| relation == first);
+            below.relation = if is_same { first } else { Relation::Unknown };
         }
     }
 
@@ -225,17 +283,15 @@ impl<'t> Repositories<'t> {
                 (relation, url, Some(without_user(text)))
             }
             SourceName::Flux { .. } => {
-                let candidates = self.candidates(object, name);
-                let first = candidates.first();
-                let relation = first.map_or(Relation::Unknown, |first| {
-                    let is_same = |source: &&FluxSource<'_>| source.relation == first.relation;
-                    match candidates.iter().copied().all(|source| is_same(&source)) {
-                        true => first.relation,
-                        false => Relation::Unknown,
-                    }
-                });
-                let url = first.and_then(|source| source.url.clone());
-                (relation, url, first.and_then(|source| source.shown.clone()))
+                let nearest = self.nearest(object, name);
+                let relation = nearest.map_or(Relation::Unknown, |(_, relation)| relation);
+                let source = nearest.map(|(source, _)| source);
+                let url = source.and_then(|source| source.url.clone());
+                (
+                    relation,
+                    url,
+                    source.and_then(|source| source.shown.clone()),
+                )
             }
         };
         let is_other = match relation {
@@ -261,38 +317,34 @@ impl<'t> Repositories<'t> {
         }
     }
 
-    /// Returns the sources that an object may name: the nearest in its namespace.
-    fn candidates(&self, object: &Object<'t>, name: &SourceName<'t>) -> Vec<&FluxSource<'t>> {
+    /// Returns the nearest source that an object may name, and the relation of all that are equally near.
+    fn nearest(
+        &self,
+        object: &Object<'t>,
+        name: &SourceName<'t>,
+    ) -> Option<(&FluxSource<'t>, Relation)> {
         let SourceName::Flux {
             kind,
             name,
             namespace,
         } = *name
         else {
-            return Vec::new();
+            return None;
         };
-        let all = self.sources.get(&(kind, name)).map(Vec::as_slice);
-        let mut found: Vec<&FluxSource<'t>> = all.unwrap_or_default().iter().collect();
-        found.retain(|source| match (source.namespace, namespace) {
-            (Some(left), Some(right)) => left == right,
-            _ => true,
-        });
-        let is_uniform = found
-            .windows(2)
-            .all(|pair| matches!(pair, [a, b] if a.url == b.url && a.relation == b.relation));
-        if is_uniform {
-            return found;
+        let scopes = match namespace {
+            Some(namespace) => [Scope::In(namespace), Scope::Unknown],
+            None => [Scope::Any, Scope::Any],
+        };
+        let known = scopes.map(|scope| self.places.get(&(kind, name, scope)));
+        if known.iter().all(Option::is_none) {
+            return None;
         }
-        let near = |source: &FluxSource<'_>| {
-            let pairs = source.files.into_iter();
-            let pairs = pairs.map(|file| {
-                nearness(file, object.location_file).max(nearness(file, object.path()))
-            });
-            pairs.max()
-        };
-        let best = found.iter().map(|source| near(source)).max();
-        found.retain(|source| Some(near(source)) == best);
-        found
+        let below = self.places_of(object).find_map(|place| {
+            let mut known = known.iter().flatten();
+            known.find_map(|known| known.get(&place))
+        })?;
+        let first = below.members.first()?;
+        Some((self.sources.get(*first)?, below.relation))
     }
 }
 
@@ -324,6 +376,14 @@ impl OwnUrls {
             false => Relation::Unknown,
         }
     }
+}
+
+/// Returns how many folders a path is below the highest ones.
+fn depth(folder: &str) -> usize {
+    let names = folder.split('/').filter(|name| !name.is_empty());
+    let (above, below): (Vec<&str>, Vec<&str>) = names.partition(|name| *name == "..");
+    // Fewer leading `..` are deeper.
+    (below.len() + 1_000_000).saturating_sub(above.len())
 }
 
 fn root_of(set: &SourceSet, object: &Object<'_>) -> Arc<str> {
