@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 /// The maximum number of environments that a text names.
 const ALL_NAMED: usize = 8;
 
@@ -26,6 +28,22 @@ pub struct DifferentOutcome {
     pub id: &'static str,
     /// The verb phrase for people, such as `works`.
     pub phrase: &'static str,
+}
+
+/// Replaces each name that several environments have with the path of the environment.
+pub(super) fn make_names_unique(environments: &mut [Environment]) {
+    let mut counts: HashMap<Arc<str>, usize> = HashMap::new();
+    for environment in &*environments {
+        *counts.entry(Arc::clone(&environment.name)).or_default() += 1;
+    }
+    for environment in environments {
+        if counts
+            .get(&environment.name)
+            .is_some_and(|&count| count > 1)
+        {
+            environment.name = Arc::clone(&environment.path);
+        }
+    }
 }
 
 /// Returns the names of environments as one line, such as `prod-us; works in prod-eu, staging`; `None` without

@@ -222,8 +222,10 @@ impl Finding {
         }
     }
 
-    /// Sorts the environments: those that the finding applies to, then the others by outcome, each by name.
+    /// Sorts the environments: those that the finding applies to, then the others by outcome, each by name. Those that
+    /// share a name, because they have only a Namespace in common, are named after their paths.
     pub(crate) fn sort_environments(&mut self) {
+        environment::make_names_unique(&mut self.environments);
         self.environments
             .sort_by(|a, b| (a.differs, &a.name, &a.path).cmp(&(b.differs, &b.name, &b.path)));
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::finding::Environment;
+use crate::kube::Object;
 use crate::predict::prediction::WorkloadPrediction;
 use crate::source::is_kustomization;
 
@@ -19,13 +20,30 @@ pub(crate) struct EnvironmentNames(HashMap<Arc<str>, Arc<str>>);
 impl EnvironmentNames {
     /// Returns the names of the overlays of all predictions.
     pub(crate) fn of(predictions: &[WorkloadPrediction<'_>]) -> Self {
-        let mut siblings = Siblings::default();
-        for prediction in predictions {
-            let object = &prediction.workload.object;
-            if let Some(overlay) = object.overlay {
-                siblings.add((object.path(), object.document.index), overlay);
-            }
+        Self::of_siblings(Siblings::of_workloads(predictions))
+    }
+
+    /// Returns the names of the overlays of all predictions, as [`EnvironmentNames::of`] does, and of overlays that deploy
+    /// one of `others` and no workload.
+    pub(crate) fn with_objects<'p, 't: 'p>(
+        predictions: &'p [WorkloadPrediction<'t>],
+        others: impl Iterator<Item = &'p Object<'t>>,
+    ) -> Self {
+        let mut siblings = Siblings::of_workloads(predictions);
+        let deployed = others.filter_map(|object| Some((key_of(object), object.overlay?)));
+        let (named, others): (Vec<_>, Vec<_>) =
+            deployed.partition(|(_, overlay)| siblings.numbers.contains_key(&***overlay));
+        // Overlays that deploy workloads keep their names, also if they share an object such as a Namespace.
+        for (document, overlay) in named {
+            siblings.add_document(document, overlay);
         }
+        for (document, overlay) in others {
+            siblings.add(document, overlay);
+        }
+        Self::of_siblings(siblings)
+    }
+
+    fn of_siblings(siblings: Siblings<'_>) -> Self {
         let names = siblings.groups().into_iter().flat_map(|group| {
             let names = names_of(&group);
             let names = names.into_iter().map(Arc::<str>::from);
@@ -55,6 +73,10 @@ impl EnvironmentNames {
 /// The document of an object: the path of its file and its number.
 type DocumentKey<'p> = (&'p str, usize);
 
+fn key_of<'p>(object: &'p Object<'_>) -> DocumentKey<'p> {
+    (object.path(), object.document.index)
+}
+
 /// Overlays, grouped by the documents that they deploy.
 #[derive(Debug, Default)]
 struct Siblings<'p> {
@@ -66,6 +88,24 @@ struct Siblings<'p> {
 }
 
 impl<'p> Siblings<'p> {
+    fn of_workloads(predictions: &'p [WorkloadPrediction<'_>]) -> Self {
+        let mut siblings = Self::default();
+        for prediction in predictions {
+            let object = &prediction.workload.object;
+            if let Some(overlay) = object.overlay {
+                siblings.add(key_of(object), overlay);
+            }
+        }
+        siblings
+    }
+
+    /// Adds a document of a known overlay for later ones, without joining the overlays that deploy it.
+    fn add_document(&mut self, document: DocumentKey<'p>, overlay: &str) {
+        if let Some(&number) = self.numbers.get(overlay) {
+            self.first_of_document.entry(document).or_insert(number);
+        }
+    }
+
     fn add(&mut self, document: DocumentKey<'p>, overlay: &'p Arc<str>) {
         let next = self.overlays.len();
         let number = *self.numbers.entry(overlay).or_insert(next);

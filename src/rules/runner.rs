@@ -44,7 +44,7 @@ pub fn check_marked(
 ) -> Found {
     let by_namespace = by_namespace(context, predictions);
     let by_label = PodLabels::of(context, predictions);
-    let names = EnvironmentNames::of(predictions);
+    let names = EnvironmentNames::with_objects(predictions, context.inventory.namespaces.iter());
     let whole = RuleContext {
         context,
         predictions,

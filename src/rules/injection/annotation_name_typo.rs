@@ -10,7 +10,7 @@ use crate::rules::rule::declare_rule;
 use crate::rules::support::disable_rewrite;
 use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::rules::support::selected_labels::keep_selected;
-use crate::rules::support::similar_names::is_close;
+use crate::rules::support::similar_names::is_close_key;
 use crate::yaml::{Change, NodeRef, Value};
 
 declare_rule! {
@@ -93,22 +93,8 @@ pub(in crate::rules) fn intended_key(place: MetadataMap, key: &str) -> Option<&'
         .iter()
         .find(|(wrong, _)| *wrong == key)
         .map(|(_, right)| *right);
-    let similar = || known.iter().copied().find(|known| is_typo(key, known));
+    let similar = || known.iter().copied().find(|known| is_close_key(key, known));
     common_mistake
         .filter(|right| known.contains(right))
         .or_else(similar)
-}
-
-/// Returns whether a key is a misspelled form of a known key. The domain and the name are compared separately,
-/// because the domain is the larger part of a long key.
-fn is_typo(key: &str, known: &str) -> bool {
-    match (key.split_once('/'), known.split_once('/')) {
-        (Some((domain, name)), Some((known_domain, known_name))) if domain == known_domain => {
-            is_close(name, known_name)
-        }
-        (Some((domain, name)), Some((known_domain, known_name))) => {
-            name == known_name && is_close(domain, known_domain)
-        }
-        _ => false,
-    }
 }

@@ -3,10 +3,12 @@
 use crate::context::Dataplane;
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Object;
+use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::namespace_labels::{MisspeltLabel, misspelt_labels};
 use crate::rules::support::pod_metadata::{self, MetadataMap, value_span};
 use crate::rules::support::similar_names::is_close;
 use crate::source::placeholder;
@@ -15,6 +17,9 @@ use crate::yaml::{Change, Entry, FieldPath, Value};
 declare_rule! {
     "mesh-label-invalid", Warning, fix: Sometimes, scope: Tree
 }
+
+/// Why a fix that enables a label is unsafe.
+const ADDS_PODS: &str = "the label then adds pods to the mesh";
 
 /// A label that adds pods to the mesh with one value and keeps them out with another.
 /// Source: Istio 1.31, the selectors of the chart istio-discovery, `cni/pkg/util/enablement_selector.go`.
@@ -42,6 +47,8 @@ const DATAPLANE_MODE: MeshLabel = MeshLabel {
 enum Intent {
     On,
     Off,
+    /// Sidecars, which no value of the label requests.
+    Sidecar,
     Unknown,
 }
 
@@ -59,9 +66,8 @@ impl MeshLabel {
         let word = word.trim().to_ascii_lowercase();
         match &*word {
             "true" | "yes" | "y" | "on" | "1" | "enable" | "enabled" | "inject" => Intent::On,
-            "false" | "no" | "n" | "off" | "0" | "disable" | "disabled" | "none" | "sidecar" => {
-                Intent::Off
-            }
+            "false" | "no" | "n" | "off" | "0" | "disable" | "disabled" | "none" => Intent::Off,
+            "sidecar" | "sidecars" if self.key == keys::DATAPLANE_MODE => Intent::Sidecar,
             word if is_close(word, self.on) => Intent::On,
             word if is_close(word, self.off) => Intent::Off,
             _ => Intent::Unknown,
@@ -72,7 +78,7 @@ impl MeshLabel {
         match intent {
             Intent::On => Some(self.on),
             Intent::Off => Some(self.off),
-            Intent::Unknown => None,
+            Intent::Sidecar | Intent::Unknown => None,
         }
     }
 
@@ -80,9 +86,19 @@ impl MeshLabel {
     fn finding(self, object: &Object<'_>, entry: Entry<'_>, word: &str, effect: &str) -> Finding {
         let Self { key, on, off } = self;
         let message = format!("`{key}: {word}` is neither `{on}` nor `{off}`: {effect}");
-        let mut finding = RULE.finding_on_object(object, value_span(entry), message);
+        let mut finding = RULE.finding_on_deployed(object, value_span(entry), message);
         finding.help = Some(format!("set it to `{on}` or `{off}`"));
         finding
+    }
+
+    /// Returns what is missing for the pods of a namespace without the label.
+    fn effect(self, namespace: &Object<'_>) -> String {
+        let name = namespace.name();
+        if self.key == keys::DATAPLANE_MODE {
+            format!("namespace `{name}` is not in ambient mode")
+        } else {
+            format!("no pod in namespace `{name}` is injected")
+        }
     }
 
     /// Returns the fix that sets the intended value.
@@ -90,7 +106,7 @@ impl MeshLabel {
         let value = self.value(intent)?;
         let title = format!("set the value to `{value}`, the evident meaning of `{word}`");
         let reason = if intent == Intent::On {
-            "the label then adds pods to the mesh"
+            ADDS_PODS
         } else {
             "the label then keeps pods out of the mesh"
         };
@@ -110,13 +126,19 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         return Vec::new();
     }
     let namespaces = cx.namespaces().flat_map(|namespace| {
-        [
+        let values = [
             injection_label(cx, namespace),
             mode_of_namespace(cx, namespace),
-        ]
+        ];
+        let names = misspelt_labels(cx.context, namespace);
+        let names = names.filter_map(|label| misspelt_label(cx, namespace, label));
+        values
+            .into_iter()
+            .flatten()
+            .chain(names.collect::<Vec<_>>())
     });
-    let pods = cx.pods().map(mode_of_pod);
-    namespaces.chain(pods).flatten().collect()
+    let pods = cx.pods().filter_map(mode_of_pod);
+    namespaces.chain(pods).collect()
 }
 
 /// Reports an injection label. Values that mean "off" are not reported, because they have that effect. A namespace that
@@ -125,11 +147,11 @@ fn injection_label<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Opti
     let label = INJECTION;
     let (entry, word) = label.unknown_value(namespace.label(label.key))?;
     let intent = label.intent(word);
-    let is_selected = || pods_in(cx, namespace).any(|pod| pod.passes_injector);
-    if intent == Intent::Off || namespace.label(keys::REVISION).is_some() || is_selected() {
+    let is_two = namespace.label(keys::REVISION).is_some();
+    if intent == Intent::Off || is_two || is_injected(cx, namespace) {
         return None;
     }
-    let effect = format!("no pod in namespace `{}` is injected", namespace.name());
+    let effect = label.effect(namespace);
     Some(about_namespace(
         label, namespace, entry, word, intent, &effect,
     ))
@@ -144,10 +166,93 @@ fn mode_of_namespace<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Op
     if intent == Intent::Off || is_selected() {
         return None;
     }
-    let effect = format!("namespace `{}` is not in ambient mode", namespace.name());
+    if intent == Intent::Sidecar {
+        return Some(sidecar_mode(cx, namespace, entry, word));
+    }
+    let effect = label.effect(namespace);
     Some(about_namespace(
         label, namespace, entry, word, intent, &effect,
     ))
+}
+
+/// Reports a mode that names sidecars, which other labels request: a note if they do.
+fn sidecar_mode<'t>(
+    cx: &RuleContext<'_, 't>,
+    namespace: &Object<'t>,
+    entry: Entry<'t>,
+    word: &str,
+) -> Finding {
+    let enables = namespace.label(keys::REVISION).is_some()
+        || namespace
+            .label(keys::NAMESPACE_INJECTION)
+            .is_some_and(|label| label.value.text() == Some(INJECTION.on));
+    let is_injected = enables || is_injected(cx, namespace);
+    let effect = if is_injected {
+        "it has no effect".to_owned()
+    } else {
+        INJECTION.effect(namespace)
+    };
+    let intent = Intent::Sidecar;
+    let mut finding = about_namespace(DATAPLANE_MODE, namespace, entry, word, intent, &effect);
+    finding.help = Some(if is_injected {
+        finding.severity = finding.severity.lowered();
+        "remove the label".to_owned()
+    } else {
+        format!("`{}: {}` enables injection", INJECTION.key, INJECTION.on)
+    });
+    finding
+}
+
+/// Reports a label with a misspelt name and a value that adds pods to the mesh, unless they are part of it.
+fn misspelt_label<'t>(
+    cx: &RuleContext<'_, 't>,
+    namespace: &Object<'t>,
+    label: MisspeltLabel<'t>,
+) -> Option<Finding> {
+    let MisspeltLabel {
+        name,
+        value,
+        intended,
+        ..
+    } = label;
+    let known = [INJECTION, DATAPLANE_MODE];
+    let known = known.into_iter().find(|known| known.key == intended);
+    let intent = known.map_or(Intent::On, |known| known.intent(value));
+    let is_member = if intended == keys::DATAPLANE_MODE {
+        pods_in(cx, namespace).any(is_ambient)
+    } else {
+        is_injected(cx, namespace)
+    };
+    if intent != Intent::On || is_member {
+        return None;
+    }
+    let effect = known.unwrap_or(INJECTION).effect(namespace);
+    let message = format!("unknown Istio label `{name}`: Istio ignores it, so {effect}");
+    let mut finding = RULE.finding_on_deployed(namespace, label.entry.key.span(), message);
+    let labels = FieldPath::keys(&["metadata", "labels"]);
+    finding.field = Some(labels.child(name.to_owned()).to_string());
+    finding.help = Some(format!("did you mean `{intended}`?"));
+    if label.is_uncertain {
+        let message = "no webhook outside of the tree selects the label";
+        finding.depend_on(&Fact::assumed(
+            (),
+            message,
+            Some("--override injection=all"),
+        ));
+    }
+    let value = known.map_or(value, |known| known.on);
+    let change = Change::Replace {
+        route: namespace.route.join(&labels).child(name.to_owned()),
+        key: intended.to_owned(),
+        value: Value::from(value),
+    };
+    finding.fix = Some(Fix::of_object(
+        namespace,
+        format!("replace it with `{intended}: {value}`"),
+        Applicability::unsafe_because(ADDS_PODS),
+        vec![change],
+    ));
+    Some(finding)
 }
 
 fn about_namespace(
@@ -173,7 +278,8 @@ fn mode_of_pod(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let intent = label.intent(word);
     let effect = match (intent, pod.dataplane.value) {
         (Intent::On, Dataplane::None) => "the pod is not in ambient mode",
-        (Intent::Off, Dataplane::Ambient) => "the pod stays in ambient mode",
+        (Intent::Off | Intent::Sidecar, Dataplane::Ambient) => "the pod stays in ambient mode",
+        (Intent::Sidecar, Dataplane::None) => "the pod gets no sidecar",
         _ => return None,
     };
     let object = &pod.workload.object;
@@ -183,7 +289,14 @@ fn mode_of_pod(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     finding.field = Some(within.child(label.key).to_string());
     finding.depend_on(&pod.dataplane);
     finding.fix = label.fix(object, route, word, intent);
+    if intent == Intent::Sidecar {
+        finding.help = Some(format!("`{}: \"true\"` requests a sidecar", keys::INJECT));
+    }
     Some(finding)
+}
+
+fn is_injected<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> bool {
+    pods_in(cx, namespace).any(|pod| pod.passes_injector)
 }
 
 fn is_ambient(pod: &WorkloadPrediction<'_>) -> bool {

@@ -39,6 +39,19 @@ impl Rule {
         finding
     }
 
+    /// Creates a finding about an object that kustomizations or clusters may deploy, for a rule about the whole tree: the
+    /// finding names them.
+    pub(in crate::rules) fn finding_on_deployed(
+        &self,
+        object: &Object<'_>,
+        span: Span,
+        message: String,
+    ) -> Finding {
+        let mut finding = self.finding_on_object(object, span, message);
+        finding.overlays.extend(object.overlay.map(Arc::clone));
+        finding
+    }
+
     /// Creates a finding about a handler. It depends on every fact of the verdict.
     pub(in crate::rules) fn finding_on_handler(
         &self,

@@ -8,6 +8,7 @@ pub(in crate::rules) mod enable_rewrite;
 pub(in crate::rules) mod finding_builder;
 pub(in crate::rules) mod fix_safety;
 pub(in crate::rules) mod hold_application;
+pub(in crate::rules) mod namespace_labels;
 pub(in crate::rules) mod other_outcomes;
 pub(in crate::rules) mod overlays;
 pub(in crate::rules) mod pod_labels;

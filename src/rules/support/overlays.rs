@@ -29,7 +29,7 @@ pub(in crate::rules) fn is_same_overlay(
 }
 
 /// Adds the overlay to a finding, with its name if several render the base, and demotes a fix that would affect more
-/// than the overlay of the finding.
+/// than the overlay of the finding. Without `home`, the overlay is the one that a rule about the whole tree set.
 pub(in crate::rules) fn attach_overlay(
     context: &Context<'_>,
     names: &EnvironmentNames,
@@ -55,11 +55,11 @@ pub(in crate::rules) fn attach_overlay(
     let uses = inventory
         .uses_of(&finding.primary.path, finding.document)
         .unwrap_or_default();
-    if let Some(home) = home {
-        finding.overlays.push(Arc::clone(home));
+    if let Some(home) = home.cloned().or_else(|| finding.overlays.pop()) {
         if uses.count > 1 {
-            finding.environments.push(names.environment(home));
+            finding.environments.push(names.environment(&home));
         }
+        finding.overlays.push(home);
     }
     finding
 }

@@ -12,6 +12,21 @@ pub(in crate::rules) fn is_close(typed: &str, known: &str) -> bool {
     distance <= 2 && distance * 2 <= known.chars().count()
 }
 
+/// Returns whether a key with a domain is probably a misspelling of a known one. The domain and the name are
+/// compared separately, because the domain is the larger part of a long key.
+#[must_use]
+pub(in crate::rules) fn is_close_key(key: &str, known: &str) -> bool {
+    match (key.split_once('/'), known.split_once('/')) {
+        (Some((domain, name)), Some((known_domain, known_name))) if domain == known_domain => {
+            is_close(name, known_name)
+        }
+        (Some((domain, name)), Some((known_domain, known_name))) => {
+            name == known_name && is_close(domain, known_domain)
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

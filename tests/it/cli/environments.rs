@@ -164,6 +164,57 @@ fn many_environments_stay_readable() {
 }
 
 #[test]
+fn a_finding_in_a_namespace_names_the_overlays() {
+    let project = Project::with(&[
+        (
+            "base/kustomization.yaml",
+            "resources: [namespace.yaml, web.yaml]\n",
+        ),
+        (
+            "base/namespace.yaml",
+            &Manifest::namespace("shop")
+                .labels("istio-injection: enable")
+                .to_string(),
+        ),
+        ("base/web.yaml", &web()),
+    ]);
+    let overlay = |name: &str, resources: &str| {
+        let path = format!("overlays/{name}/kustomization.yaml");
+        project.write(&path, format!("resources: [{resources}]\n"));
+    };
+    overlay("prod", "../../base");
+    overlay("stage", "../../base");
+    assert_eq!(environments(&project).as_deref(), Some("prod, stage"));
+    // An overlay without a workload has a name as well.
+    overlay("test", "../../base/namespace.yaml");
+    assert_eq!(environments(&project).as_deref(), Some("prod, stage, test"));
+    let [finding] = <[Value; 1]>::try_from(found(&project, &["--overlay", "test"])).unwrap();
+    assert_eq!(finding["rule"], "mesh-label-invalid");
+}
+
+#[test]
+fn overlays_of_several_applications_are_named_after_their_paths() {
+    let namespace = Manifest::namespace("shop").labels("istio-injection: enable");
+    let project = Project::with(&[("shared/namespace.yaml", &namespace.to_string())]);
+    for name in ["web", "api"] {
+        let pod = web().replace("name: web", &format!("name: {name}"));
+        project.write(&format!("{name}/base/pod.yaml"), pod);
+        let resources = "resources: [pod.yaml, ../../shared/namespace.yaml]\n";
+        project.write(&format!("{name}/base/kustomization.yaml"), resources);
+        for overlay in ["prod", "stage"] {
+            let path = format!("{name}/{overlay}/kustomization.yaml");
+            project.write(&path, "resources: [../base]\n");
+        }
+    }
+    let paths = ["api/prod", "api/stage", "web/prod", "web/stage"];
+    let paths = paths.map(|path| format!("{path}/kustomization.yaml"));
+    let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
+    let named = finding["environments"].as_array().unwrap().iter();
+    let names: Vec<&Value> = named.map(|environment| &environment["name"]).collect();
+    assert_eq!(names, paths.each_ref());
+}
+
+#[test]
 fn one_overlay_is_not_named() {
     let project = overlays(&[("prod", "STRICT")]);
     assert_eq!(environments(&project), None);
