@@ -18,9 +18,9 @@ pub(crate) enum EvidenceStrength {
     Mention,
     /// The namespace contains an object of the mesh.
     Object,
-    /// The Namespace enables the mesh.
+    /// The Namespace enables the mesh, or is meant to.
     Namespace,
-    /// The pod enables the mesh.
+    /// The pod enables the mesh, or is meant to.
     Pod,
     /// The pod contains the proxy of the mesh.
     Sidecar,
@@ -206,18 +206,29 @@ impl MeshDefinition {
             })
             .map(|(key, entry)| {
                 let title = self.mesh.title();
-                let enables = self.markers.switches.contains(key) && is_on(entry);
-                let (weight, message) = if enables {
-                    (weight, format!("{subject} enables {title}"))
+                let is_meant = self.markers.switches.contains(key) && is_on(entry);
+                let weight = if is_meant {
+                    weight
                 } else {
-                    (
-                        EvidenceStrength::Mention,
-                        format!("{subject} refers to {title}"),
-                    )
+                    EvidenceStrength::Mention
                 };
+                let verb = if is_meant && self.is_valid(key, entry) {
+                    "enables"
+                } else {
+                    "refers to"
+                };
+                let message = format!("{subject} {verb} {title}");
                 self.evidence(weight, object.label_at(entry.key.span(), message))
             })
             .collect()
+    }
+
+    /// Returns whether the mesh knows the value of a switch. A misspelt value is evidence as well, but has no effect.
+    fn is_valid(&self, key: &str, entry: &Entry<'_>) -> bool {
+        let mut values = self.markers.values.iter();
+        values
+            .find(|(switch, _)| *switch == key)
+            .is_none_or(|(_, value)| entry.value.text() == Some(value))
     }
 
     const fn evidence(&self, weight: EvidenceStrength, place: Label) -> Evidence {

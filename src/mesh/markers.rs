@@ -8,6 +8,8 @@ pub(in crate::mesh) struct MeshMarkers {
     pub prefixes: &'static [&'static str],
     /// Labels and annotations that enable the mesh.
     pub switches: &'static [&'static str],
+    /// The only values of switches that enable the mesh. Other switches do so with any value that does not mean "off".
+    pub values: &'static [(&'static str, &'static str)],
     /// Names of the proxy containers that the injector adds.
     pub containers: &'static [&'static str],
     /// Names of the proxy's volumes.
@@ -33,6 +35,7 @@ impl MeshMarkers {
     pub(in crate::mesh) const NONE: Self = Self {
         prefixes: &[],
         switches: &[],
+        values: &[],
         containers: &[],
         volumes: &[],
         groups: &[],

@@ -28,6 +28,10 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
             "istio.io/dataplane-mode",
             "sidecar.istio.io/inject",
         ],
+        values: &[
+            ("istio-injection", "enabled"),
+            ("istio.io/dataplane-mode", "ambient"),
+        ],
         containers: &["istio-proxy"],
         groups: &["networking.istio.io", "security.istio.io"],
         ..MeshMarkers::NONE

@@ -2,6 +2,7 @@
 
 use crate::support::manifest::{Manifest, Pod, join};
 use crate::support::predictions::{texts, workloads};
+use crate::support::project::Project;
 use crate::support::{Run, findings, fixture, meshprobe};
 use serde_json::Value;
 
@@ -24,6 +25,42 @@ fn meshes(run: &Run) -> Vec<String> {
     workloads
         .map(|workload| texts(&workload, &fields))
         .collect()
+}
+
+#[test]
+fn a_label_with_an_unknown_value_neither_enables_nor_disables_a_mesh() {
+    let pod = Pod::new("web").within("shop");
+    let pod = pod.probe("livenessProbe", "httpGet: {path: /, port: 8080}");
+    for (label, mesh, dataplane) in [
+        (
+            "istio-injection: enable",
+            "the Namespace refers to Istio",
+            "this label does not enable injection for namespace `shop`",
+        ),
+        (
+            "istio.io/dataplane-mode: Ambient",
+            "the Namespace refers to Istio",
+            "namespace `shop` has no injection label",
+        ),
+        (
+            "istio-injection: disabled",
+            "the Namespace refers to Istio",
+            "this label disables injection for namespace `shop`",
+        ),
+        (
+            "istio-injection: enabled",
+            "the Namespace enables Istio",
+            "namespace `shop` is injected",
+        ),
+    ] {
+        let namespace = Manifest::namespace("shop").labels(label).to_string();
+        let project = Project::with(&[("a.yaml", &join(&[&namespace, &pod.to_string()]))]);
+        project
+            .run(&["predict", "--explain"])
+            .exits(0)
+            .stdout_contains(&format!("{mesh} (a.yaml:"))
+            .stdout_contains(&format!("{dataplane} (a.yaml:"));
+    }
 }
 
 #[test]

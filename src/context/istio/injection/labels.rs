@@ -110,7 +110,12 @@ impl<'c, 't> Injection<'c, 't> {
         let namespace = labels.input.namespace;
         match (view.injection.or(view.revision), view.object) {
             (Some(label), Some(found)) => {
-                let message = format!("this label disables injection for namespace `{namespace}`");
+                let disables = match label.value.text() {
+                    Some("disabled") => "disables",
+                    _ => "does not enable",
+                };
+                let message =
+                    format!("this label {disables} injection for namespace `{namespace}`");
                 Fact::known(Dataplane::None, found.label_at(label.value.span(), message))
             }
             (None, Some(found)) => {
