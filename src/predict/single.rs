@@ -7,6 +7,7 @@ use crate::mesh::istio::rewrite::agent_path;
 use crate::mesh::istio::{annotations, keys};
 use crate::predict::handlers::predicted_handlers;
 use crate::predict::istio::prober_env_fault::Reinjection;
+use crate::predict::istio::start_order::capture;
 use crate::predict::model;
 use crate::predict::ports::port_of;
 use crate::predict::prediction::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
@@ -92,7 +93,8 @@ pub(in crate::predict) fn predict_handler<'t>(
     let rewritten =
         is_injected && pod.rewrite.value && is_supported(context, pod, container, &handler);
     let question = port.filter(|_| in_sidecar && !rewritten);
-    let captured = question.map(|port| context.istio(&pod.workload).ports().capture(port));
+    let captured =
+        question.map(|port| capture(context, &pod.workload, (container, handler.slot), port));
     let mtls = question
         .filter(|_| captured.as_ref().is_some_and(|captured| captured.value))
         .map(|port| context.istio(&pod.workload).mtls(port));

@@ -4,11 +4,16 @@
 //! kubelet starts containers.
 
 use crate::kube::ContainerList;
-use crate::mesh::Fact;
 use crate::mesh::istio::install::NativeSidecars;
+use crate::mesh::istio::keys;
+use crate::mesh::{Fact, Version};
 
 use crate::context::istio::facets::Startup;
 use crate::context::istio::rewriting::proxy_container;
+
+/// The first release whose injector knows `restartPolicy` of containers, so that native sidecars of the application start
+/// as written (istio/istio#45959).
+const KEEPS_RESTART_POLICY: Version = Version::new(1, 19);
 
 impl<'c, 't> Startup<'c, 't> {
     /// Returns whether the sidecar is an init container, so that it starts before all containers of
@@ -30,6 +35,41 @@ impl<'c, 't> Startup<'c, 't> {
         }
         self.native_sidecars()
             .map(|native| native == NativeSidecars::On)
+    }
+
+    /// Returns whether traffic is captured while the startup probe of the init container `name` runs, before the sidecar
+    /// starts; `None` if the sidecar starts before it, if the nodes decide, or if the release is too old.
+    ///
+    /// `istio-init` is the last init container unless the sidecar is native, so that the others can be reached. The CNI
+    /// plugin captures traffic before all containers.
+    #[must_use]
+    pub fn capture_before_sidecar(self, name: &str) -> Option<Fact<bool>> {
+        let native = self.sidecar_is_native();
+        let release = self.istio().version().value;
+        if native.value
+            || self.nodes_decide_order()
+            || release.is_some_and(|release| release < KEEPS_RESTART_POLICY)
+        {
+            return None;
+        }
+        let position = |wanted: &str| {
+            let mut containers = self.workload.template.names_in(ContainerList::Init);
+            containers.position(|(name, _)| name == wanted)
+        };
+        let captured = match position(keys::INIT_CONTAINER) {
+            Some(init) => {
+                let message = "the manifest contains the container `istio-init`";
+                Fact::settled(position(name) > Some(init), message)
+            }
+            None => self.istio().ports().cni(),
+        };
+        let message = if captured.value {
+            "traffic is captured before this container starts, and the sidecar starts later"
+        } else {
+            "traffic is captured only after this container has started"
+        };
+        let order = Fact::settled(captured.value, message).depending_on(&native);
+        Some(order.depending_on(&captured))
     }
 
     /// Returns whether the nodes decide if the sidecar is native, and their Kubernetes version is

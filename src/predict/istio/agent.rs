@@ -2,7 +2,7 @@
 
 use crate::context::{Context, UnreadableProberEnv};
 use crate::finding::Certainty;
-use crate::kube::{Port, ProbeHandler, Slot};
+use crate::kube::{Port, ProbeHandler};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::keys::DEFAULT_STATUS_PORT;
@@ -10,6 +10,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::agent_path;
 use crate::predict::cause::Cause;
 use crate::predict::istio::prober_env_fault::Reinjection;
+use crate::predict::istio::start_order::comes_first;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
 use crate::predict::url_path::path_fault;
@@ -135,10 +136,9 @@ fn reached<'t>(
     (port, captured): (i64, Fact<bool>),
     mut builder: VerdictBuilder,
 ) -> Verdict {
-    // The kubelet starts no container after an init container before its startup probe passes.
-    let comes_first =
-        handler.handler.slot == Slot::Startup && handler.container.is_native_sidecar();
-    let native = comes_first.then(|| context.istio(&pod.workload).startup().sidecar_is_native());
+    let slot = (&handler.container, handler.handler.slot);
+    let native =
+        comes_first(slot).then(|| context.istio(&pod.workload).startup().sidecar_is_native());
     if let Some(native) = &native
         && !native.value
     {

@@ -125,6 +125,10 @@ fn failure(
             let status = if is_url(&http.path) { 404 } else { 500 };
             format!("HTTP probe failed with statuscode: {status}")
         }
+        // The request is redirected to a port on which nothing listens yet: not measured.
+        (Cause::BeforeSidecar, _) if rewritten_to.is_none() && handler.agent_path().is_none() => {
+            return None;
+        }
         (Cause::BeforeSidecar, _) => {
             let url = agent_url(handler, action);
             let agent = rewritten_to.map_or(port, |rewritten_to| rewritten_to.port);

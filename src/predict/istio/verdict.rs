@@ -14,6 +14,7 @@ use crate::predict::istio::agent::{prerewritten, rewritten};
 use crate::predict::istio::filter_chain::decide_at_filter_chain;
 use crate::predict::istio::kubelet;
 use crate::predict::istio::prober_env_fault::ProberEnvFault;
+use crate::predict::istio::start_order::{capture, captured_too_early};
 use crate::predict::outcome::Outcome;
 use crate::predict::ports::resolve;
 use crate::predict::prediction::{
@@ -241,10 +242,14 @@ fn unrewritten<'t>(
     let Some(port) = handler.port.or_else(|| written.parse().ok()) else {
         return builder.verdict(Outcome::Unknown, Cause::MeshUnknown);
     };
-    let captured = context.istio(&pod.workload).ports().capture(port);
+    let slot = (&handler.container, handler.handler.slot);
+    let captured = capture(context, &pod.workload, slot, port);
     if !captured.value {
         builder.depends_on(&captured);
         return builder.verdict(Outcome::Ok, Cause::NotCaptured);
+    }
+    if let Some(fails) = captured_too_early(context, &pod.workload, slot, builder.clone()) {
+        return fails;
     }
     if let Some(filter) = context.istio(&pod.workload).inbound_filter() {
         builder.depends_on(&filter);

@@ -24,9 +24,14 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
+    let target = if handler.rewritten || handler.agent_path().is_some() {
+        "targets the agent in the sidecar"
+    } else {
+        "is redirected to the sidecar"
+    };
     let message = format!(
-        "{} never succeeds: it targets the agent in the sidecar, which starts only after this init \
-         container, so the pod stays in Init",
+        "{} never succeeds: it {target}, which starts only after this init container, so the pod \
+         stays in Init",
         handler.title(),
     );
     let span = handler.handler.key.span();

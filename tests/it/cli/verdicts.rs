@@ -310,6 +310,68 @@ fn startup_probes_of_init_containers_need_a_sidecar_that_has_started() {
     assert_eq!(outcomes(&native("false"), "", &ready), "readinessProbe ok");
 }
 
+/// Predicts a native sidecar of the application in the strict namespace.
+fn of_helper(annotations: &str, handlers: &str, options: &[&str]) -> String {
+    let pod = web().annotations(annotations).container("web").to_string();
+    let init = "  initContainers:\n  - name: log\n    restartPolicy: Always\n    ";
+    let tree = join(&[INJECTED, STRICT, &format!("{pod}{init}{handlers}\n")]);
+    let project = Project::with(&[("pod.yaml", &tree)]);
+    let all = [&["predict", "--output-format", "json"], options].concat();
+    let found = handlers_of(&project, &all);
+    found.join(", ")
+}
+
+fn handlers_of(project: &Project, arguments: &[&str]) -> Vec<String> {
+    let found = handlers(&project.run(arguments).exits(0)).into_iter();
+    found
+        .map(|handler| predictions::texts(&handler, &["/slot", "/outcome"]))
+        .collect()
+}
+
+#[test]
+fn startup_probes_of_init_containers_that_are_not_rewritten_pass_before_the_capture_starts() {
+    let http = "startupProbe: {httpGet: {path: /, port: 8081}}";
+    let tcp = "startupProbe: {tcpSocket: {port: 8081}}";
+    let newer = ["--mesh-version", "1.26"];
+    // `istio-init` is the last init container.
+    assert_eq!(of_helper(OPT_OUT, http, &newer), "startupProbe ok");
+    assert_eq!(of_helper(OPT_OUT, tcp, &newer), "startupProbe ok");
+    let live = http.replace("startup", "liveness");
+    assert_eq!(of_helper(OPT_OUT, &live, &newer), "livenessProbe fails");
+    assert_eq!(
+        of_helper("", http, &newer),
+        "startupProbe fails",
+        "rewritten"
+    );
+    let cni = ["--mesh-version", "1.26", "--assume", "cni=true"];
+    assert_eq!(of_helper(OPT_OUT, http, &cni), "startupProbe fails");
+    assert_eq!(of_helper(OPT_OUT, tcp, &cni), "startupProbe fails");
+    let native = format!("{OPT_OUT}, sidecar.istio.io/nativeSidecar: 'true'");
+    assert_eq!(of_helper(&native, http, &newer), "startupProbe fails");
+    let nodes_decide = ["--mesh-version", "1.28"];
+    assert_eq!(
+        of_helper(OPT_OUT, http, &nodes_decide),
+        "startupProbe fails"
+    );
+    // Injectors before 1.19 do not know `restartPolicy` of containers: the start order is not the written one.
+    let old = ["--mesh-version", "1.18"];
+    assert_eq!(of_helper("", http, &old), "startupProbe fails");
+}
+
+#[test]
+fn a_startup_probe_that_the_cni_plugin_redirects_too_early_is_reported() {
+    let pod = web().annotations(OPT_OUT).container("web").to_string();
+    let init = "  initContainers:\n  - name: log\n    restartPolicy: Always\n    \
+                startupProbe: {httpGet: {path: /, port: 8081}}\n";
+    let project = Project::with(&[("pod.yaml", &join(&[INJECTED, &format!("{pod}{init}")]))]);
+    let options = ["--mesh-version=1.26", "--override", "cni=true"];
+    let run = project.run(&[&["check", "--output-format=concise"][..], &options].concat());
+    run.exits(1).stdout_contains(
+        "error[native-sidecar-startup-deadlock] startupProbe of container `log` never succeeds: it is redirected to the \
+         sidecar, which starts only after this init container",
+    );
+}
+
 #[test]
 fn the_kubelet_runs_no_tcp_hooks() {
     let hook = "lifecycle: {preStop: {tcpSocket: {port: 8080}}}";
