@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::environment_name::{given_name, is_part_of};
 use crate::context::environments::Environments;
 use crate::finding::Finding;
 use crate::kube::Object;
@@ -86,7 +87,7 @@ impl<'t> EnvironmentFilter<'t> {
         let is_known = |given: &str| paths.iter().any(|path| filter.is_named(path, given));
         filter.names = names
             .iter()
-            .map(|name| name.trim_start_matches("./").trim_end_matches('/'))
+            .map(|name| given_name(name))
             .map(|given| EnvironmentName {
                 given: given.to_owned(),
                 is_known: is_known(given),
@@ -156,12 +157,10 @@ impl<'t> EnvironmentFilter<'t> {
     /// share the folder of the file, a name may end in the name of the file, without its extension.
     fn is_named(&self, path: &str, name: &str) -> bool {
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
-        let is_part_of = |text: &str| format!("/{text}/").contains(&format!("/{name}/"));
         let folder = folder(path);
-        !name.is_empty()
-            && (path == name
-                || is_part_of(folder.trim_end_matches('/'))
-                || self.shared_folders.contains(folder) && is_part_of(stem))
+        path == name
+            || is_part_of(name, folder)
+            || self.shared_folders.contains(folder) && is_part_of(name, stem)
     }
 }
 

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::environment_name::{given_name, is_part_of};
 use crate::kube::{Object, PeerAuthentication};
 use crate::source::paths::{child, common, folder, height, is_within};
 
@@ -18,6 +19,8 @@ pub(super) struct Environments {
     folders: HashSet<String>,
     /// The highest number of leading `..` of a folder.
     highest: usize,
+    /// The environments that the run is not limited to. Their facts apply only within them.
+    left_out: HashSet<String>,
 }
 
 impl Environments {
@@ -60,7 +63,55 @@ impl Environments {
         Self {
             folders: environments,
             highest: highest.unwrap_or_default(),
+            left_out: HashSet::new(),
         }
+    }
+
+    /// Limits the run to environments with these names, as the user gives them: of siblings of which one has such a name,
+    /// or contains an environment that has one, the others are left out.
+    pub(super) fn limit_to(&mut self, names: &[String]) {
+        let names: Vec<&str> = names.iter().map(|name| given_name(name)).collect();
+        let has_name = |folder: &String| {
+            let mut names = names.iter();
+            names.any(|name| is_part_of(name, folder) || is_file_below(name, folder))
+        };
+        let named: Vec<&String> = self
+            .folders
+            .iter()
+            .filter(|found| has_name(found))
+            .collect();
+        let is_named = |folder: &str| named.iter().any(|named| is_within(named, folder));
+        let mut groups: HashMap<Option<Parent<'_>>, Vec<&String>> = HashMap::new();
+        for folder in &self.folders {
+            groups.entry(Parent::of(folder)).or_default().push(folder);
+        }
+        let mut left_out = HashSet::new();
+        for siblings in groups.into_values() {
+            let (inside, outside): (Vec<_>, Vec<_>) =
+                siblings.into_iter().partition(|folder| is_named(folder));
+            if !inside.is_empty() {
+                left_out.extend(outside.into_iter().cloned());
+            }
+        }
+        self.left_out = left_out;
+    }
+
+    /// Returns whether the run is not limited to other environments than `folder`.
+    pub(super) fn is_in_run(&self, folder: &str) -> bool {
+        self.left_out_at(folder).is_none()
+    }
+
+    /// Returns the outermost environment that is left out and contains a folder.
+    fn left_out_at(&self, folder: &str) -> Option<&str> {
+        if self.left_out.is_empty() {
+            return None;
+        }
+        let slashes = folder.match_indices('/').map(|(at, _)| at + 1);
+        let prefixes = std::iter::once(0).chain(slashes);
+        let found = prefixes
+            .filter_map(|end| self.left_out.get(folder.get(..end)?))
+            .find(|environment| is_within(folder, environment));
+        found.map(String::as_str)
     }
 
     /// Iterates over the folders, with `/` at the end.
@@ -77,8 +128,13 @@ impl Environments {
     /// Returns whether facts of the folder `fact` may apply to objects of the folder `subject`; see
     /// [`Environments::may_apply`].
     pub(super) fn folder_may_apply(&self, fact: &str, subject: &str) -> bool {
+        let is_left_out = || {
+            self.left_out_at(fact)
+                .is_some_and(|environment| !is_within(subject, environment))
+        };
         fact == subject
             || diverging_folder(fact, subject).is_none_or(|folder| !self.folders.contains(folder))
+                && !is_left_out()
     }
 
     /// Returns whether the tree has no environments.
@@ -108,7 +164,7 @@ impl Environments {
 
     /// Returns each group of siblings with one of these environments in it, unless one of the siblings contains the folder
     /// `home`.
-    pub(super) fn siblings_apart_from(
+    pub(super) fn sibling_groups_without(
         &self,
         environments: &HashSet<&str>,
         home: &str,
@@ -137,6 +193,11 @@ impl Environments {
             .find(|folder| self.folders.contains(*folder));
         found.unwrap_or_default()
     }
+}
+
+/// Returns whether a name is the path of a file below a folder of the tree.
+fn is_file_below(name: &str, folder: &str) -> bool {
+    name.contains('/') && !folder.is_empty() && name.starts_with(folder)
 }
 
 /// Returns whether an object is a `PeerAuthentication` for a whole namespace or mesh, of which only one takes effect in a

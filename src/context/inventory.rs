@@ -183,6 +183,7 @@ impl<'t> Inventory<'t> {
             &inventory.environments,
             objects.iter().map(|(object, _)| object),
         );
+        inventory.environments.limit_to(&settings.only_environments);
         for (object, is_target) in objects {
             let is_target = is_target && filter.object(&object);
             if is_target {

@@ -187,7 +187,8 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
         if let Some(object) = nearest(istio, home).first() {
             return Some(evidence_of(Mesh::ISTIO, EvidenceStrength::Install, object));
         }
-        if let Some(plane) = self.context.control_planes.first() {
+        let mut planes = self.context.control_planes.iter();
+        if let Some(plane) = planes.find(|plane| environments.may_apply(&plane.place.path, home)) {
             return Some(Evidence {
                 mesh: Mesh::ISTIO,
                 weight: EvidenceStrength::Install,

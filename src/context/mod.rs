@@ -11,6 +11,7 @@ mod assumptions;
 mod dataplane;
 mod deployed_objects;
 mod environment_filter;
+mod environment_name;
 mod environments;
 mod fact_cache;
 mod inventory;

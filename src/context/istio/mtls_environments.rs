@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
+use crate::context::environment_name::{last_name, short_names};
 use crate::context::environments::Parent;
 use crate::context::istio::facets::Istio;
 use crate::finding::Certainty;
@@ -46,7 +47,7 @@ impl<'c> Istio<'c, '_> {
             .collect();
         let with_policies = self.policy_environments_of_workload();
         let mut found: Vec<&'c str> = Vec::new();
-        for siblings in environments.siblings_apart_from(&with_policies, home) {
+        for siblings in environments.sibling_groups_without(&with_policies, home) {
             let outer = siblings.first().and_then(|folder| Parent::of(folder));
             let is_beside = outer.is_some_and(|outer| outer.contains(home));
             if nearest.contains(&outer)
@@ -61,7 +62,8 @@ impl<'c> Istio<'c, '_> {
             }
         }
         found.sort_unstable();
-        let found = self.included(innermost(found));
+        let mut found = innermost(found);
+        found.retain(|environment| environments.is_in_run(environment));
         // The object that deploys the workload may be outside of the environment whose folder it deploys.
         let rendered_by = object.rendered_by.map(|root| &**root);
         let folders = [rendered_by, Some(&**object.path())].into_iter().flatten();
@@ -74,23 +76,6 @@ impl<'c> Istio<'c, '_> {
         of_workload
             .or_else(|| of_same_name(&found, home))
             .map_or(found, |one| vec![one])
-    }
-
-    /// Returns the environments that the run is limited to, or all if it is limited to none of these.
-    fn included(self, environments: Vec<&'c str>) -> Vec<&'c str> {
-        let names = &self.context.settings.only_environments;
-        let is_named = |folder: &&&str| {
-            let path = folder.trim_end_matches('/');
-            names
-                .iter()
-                .any(|name| name == path || name == last_name(folder))
-        };
-        let named: Vec<&'c str> = environments.iter().filter(is_named).copied().collect();
-        if named.is_empty() {
-            environments
-        } else {
-            named
-        }
     }
 
     /// Returns the innermost environments with a policy of the whole mesh or of the namespace.
@@ -189,7 +174,7 @@ pub(super) fn strictest_first(mut modes: Vec<EnvironmentMode<'_>>) -> Vec<Enviro
 
 /// Describes the modes: "mutual TLS differs between environments (prod: STRICT, staging: PERMISSIVE)".
 fn described(modes: &[EnvironmentMode<'_>]) -> String {
-    let names = names(modes.iter().map(|(environment, _)| *environment));
+    let names = short_names(modes.iter().map(|(environment, _)| *environment));
     let modes: Vec<String> = names
         .iter()
         .zip(modes)
@@ -199,23 +184,4 @@ fn described(modes: &[EnvironmentMode<'_>]) -> String {
         "mutual TLS differs between environments ({})",
         modes.join(", ")
     )
-}
-
-/// Returns the last name of each folder, or all paths if two last names are equal.
-fn names<'c>(folders: impl Iterator<Item = &'c str>) -> Vec<&'c str> {
-    let paths: Vec<&str> = folders.map(|folder| folder.trim_end_matches('/')).collect();
-    let short: Vec<&str> = paths.iter().map(|path| last_name(path)).collect();
-    let mut unique = short.clone();
-    unique.sort_unstable();
-    unique.dedup();
-    if unique.len() == short.len() {
-        short
-    } else {
-        paths
-    }
-}
-
-fn last_name(folder: &str) -> &str {
-    let folder = folder.trim_end_matches('/');
-    folder.rsplit('/').next().unwrap_or(folder)
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::platform::{CLUSTERS, platform};
-use crate::support::manifest::{ANNOTATED_WEB, INJECTED, OPT_OUT, STRICT};
+use crate::support::manifest::{ANNOTATED_WEB, INJECTED, NOT_REWRITTEN, OPT_OUT, PROBED, STRICT};
 use crate::support::project::Project;
 
 /// Returns the findings of a report, without what depends on the paths of the run, and the number of workloads.
@@ -135,6 +135,60 @@ fn overlays_that_share_a_folder_are_named_after_their_files() {
         found(&project, &["--cluster", "clusters/staging.yaml"]).1,
         1
     );
+}
+
+/// Returns the explanation of the only probe, for a run that is limited to one cluster.
+fn explained(project: &Project, cluster: &str) -> String {
+    let all = ["predict", "--explain", "--cluster", cluster, "apps"];
+    project.run(&all).exits(0).stdout
+}
+
+/// Returns a tree with a pod in no environment, and one file of the clusters `prod` and `staging` each.
+fn clusters(prod: &str, staging: &str) -> Project {
+    Project::with(&[
+        ("apps/web.yaml", PROBED),
+        ("clusters/prod/mesh.yaml", prod),
+        ("clusters/staging/mesh.yaml", staging),
+    ])
+}
+
+#[test]
+fn facts_of_other_clusters_do_not_apply_to_files_of_no_environment() {
+    let disabled = INJECTED.replace("enabled", "disabled");
+    let project = clusters(INJECTED, &disabled);
+    assert!(explained(&project, "prod").contains("dataplane   sidecar (known)"));
+    assert!(explained(&project, "staging").contains("dataplane   none (known)"));
+    assert!(explained(&project, "./clusters/staging/").contains("dataplane   none (known)"));
+
+    let operator = |rewrite: bool| {
+        format!(
+            "{INJECTED}---\napiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {{name: istio}}\n\
+             spec: {{values: {{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {rewrite}}}}}}}\n"
+        )
+    };
+    let project = clusters(&operator(false), &operator(true));
+    assert!(explained(&project, "prod").contains("rewrite     off (known)"));
+    assert!(explained(&project, "staging").contains("rewrite     on (known)"));
+
+    let deny = format!(
+        "{INJECTED}---\napiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {{name: deny, \
+         namespace: shop}}\nspec: {{action: DENY, rules: [{{}}]}}\n"
+    );
+    let project = clusters(&deny, INJECTED);
+    project.write("apps/web.yaml", NOT_REWRITTEN);
+    assert!(explained(&project, "prod").contains("an AuthorizationPolicy denies it"));
+    assert!(explained(&project, "staging").contains("outcome     ok"));
+}
+
+#[test]
+fn environments_without_the_name_in_their_folder_keep_their_facts() {
+    let project = clusters(INJECTED, INJECTED);
+    project.write("apps/web.yaml", NOT_REWRITTEN);
+    project.write("regions/eu/strict.yaml", STRICT);
+    project.write("regions/eu/other.yaml", INJECTED.replace("shop", "other"));
+    project.write("regions/us/other.yaml", INJECTED.replace("shop", "other"));
+    let text = explained(&project, "staging");
+    assert!(text.contains("STRICT for namespace `shop`"), "{text}");
 }
 
 #[test]

@@ -1,0 +1,46 @@
+//! The names of environments that are folders.
+
+/// Returns the last name of a folder: `prod` for `clusters/prod/`.
+pub(crate) fn last_name(folder: &str) -> &str {
+    let folder = folder.trim_end_matches('/');
+    folder.rsplit('/').next().unwrap_or(folder)
+}
+
+/// Returns a name that the user gives as it is compared: `clusters/prod` for `./clusters/prod/`.
+pub(in crate::context) fn given_name(name: &str) -> &str {
+    name.trim_start_matches("./").trim_end_matches('/')
+}
+
+/// Returns whether a name is a part of a path that consists of whole folders: `prod/eu` of `clusters/prod/eu/`.
+pub(in crate::context) fn is_part_of(name: &str, path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    !name.is_empty() && format!("/{path}/").contains(&format!("/{name}/"))
+}
+
+/// Returns the last name of each folder, or all paths if two last names are equal.
+pub(in crate::context) fn short_names<'f>(folders: impl Iterator<Item = &'f str>) -> Vec<&'f str> {
+    let paths: Vec<&str> = folders.map(|folder| folder.trim_end_matches('/')).collect();
+    let short: Vec<&str> = paths.iter().map(|path| last_name(path)).collect();
+    let mut unique = short.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    if unique.len() == short.len() {
+        short
+    } else {
+        paths
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_if_they_differ() {
+        let names = |folders: [&'static str; 2]| short_names(folders.into_iter());
+        assert_eq!(names(["clusters/prod/", "clusters/eu/"]), ["prod", "eu"]);
+        assert_eq!(names(["a/prod/", "b/prod/"]), ["a/prod", "b/prod"]);
+        assert!(is_part_of("prod/eu", "clusters/prod/eu/"));
+        assert!(!is_part_of("", "clusters/") && !is_part_of("lusters", "clusters/"));
+    }
+}
