@@ -1,7 +1,7 @@
 //! The names of environments that are folders.
 
 /// Returns the last name of a folder: `prod` for `clusters/prod/`.
-pub(crate) fn last_name(folder: &str) -> &str {
+pub(in crate::context) fn last_name(folder: &str) -> &str {
     let folder = folder.trim_end_matches('/');
     folder.rsplit('/').next().unwrap_or(folder)
 }

@@ -29,9 +29,7 @@ impl Environments {
         let mut folders: HashMap<_, Vec<&str>> = HashMap::new();
         // A kustomization has no name: it is not an object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
-            let namespace = object
-                .namespace()
-                .or(object.destination.as_ref().map(|to| to.namespace));
+            let namespace = object.deployed_namespace();
             let name = match namespace {
                 Some(_) if is_default_policy(object) => "",
                 _ => object.name(),
@@ -137,6 +135,11 @@ impl Environments {
                 && !is_left_out()
     }
 
+    /// Returns the environment with this folder; `None` if the folder is not an environment.
+    pub(super) fn get(&self, folder: &str) -> Option<&str> {
+        self.folders.get(folder).map(String::as_str)
+    }
+
     /// Returns whether the tree has no environments.
     pub(super) fn is_empty(&self) -> bool {
         self.folders.is_empty()
@@ -160,6 +163,38 @@ impl Environments {
         let above = (up + 1..=self.highest).map(|up| "../".repeat(up));
         let mut found = above.filter_map(|above| self.folders.get(&above));
         found.next().map(|found| &**found)
+    }
+
+    /// Returns the innermost environment from which an object is deployed by a file outside of that environment and of its
+    /// siblings, such as `clusters/prod/` for a folder in it that `flux/prod.yaml` deploys; `None` for other objects.
+    pub(super) fn deployed_from(&self, object: &Object<'_>) -> Option<&str> {
+        if self.is_empty() {
+            return None;
+        }
+        let location = object.location_file();
+        let rendered_by = object.rendered_by.map(|root| &**root);
+        let files = [rendered_by, Some(&**object.path())].into_iter().flatten();
+        let mut found = files
+            .filter(|file| *file != location)
+            .filter_map(|file| self.innermost(file));
+        let home = folder(location);
+        found.find(|environment| {
+            !is_within(home, environment) && self.folder_may_apply(home, environment)
+        })
+    }
+
+    /// Returns whether a fact may apply to an object, as far as this depends on the environment from which the object is
+    /// deployed ([`Environments::deployed_from`]). What one kustomization renders belongs together.
+    pub(super) fn deployed_may_apply(&self, fact: &Object<'_>, subject: &Object<'_>) -> bool {
+        let Some(to) = self.deployed_from(subject) else {
+            return true;
+        };
+        let is_of_same_build = fact.location_file() == subject.location_file()
+            && fact.rendered_by == subject.rendered_by;
+        is_of_same_build || {
+            let from = self.deployed_from(fact);
+            self.may_apply(from.unwrap_or_else(|| fact.location_file()), to)
+        }
     }
 
     /// Returns each group of siblings with one of these environments in it, unless one of the siblings contains the folder

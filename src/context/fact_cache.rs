@@ -20,6 +20,9 @@ use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
 /// The file that decides where an object belongs, by the address of its path.
 pub(super) type FileKey = usize;
 
+/// The home of an object, and the environment from which it is deployed.
+pub(super) type HomeKey = (FileKey, Option<FileKey>);
+
 /// The home of an object and the name of its namespace (address and length). Both live as long as
 /// the facts. Equal texts at two addresses only cost a second entry.
 pub(super) type FileNamespaceKey = (FileKey, usize, usize);
@@ -37,7 +40,7 @@ pub(super) type PodKey = (usize, u32, FileNamespaceKey, FileKey);
 pub(super) struct FactCache {
     pub(super) meshes: Cache<PodKey, Arc<Fact<Mesh>>>,
     pub(super) signs: Cache<FileKey, Option<Evidence>>,
-    pub(super) namespaces: Cache<FileNamespaceKey, Option<usize>>,
+    pub(super) namespaces: Cache<(FileNamespaceKey, Option<FileKey>), Option<usize>>,
     /// The nearest object of each mesh in the namespace of an object.
     pub(super) objects_in_namespace: Cache<NamespaceKey, Arc<[Evidence]>>,
     /// The objects of a mesh other than Istio in the namespace of an object, by position.
@@ -48,10 +51,12 @@ pub(super) struct FactCache {
     pub(super) policies: Cache<(NamespaceKey, ScopeKey), Arc<NearestPolicies>>,
     /// The innermost environments with a `PeerAuthentication` in a namespace, each as the position of one policy.
     pub(super) policy_environments: Cache<String, Arc<[usize]>>,
+    /// The environments with policies to which pods may be deployed, by the root namespace of their mesh.
+    pub(super) environments_with_policies: Cache<(PodKey, String), Arc<[String]>>,
     namespace_numbers: Mutex<HashMap<String, usize>>,
     /// Control planes in scope, and facts about the cluster, by position in the context.
-    pub(super) planes: Cache<FileKey, Arc<[usize]>>,
-    pub(super) clusters: Cache<FileKey, Arc<[usize]>>,
+    pub(super) planes: Cache<HomeKey, Arc<[usize]>>,
+    pub(super) clusters: Cache<HomeKey, Arc<[usize]>>,
 }
 
 impl FactCache {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::context::fact_cache::{NamespaceKey, file_namespace_key};
-use crate::context::namespace_index::NamespaceIndex;
+use crate::context::fact_cache::{NamespaceKey, file_key, file_namespace_key};
+use crate::context::namespace_index::{NamespaceIndex, Unselective};
 use crate::context::nearest::{are_related, nearest};
 use crate::context::object_namespace::namespace_of;
 use crate::context::run_context::Context;
@@ -77,7 +77,10 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             let joined: Vec<(usize, &Object<'t>)> = all
                 .near(self.name, &inventory.environments, home)
                 .filter(|(_, candidate)| {
-                    self.is_written || are_related(candidate.location_file(), home)
+                    (self.is_written || are_related(candidate.location_file(), home))
+                        && inventory
+                            .environments
+                            .deployed_may_apply(candidate, self.object)
                 })
                 .collect();
             // The first of several equally near Namespaces is used.
@@ -87,7 +90,11 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             let (index, _) = joined.find(|(_, namespace)| std::ptr::eq(*namespace, *first))?;
             Some(index)
         };
-        let key = file_namespace_key(self.object, self.name);
+        let deployed_from = inventory.environments.deployed_from(self.object);
+        let key = (
+            file_namespace_key(self.object, self.name),
+            deployed_from.map(file_key),
+        );
         all.get(self.context.fact_cache.namespaces.of(key, work_out)?)
     }
 
@@ -131,7 +138,7 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         location: &'c str,
     ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
         let environments = &self.context.inventory.environments;
-        let labels = workload.template.labels();
+        let labels = (workload.template.labels(), Unselective::LeftOut);
         facts
             .near_selecting(self.name, labels, environments, location)
             .map(|(_, fact)| fact)

@@ -20,6 +20,13 @@ pub struct NamespaceIndex<'t, T> {
     labels: LabelIndex<'t>,
 }
 
+/// Whether a search includes facts without a label selector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unselective {
+    Included,
+    LeftOut,
+}
+
 /// Where a fact belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place<'t> {
@@ -63,31 +70,20 @@ impl<'t, T> NamespaceIndex<'t, T> {
         self.labels = LabelIndex::of(&asked);
     }
 
-    /// Iterates over the facts of [`NamespaceIndex::near`] whose label selector is not empty and may select
-    /// pods with `labels` (a mapping).
+    /// Iterates over the facts of [`NamespaceIndex::near`] whose label selector may select pods with `labels` (a mapping),
+    /// and, if wanted, those without a label selector.
     pub(super) fn near_selecting<'s>(
         &'s self,
         name: &str,
-        labels: Option<NodeRef<'_>>,
-        environments: &'s Environments,
-        home: &'s str,
-    ) -> impl Iterator<Item = (usize, &'s T)> + use<'s, 't, T> {
-        let found = self.labels.selecting(name, labels);
-        self.filter_joined(found.into_iter(), environments, home)
-    }
-
-    /// Iterates over the facts of [`NamespaceIndex::near`] that have no label selector or may select pods with `labels`
-    /// (a mapping).
-    pub(super) fn near_candidates<'s>(
-        &'s self,
-        name: &str,
-        labels: Option<NodeRef<'_>>,
+        (labels, unselective): (Option<NodeRef<'_>>, Unselective),
         environments: &'s Environments,
         home: &'s str,
     ) -> impl Iterator<Item = (usize, &'s T)> + use<'s, 't, T> {
         let mut found = self.labels.selecting(name, labels);
-        found.extend(self.labels.unselective(name));
-        found.sort_unstable();
+        if unselective == Unselective::Included {
+            found.extend(self.labels.unselective(name));
+            found.sort_unstable();
+        }
         self.filter_joined(found.into_iter(), environments, home)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::context::environment_name::last_name;
 use crate::context::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
 use crate::context::inventory::Inventory;
 use crate::context::istio::authorization::cache::Authorizations;
@@ -123,9 +124,10 @@ impl<'t> Context<'t> {
         unknown.map(str::to_owned).collect()
     }
 
-    /// Iterates over the folders that contain the same objects as their siblings, such as `envs/prod/`.
-    pub fn environment_folders(&self) -> impl Iterator<Item = &str> {
-        self.inventory.environments.folders()
+    /// Iterates over the names of the folders that contain the same objects as their siblings, such as `prod`.
+    pub fn environment_names(&self) -> impl Iterator<Item = &str> {
+        let names = self.inventory.environments.folders().map(last_name);
+        names.filter(|name| !matches!(*name, "" | ".." | "."))
     }
 
     /// Returns whether a file of an overlay or cluster belongs to the environments that the run is limited to.

@@ -24,10 +24,7 @@ pub fn unknown_environments(
     if given.is_empty() {
         return None;
     }
-    let folders = context.environment_folders();
-    let names = folders.filter_map(|folder| folder.trim_end_matches('/').rsplit('/').next());
-    let names = names.filter(|name| !matches!(*name, "" | ".." | "."));
-    let mut known: BTreeSet<String> = names.map(str::to_owned).collect();
+    let mut known: BTreeSet<String> = context.environment_names().map(str::to_owned).collect();
     known.extend(EnvironmentNames::of(predictions).all());
     Some(UnknownEnvironments { given, known })
 }

@@ -206,6 +206,13 @@ impl<'t> Object<'t> {
         self.identity.namespace
     }
 
+    /// Returns the namespace that the object names, or else the object that deploys it.
+    #[must_use]
+    pub fn deployed_namespace(&self) -> Option<&'t str> {
+        let destination = self.destination.as_ref();
+        self.namespace().or(destination.map(|to| to.namespace))
+    }
+
     /// Returns the entry of a label.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<Entry<'t>> {

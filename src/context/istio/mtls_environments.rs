@@ -8,6 +8,7 @@ use hashbrown::HashSet;
 
 use crate::context::environment_name::{last_name, short_names};
 use crate::context::environments::Parent;
+use crate::context::fact_cache;
 use crate::context::istio::facets::Istio;
 use crate::finding::Certainty;
 use crate::mesh::Fact;
@@ -27,17 +28,33 @@ pub(super) enum Modes<'c> {
 
 impl<'c> Istio<'c, '_> {
     /// Returns the environments with policies to which the workload may be deployed, sorted; none if the workload is in an
-    /// environment itself.
+    /// environment itself. Caches them for all ports of the pods.
     ///
     /// Policies of environments below another folder, such as `clusters/prod/` for a workload in `apps/`, count if they are
     /// the nearest. Those of environments next to a folder that contains the workload, such as `prod/`, count if all of
     /// these environments have policies: otherwise, the folders may be unrelated.
     pub(super) fn environments_with_policies(self) -> Vec<&'c str> {
-        let object = &self.workload.object;
         let environments = &self.context.inventory.environments;
         if environments.is_empty() {
             return Vec::new();
         }
+        let namespace = self.context.namespace_of(&self.workload.object).name;
+        let pod = fact_cache::pod_key(self.workload, namespace);
+        let key = (pod, self.root_namespace().value);
+        let cache = &self.context.fact_cache.environments_with_policies;
+        let found = cache.of(key, || {
+            let found = self.find_environments_with_policies().into_iter();
+            found.map(str::to_owned).collect()
+        });
+        found
+            .iter()
+            .filter_map(|folder| environments.get(folder))
+            .collect()
+    }
+
+    fn find_environments_with_policies(self) -> Vec<&'c str> {
+        let object = &self.workload.object;
+        let environments = &self.context.inventory.environments;
         let home = folder(object.location_file());
         let nearest = self.nearest_policies(object.location_file());
         let nearest = nearest.iter().flat_map(|nearest| nearest.first.iter());
@@ -83,12 +100,16 @@ impl<'c> Istio<'c, '_> {
         let namespace = self.context.namespace_of(&self.workload.object);
         let root = self.root_namespace().value;
         let own = namespace.written_name().filter(|name| **name != *root);
-        [&*root]
-            .into_iter()
-            .chain(own)
-            .flat_map(|name| self.policy_environments(name).to_vec())
-            .filter_map(|index| self.environment_of(index))
-            .collect()
+        let mut found = HashSet::new();
+        for name in [&*root].into_iter().chain(own) {
+            let indices = self.policy_environments(name);
+            found.extend(
+                indices
+                    .iter()
+                    .filter_map(|&index| self.environment_of(index)),
+            );
+        }
+        found
     }
 
     /// Returns the innermost environments with a policy in the namespace `name`, each as the index of one policy in it.
@@ -144,18 +165,18 @@ fn of_same_name<'c>(environments: &[&'c str], home: &str) -> Option<&'c str> {
 /// Returns the mode in all environments if they agree; otherwise the strictest, with the modes of all as an assumption.
 pub(super) fn of_environments(modes: Vec<EnvironmentMode<'_>>) -> Fact<MtlsMode> {
     let modes = strictest_first(modes);
-    let message = described(&modes);
     let differ = modes.windows(2).any(|pair| match pair {
         [(_, one), (_, other)] => one.value != other.value,
         _ => false,
     });
+    let message = differ.then(|| described(&modes));
     let mut modes = modes.into_iter().map(|(_, mode)| mode);
     let first = modes
         .next()
         .unwrap_or_else(|| Fact::settled(MtlsMode::Permissive, ""));
-    if !differ {
+    let Some(message) = message else {
         return first;
-    }
+    };
     let open = Fact::assumed((), message, Some("--override mtls=MODE"));
     let other =
         modes.find(|other| other.value != first.value && other.certainty == Certainty::Known);

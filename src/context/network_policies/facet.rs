@@ -3,6 +3,7 @@
 //! Source: the Kubernetes API of `networking.k8s.io/v1`: policies are additive, and a pod that a policy
 //! selects for ingress admits only connections that a rule allows.
 
+use crate::context::namespace_index::Unselective;
 use crate::context::network_policies::ingress_rule::Source;
 use crate::context::network_policies::isolating::IsolatingPolicies;
 use crate::context::run_context::Context;
@@ -48,7 +49,8 @@ impl<'c, 't> NetworkPolicies<'c, 't> {
         );
         let isolation = isolations.of(class, || {
             let home = object.location_file();
-            all.near_candidates(namespace.name, labels, &inventory.environments, home)
+            let labels = (labels, Unselective::Included);
+            all.near_selecting(namespace.name, labels, &inventory.environments, home)
                 .filter(|(_, policy)| namespace.is_that_of(policy))
                 .filter(|(_, policy)| isolates(policy, self.workload))
                 .map(|(position, _)| position)

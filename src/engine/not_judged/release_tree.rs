@@ -118,8 +118,7 @@ impl<'c, 't> ReleaseTree<'c, 't> {
 
 /// Returns the namespace of an object, also if only the object that deploys it sets it.
 pub(super) fn namespace_of<'o>(object: &'o Object<'_>) -> Option<&'o str> {
-    let destination = object.destination.as_ref();
-    object.namespace().or(destination.map(|to| to.namespace))
+    object.deployed_namespace()
 }
 
 /// How a ConfigMap is deployed, compared with a release; later ones take precedence.

@@ -1,6 +1,6 @@
 //! Mutual TLS that differs between environments, for files that belong to none of these.
 
-use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, PROBED, STRICT};
 use crate::support::project::Project;
 use crate::support::{Run, findings};
 
@@ -203,12 +203,11 @@ fn a_run_for_one_environment_has_the_mode_of_that_environment() {
     assert_eq!(severities("prod"), [r#""error""#]);
 }
 
-#[test]
-fn a_deployed_folder_is_in_its_environment_wherever_it_is_deployed_from() {
-    let mesh = |mode: &str| format!("{INJECTED}---\n{}", STRICT.replace("STRICT", mode));
+/// Returns a repository whose clusters deploy a base from files outside of their folders, with a file of each cluster.
+fn deployed_from_outside(eu: &str, us: &str) -> Project {
     let project = Project::with(&[
-        ("clusters/eu/mesh.yaml", &mesh("STRICT")),
-        ("clusters/us/mesh.yaml", &mesh("PERMISSIVE")),
+        ("clusters/eu/mesh.yaml", eu),
+        ("clusters/us/mesh.yaml", us),
         ("base/kustomization.yaml", "resources: [web.yaml]\n"),
         ("base/web.yaml", NOT_REWRITTEN),
     ]);
@@ -226,6 +225,58 @@ fn a_deployed_folder_is_in_its_environment_wherever_it_is_deployed_from() {
             ),
         );
     }
+    project
+}
+
+#[test]
+fn a_deployed_folder_has_the_namespace_and_the_control_plane_of_its_environment() {
+    let disabled = INJECTED.replace("enabled", "disabled");
+    let project = deployed_from_outside(INJECTED, &disabled);
+    let explained = |path: &str| project.run(&["predict", "--explain", path]).exits(0).stdout;
+    assert!(explained("flux/eu.yaml").contains("dataplane   sidecar (known)"));
+    assert!(explained("flux/us.yaml").contains("dataplane   none (known)"));
+
+    let operator = |rewrite: bool| {
+        format!(
+            "{INJECTED}---\napiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {{name: istio}}\n\
+             spec: {{values: {{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {rewrite}}}}}}}\n"
+        )
+    };
+    let project = deployed_from_outside(&operator(true), &operator(false));
+    project.write("base/web.yaml", PROBED);
+    let explained = |path: &str| project.run(&["predict", "--explain", path]).exits(0).stdout;
+    assert!(explained("flux/eu.yaml").contains("rewrite     on (known)"));
+    let of_us = explained("flux/us.yaml");
+    assert!(of_us.contains("rewrite     off (known)"), "{of_us}");
+}
+
+#[test]
+fn what_one_file_deploys_belongs_together() {
+    // The cluster `eu` deploys its Namespace from its folder, and the workload from a shared folder.
+    let namespace = |mode: &str| INJECTED.replace("enabled", mode);
+    let project = Project::with(&[
+        ("eu/namespace.yaml", &namespace("enabled")),
+        ("us/namespace.yaml", &namespace("disabled")),
+        ("eu/other.yaml", STRICT),
+        ("us/other.yaml", STRICT),
+        ("base/web.yaml", PROBED),
+    ]);
+    for cluster in ["eu", "us"] {
+        let resources =
+            format!("resources: [../../{cluster}/namespace.yaml, ../../base/web.yaml]\n");
+        let path = format!("deploy/{cluster}/kustomization.yaml");
+        project.write(&path, resources);
+    }
+    let dataplane = |path: &str| project.run(&["predict", "--explain", path]).exits(0).stdout;
+    assert!(dataplane("deploy/eu").contains("dataplane   sidecar (known)"));
+    let of_us = dataplane("deploy/us");
+    assert!(of_us.contains("dataplane   none (known)"), "{of_us}");
+}
+
+#[test]
+fn a_deployed_folder_is_in_its_environment_wherever_it_is_deployed_from() {
+    let mesh = |mode: &str| format!("{INJECTED}---\n{}", STRICT.replace("STRICT", mode));
+    let project = deployed_from_outside(&mesh("STRICT"), &mesh("PERMISSIVE"));
     let severities = |path: &str| -> Vec<String> {
         let run = project.run(&["check", "--fail-on=never", "--output-format=json", path]);
         let found = findings(&run);

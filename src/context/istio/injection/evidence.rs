@@ -28,10 +28,7 @@ impl<'c, 't> Injection<'c, 't> {
             .label(keys::REVISION)
             .and_then(|label| label.value.text())
         {
-            let scope = self
-                .context
-                .installations()
-                .scope(self.workload.object.location_file());
+            let scope = self.context.installations().scope(&self.workload.object);
             let served = scope.iter().flat_map(|plane| plane.names());
             if served.into_iter().any(|served| served == name) {
                 return Some(format!(

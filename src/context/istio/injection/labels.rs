@@ -19,10 +19,7 @@ const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-si
 impl<'c, 't> Injection<'c, 't> {
     /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
     pub(in crate::context) fn decide_by_labels(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
-        let scope = self
-            .context
-            .installations()
-            .scope(self.workload.object.location_file());
+        let scope = self.context.installations().scope(&self.workload.object);
         let labels = self.labels(&scope);
         match self.context.installations().server(&labels, &scope) {
             Server::Planes {
@@ -30,10 +27,7 @@ impl<'c, 't> Injection<'c, 't> {
                 hook,
                 assumption,
             } => {
-                let at = self
-                    .context
-                    .installations()
-                    .scope_at(self.workload.object.location_file());
+                let at = self.context.installations().scope_at(&self.workload.object);
                 let install = InstallView::of_candidates(planes, &self.context.control_planes, at);
                 let fact = self.decide_at_injector(view, &labels, &install, hook);
                 with_assumption(fact, assumption)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::context::fact_cache;
-use crate::context::fact_cache::ServingPlanes;
+use crate::context::fact_cache::{HomeKey, ServingPlanes};
 use crate::context::istio::facets::{ControlPlanes, Istio, IstioNear};
 use crate::context::istio::install::positions::{items_at, positions};
 use crate::context::istio::install::server::Server;
@@ -35,8 +35,8 @@ impl<'c, 't> Istio<'c, 't> {
     }
 
     fn find_serving_planes(self) -> ServingPlanes {
-        let home = self.workload.object.location_file();
-        let scope = self.context.installations().scope(home);
+        let object = &self.workload.object;
+        let scope = self.context.installations().scope(object);
         let mut candidates = Vec::new();
         if !scope.is_empty() {
             let labels = self.injection().labels(&scope);
@@ -52,8 +52,8 @@ impl<'c, 't> Istio<'c, 't> {
         }
         ServingPlanes {
             candidates,
-            scope: self.context.installations().scope_at(home),
-            cluster: self.context.installations().cluster_at(home),
+            scope: self.context.installations().scope_at(object),
+            cluster: self.context.installations().cluster_at(object),
         }
     }
 }
@@ -62,10 +62,7 @@ impl<'c, 't> IstioNear<'c, 't> {
     /// Returns the control planes that read an object other than a workload, such as a policy.
     #[must_use]
     pub fn installation(self) -> InstallView<'c> {
-        let scope = self
-            .context
-            .installations()
-            .scope(self.object.location_file());
+        let scope = self.context.installations().scope(self.object);
         InstallView {
             candidates: self.context.installations().chosen(
                 self.context
@@ -74,14 +71,9 @@ impl<'c, 't> IstioNear<'c, 't> {
             ),
             scope: (
                 &self.context.control_planes,
-                self.context
-                    .installations()
-                    .scope_at(self.object.location_file()),
+                self.context.installations().scope_at(self.object),
             ),
-            cluster: self
-                .context
-                .installations()
-                .cluster_of(self.object.location_file()),
+            cluster: self.context.installations().cluster_of(self.object),
         }
     }
 }
@@ -111,12 +103,12 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         }
     }
 
-    /// Returns the facts about the cluster of a file: the nearest, and those in folders above it.
-    fn cluster_of(self, home: &'t str) -> Vec<&'c Install> {
-        items_at(&self.context.cluster, &self.cluster_at(home))
+    /// Returns the facts about the cluster of an object: the nearest, and those in folders above it.
+    fn cluster_of(self, object: &Object<'t>) -> Vec<&'c Install> {
+        items_at(&self.context.cluster, &self.cluster_at(object))
     }
 
-    fn cluster_at(self, home: &'t str) -> Arc<[usize]> {
+    fn cluster_at(self, object: &Object<'t>) -> Arc<[usize]> {
         if self.context.cluster.is_empty() {
             return Arc::default();
         }
@@ -124,7 +116,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
             let found: Vec<&Install> = self
                 .context
                 .installations()
-                .nearest_and_above(&self.context.cluster, home)
+                .nearest_and_above(&self.context.cluster, object)
                 .into_iter()
                 .map(|(_, plane)| plane)
                 .collect();
@@ -133,31 +125,41 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         self.context
             .fact_cache
             .clusters
-            .of(fact_cache::file_key(home), work_out)
+            .of(self.home_key(object), work_out)
     }
 
-    /// Returns the control planes in scope of a file.
-    pub(in crate::context) fn scope(self, home: &'t str) -> Vec<&'c Install> {
-        items_at(&self.context.control_planes, &self.scope_at(home))
+    /// Returns the key of the place of an object: objects with equal keys have the same control planes in scope.
+    fn home_key(self, object: &Object<'t>) -> HomeKey {
+        let environments = &self.context.inventory.environments;
+        let deployed_from = environments.deployed_from(object);
+        (
+            fact_cache::file_key(object.location_file()),
+            deployed_from.map(fact_cache::file_key),
+        )
     }
 
-    pub(in crate::context) fn scope_at(self, home: &'t str) -> Arc<[usize]> {
+    /// Returns the control planes in scope of an object.
+    pub(in crate::context) fn scope(self, object: &Object<'t>) -> Vec<&'c Install> {
+        items_at(&self.context.control_planes, &self.scope_at(object))
+    }
+
+    pub(in crate::context) fn scope_at(self, object: &Object<'t>) -> Arc<[usize]> {
         if self.context.control_planes.is_empty() {
             return Arc::default();
         }
         let work_out = || {
-            let mut found = positions(&self.context.control_planes, &self.find_scope(home));
+            let mut found = positions(&self.context.control_planes, &self.find_scope(object));
             self.context.planes_alike.enough(&mut found);
             found.into()
         };
         self.context
             .fact_cache
             .planes
-            .of(fact_cache::file_key(home), work_out)
+            .of(self.home_key(object), work_out)
     }
 
-    fn find_scope(self, path: &str) -> Vec<&'c Install> {
-        let mut scope = self.nearest_and_above(&self.context.control_planes, path);
+    fn find_scope(self, object: &Object<'t>) -> Vec<&'c Install> {
+        let mut scope = self.nearest_and_above(&self.context.control_planes, object);
         let mut nearest: HashMap<&str, usize> = HashMap::new();
         for (near, plane) in &scope {
             let best = nearest.entry(plane.revision_name()).or_default();
@@ -167,18 +169,25 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         scope.into_iter().map(|(_, plane)| plane).collect()
     }
 
-    /// Returns the installations that are nearest to a file and those in folders above it, each with
+    /// Returns the installations that are nearest to the file of an object and those in folders above it, each with
     /// its nearness, the nearest first.
-    fn nearest_and_above(self, all: &'c [Install], path: &str) -> Vec<(usize, &'c Install)> {
+    fn nearest_and_above(
+        self,
+        all: &'c [Install],
+        object: &Object<'t>,
+    ) -> Vec<(usize, &'c Install)> {
+        let path = object.location_file();
+        let environments = &self.context.inventory.environments;
+        let deployed_from = environments.deployed_from(object);
         // Facts of another environment do not apply to this one.
+        let joins = |plane: &Install| {
+            let fact = &plane.place.path;
+            environments.may_apply(fact, path)
+                && deployed_from.is_none_or(|folder| environments.may_apply(fact, folder))
+        };
         let mut found: Vec<(usize, &Install)> = all
             .iter()
-            .filter(|plane| {
-                self.context
-                    .inventory
-                    .environments
-                    .may_apply(&plane.place.path, path)
-            })
+            .filter(|plane| joins(plane))
             .map(|plane| (nearness(&plane.place.path, path), plane))
             .collect();
         let best = found.iter().map(|(near, _)| *near).max();
