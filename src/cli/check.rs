@@ -187,12 +187,7 @@ fn fix(
     known: &Known,
 ) -> Result<Exit, Stop> {
     let reports = Reports::new(session, args, settings)?;
-    let mut fixed = run.on_threads(session, || {
-        engine::fix_unknown(&run.set, settings, args.unsafe_fixes, |set, outcome| {
-            known.suppress(set, outcome);
-        })
-    });
-    reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
+    let mut fixed = fixed(session, run, args, settings, known)?;
     let failures = write(session, &fixed.changed);
     let mut failed = !failures.is_empty();
     if failed {
@@ -225,12 +220,7 @@ fn diff(
     settings: &Settings,
     known: &Known,
 ) -> Result<Exit, Stop> {
-    let fixed = run.on_threads(session, || {
-        engine::fix_unknown(&run.set, settings, args.unsafe_fixes, |set, outcome| {
-            known.suppress(set, outcome);
-        })
-    });
-    reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
+    let fixed = fixed(session, run, args, settings, known)?;
     report_unsettled(session, &fixed);
     print_diffs(session, &fixed.changed, style_of_stdout(session, args))?;
     if !args.common.quiet {
@@ -244,6 +234,23 @@ fn diff(
         });
     }
     Ok(run.exit().or(!fixed.changed.is_empty(), Exit::Findings))
+}
+
+/// Fixes the files in memory.
+fn fixed(
+    session: &Session,
+    run: &Run,
+    args: &CheckArgs,
+    settings: &Settings,
+    known: &Known,
+) -> Result<Fixed, Stop> {
+    let fixed = run.on_threads(session, || {
+        engine::fix_unknown(&run.set, settings, args.unsafe_fixes, |set, outcome| {
+            known.suppress(set, outcome);
+        })
+    });
+    reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
+    Ok(fixed)
 }
 
 fn exit(run: &Run, outcome: &Outcome, args: &CheckArgs, settings: &Settings) -> Exit {

@@ -58,9 +58,6 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         finding
     }));
     // An entry of `ignore` is used if it silences a finding anywhere in the tree.
-    if !ignores.is_empty() {
-        elsewhere.extend(surrounding_diagnostics(set));
-    }
     for finding in findings.iter_mut().chain(&mut elsewhere) {
         mark_configured(set, &ignores, finding);
     }
@@ -168,15 +165,14 @@ fn check_analysed(
         .filter(|group| context.origin_of(group).is_target())
         .count();
     // What a given file deploys and cannot be read has no objects, so it is a finding of this run.
-    let broken = surrounding_diagnostics(set).into_iter();
-    findings.extend(
-        broken
-            .filter(|finding| context.reports(finding))
-            .map(|mut finding| {
-                suppressions.mark(set, &annotated, &[], &mut finding);
-                finding
-            }),
-    );
+    let (broken, surroundings): (Vec<_>, Vec<_>) = surrounding_diagnostics(set)
+        .into_iter()
+        .partition(|finding| context.reports(finding));
+    findings.extend(broken.into_iter().map(|mut finding| {
+        suppressions.mark(set, &annotated, &[], &mut finding);
+        finding
+    }));
+    elsewhere.extend(surroundings);
     elsewhere.extend(findings.extract_if(.., |finding| !context.reports(finding)));
     for finding in &mut findings {
         explain_unrendered(context, finding);
