@@ -36,6 +36,8 @@ pub struct Container<'t> {
     pub route: FieldPath,
     /// The route from the object.
     pub within: FieldPath,
+    /// The pod spec that contains it.
+    pub pod_spec: NodeRef<'t>,
 }
 
 /// Port that a container declares.
@@ -70,6 +72,20 @@ impl<'t> Container<'t> {
     #[must_use]
     pub fn is_native_sidecar(&self) -> bool {
         self.list == ContainerList::Init && self.text("restartPolicy") == Some("Always")
+    }
+
+    /// Returns the grace period of its pod in seconds; 30 by default. `None` if the API server does not use the value as
+    /// it is written: it refuses other types, and replaces a negative number by 1 in a Pod.
+    ///
+    /// Source: Kubernetes 1.37.2, `pkg/apis/core/v1/defaults.go` (`SetDefaults_PodSpec`, `SetDefaults_Pod`).
+    #[must_use]
+    pub fn grace_period_seconds(&self) -> Option<i64> {
+        match self.pod_spec.get("terminationGracePeriodSeconds") {
+            Some(seconds) if !seconds.is_null() => {
+                crate::kube::integer::integer(seconds).filter(|seconds| *seconds >= 0)
+            }
+            _ => Some(30),
+        }
     }
 
     /// Returns the declared ports.

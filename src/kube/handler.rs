@@ -8,9 +8,6 @@ use crate::kube::slot::Slot;
 use crate::source::placeholder;
 use crate::yaml::{DeError, FieldPath, NodeRef, Span, from_node};
 
-/// Keys of the handlers of probes and hooks.
-const HANDLER_KEYS: [&str; 5] = ["httpGet", "tcpSocket", "grpc", "exec", "sleep"];
-
 /// A port as written: a number, or a name of the container's `ports`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Port {
@@ -171,7 +168,7 @@ impl<'t> Probe<'t> {
             route: container.route.join(&steps),
             within: container.within.join(&steps),
             action: action.map_err(|error| unreadable(entry.value, error)),
-            written: kinds(entry.value).count(),
+            written: kinds(entry.value, slot).count(),
             timeout_seconds,
         })
     }
@@ -187,7 +184,7 @@ impl<'t> Probe<'t> {
 
     /// Iterates over the keys of the handlers that are set: `httpGet`, `tcpSocket` …
     pub fn kinds(&self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
-        kinds(self.node)
+        kinds(self.node, self.slot)
     }
 
     /// Returns the span of the key of the handler (`httpGet:`), else of the key of the probe.
@@ -298,12 +295,12 @@ fn unreadable(node: NodeRef<'_>, error: DeError) -> Unreadable {
 }
 
 /// Returns the keys of the handlers that are set, in the order of the text.
-fn kinds(node: NodeRef<'_>) -> impl Iterator<Item = NodeRef<'_>> {
+fn kinds(node: NodeRef<'_>, slot: Slot) -> impl Iterator<Item = NodeRef<'_>> {
     node.effective_entries()
         .into_iter()
-        .filter(|entry| {
+        .filter(move |entry| {
             let key = entry.key.text().unwrap_or_default();
-            HANDLER_KEYS.contains(&key) && !entry.value.is_null()
+            slot.handler_keys().contains(&key) && !entry.value.is_null()
         })
         .map(|entry| entry.key)
 }

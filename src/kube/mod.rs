@@ -11,12 +11,15 @@ mod integer;
 mod nearness;
 mod object;
 mod policy;
+mod rejected_field;
+mod rejected_name;
+mod rejected_number;
 mod requirement;
 mod selector;
 mod slot;
 mod workload;
 
-pub use api_rejection::{ApiRejection, RejectionKind, api_rejection, is_dns_label, refused_number};
+pub use api_rejection::{ApiRejection, RejectionKind, api_rejection};
 pub use container::{Container, ContainerList, ContainerPort, EnvVar};
 pub use container_index::ContainerIndex;
 pub use embedded::{EmbeddedPods, IncompletePod, embedded_pods};
@@ -29,6 +32,8 @@ pub use object::{Destination, Object, ObjectId, ObjectKey, Provenance};
 pub use policy::{
     PeerAuthentication, PortMode, ServicePort, may_create_pods, selects_workload, workload_selector,
 };
+pub use rejected_name::{is_dns_label, refused_container_name};
+pub use rejected_number::refused_number;
 pub use requirement::Requirements;
 pub use selector::LabelSelector;
 pub use slot::Slot;

@@ -57,6 +57,17 @@ impl Slot {
         matches!(self, Self::PostStart | Self::PreStop)
     }
 
+    /// Returns the keys of the handlers that the field can contain. The API server ignores others, or refuses them as
+    /// unknown fields.
+    #[must_use]
+    pub const fn handler_keys(self) -> &'static [&'static str] {
+        if self.is_lifecycle() {
+            &["httpGet", "tcpSocket", "exec", "sleep"]
+        } else {
+            &["httpGet", "tcpSocket", "grpc", "exec"]
+        }
+    }
+
     /// Returns the entry of the handler in a container, if there is one.
     pub(in crate::kube) fn entry_in(self, container: NodeRef<'_>) -> Option<Entry<'_>> {
         let parent = if self.is_lifecycle() {

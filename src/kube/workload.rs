@@ -240,6 +240,7 @@ impl<'t> PodTemplate<'t> {
                 node,
                 route: route.child(index),
                 within: within.child(index),
+                pod_spec: self.spec,
             })
             .collect()
     }

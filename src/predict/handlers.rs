@@ -2,8 +2,12 @@
 
 use crate::kube::{Container, ContainerList, Probe, Workload};
 use crate::mesh::istio::keys;
+use crate::predict::cause::Cause;
+use crate::predict::outcome::Outcome;
+use crate::predict::prediction::HandlerPrediction;
+use crate::predict::verdict_builder::VerdictBuilder;
 
-/// Returns the handlers that are predicted: those of the workload's own containers.
+/// Returns the handlers that the mesh can affect: those of the workload's own containers, except ephemeral ones.
 #[must_use]
 pub fn predicted_handlers<'t>(workload: &Workload<'t>) -> Vec<(Container<'t>, Probe<'t>)> {
     workload
@@ -20,4 +24,28 @@ pub fn predicted_handlers<'t>(workload: &Workload<'t>) -> Vec<(Container<'t>, Pr
                 .map(move |handler| (container.clone(), handler))
         })
         .collect()
+}
+
+/// Returns the handlers of ephemeral containers, all of which the API server refuses.
+pub(in crate::predict) fn ephemeral_handlers<'t>(
+    workload: &Workload<'t>,
+) -> Vec<HandlerPrediction<'t>> {
+    let containers = workload.template.containers_in(ContainerList::Ephemeral);
+    let handlers = containers.into_iter().flat_map(|container| {
+        let handlers = container.handlers();
+        handlers.into_iter().map(move |handler| HandlerPrediction {
+            container: container.clone(),
+            handler,
+            rewritten: false,
+            unsupported: None,
+            port: None,
+            captured: None,
+            mtls: None,
+            rewritten_to: None,
+            explanation: Vec::new(),
+            by_other_release: None,
+            verdict: VerdictBuilder::new().verdict(Outcome::InvalidManifest, Cause::Malformed),
+        })
+    });
+    handlers.collect()
 }

@@ -5,7 +5,7 @@ use crate::kube::{Container, Probe, Workload};
 use crate::mesh::Fact;
 use crate::mesh::istio::rewrite::agent_path;
 use crate::mesh::istio::{annotations, keys};
-use crate::predict::handlers::predicted_handlers;
+use crate::predict::handlers::{ephemeral_handlers, predicted_handlers};
 use crate::predict::istio::prober_env_fault::Reinjection;
 use crate::predict::istio::start_order::capture;
 use crate::predict::model;
@@ -47,6 +47,7 @@ pub fn predict_with<'t>(
     };
     if let Some(other) = context.mesh_of(workload).pod() {
         prediction.handlers = model::handlers(context, &prediction, &other);
+        prediction.handlers.extend(ephemeral_handlers(workload));
         return prediction;
     }
     prediction.reinjection = crate::predict::istio::prober_env::reinjection(context, &prediction);
@@ -68,6 +69,7 @@ pub fn predict_with<'t>(
         .into_iter()
         .map(|(container, handler)| predict_handler(context, &prediction, &container, handler));
     prediction.handlers = handlers.collect();
+    prediction.handlers.extend(ephemeral_handlers(workload));
     prediction
 }
 

@@ -2,7 +2,9 @@
 
 use crate::context::Context;
 use crate::finding::GuardId;
-use crate::kube::{Port, Probe, ProbeHandler, Unreadable, is_dns_label, refused_number};
+use crate::kube::{
+    Port, Probe, ProbeHandler, Unreadable, api_rejection, is_dns_label, refused_number,
+};
 use crate::predict::cause::Cause;
 use crate::predict::ports::resolve;
 use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction};
@@ -61,7 +63,11 @@ pub fn rewrite_blockers(
         action_blocker(action),
         field_blocker(prediction, action),
     ];
-    all.into_iter().flatten().collect()
+    let mut found: Vec<_> = all.into_iter().flatten().collect();
+    if found.is_empty() {
+        found.extend(rejection_blocker(prediction));
+    }
+    found
 }
 
 /// Returns the first of the [`rewrite_blockers`] of a handler.
@@ -128,6 +134,18 @@ fn number_blocker(prediction: &HandlerPrediction<'_>) -> Option<RewriteBlocker> 
     let (_, reason) = refused_number(&prediction.handler)?;
     let message = format!("the API server would refuse it: {reason}");
     Some(RewriteBlocker::new(GuardId::INVALID_HANDLER, "", message))
+}
+
+/// Returns the blocker for any other reason for which the API server refuses the handler.
+fn rejection_blocker(prediction: &HandlerPrediction<'_>) -> Option<RewriteBlocker> {
+    let rejection = api_rejection(&prediction.container, &prediction.handler)?;
+    let message = format!("the API server would refuse it: {}", rejection.reason);
+    let field = rejection.field;
+    Some(RewriteBlocker::new(
+        GuardId::INVALID_HANDLER,
+        field,
+        message,
+    ))
 }
 
 fn port_blocker(

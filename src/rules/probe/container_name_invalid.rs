@@ -33,21 +33,28 @@ fn of_pod(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
 
 fn report(pod: &WorkloadPrediction<'_>, container: &Container<'_>, handler: Span) -> Finding {
     let name = container.name();
-    let message = if name.is_empty() {
-        "the API server refuses a container without a name, and the agent could not serve its \
-         probes"
-            .to_owned()
-    } else {
-        format!(
-            "the API server refuses container name `{name}`, and the agent could not serve its \
-             probes"
-        )
+    let node = container.node.get("name").filter(|name| !name.is_null());
+    let is_string = node.and_then(NodeRef::as_str).is_some();
+    let refused = match (node.is_some(), is_string, name) {
+        (false, _, _) | (_, true, "") => "a container without a name".to_owned(),
+        (_, true, _) => format!("container name `{name}`"),
+        (_, false, "") => "a container name that is not a string".to_owned(),
+        (_, false, _) => format!("container name `{name}`, which is not a string"),
     };
-    let span = container.node.get("name").map_or(handler, NodeRef::span);
+    let mut message = format!("the API server refuses {refused}");
+    // The agent serves the same text as a string.
+    if is_string || node.is_none() {
+        message.push_str(", and the agent could not serve its probes");
+    }
+    let span = node.map_or(handler, NodeRef::span);
     let mut finding = RULE.finding_on_workload(&pod.workload, span, message);
     finding.container = Some(name.to_owned());
     finding.field = Some(container.field("name").to_string());
-    finding.help =
-        Some("use only lower-case letters, digits and `-`, and at most 63 characters".to_owned());
+    let help = if node.is_some() && !is_string {
+        "put the name in quotes"
+    } else {
+        "use only lower-case letters, digits and `-`, and at most 63 characters"
+    };
+    finding.help = Some(help.to_owned());
     finding
 }

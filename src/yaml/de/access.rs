@@ -8,6 +8,7 @@ use serde::de::{
 };
 
 use super::error::{Fault, fault};
+use super::null_item::NullItem;
 use super::reader::Reader;
 use crate::yaml::field_path::Step;
 use crate::yaml::merge::key_text;
@@ -32,7 +33,13 @@ impl<'t> SeqAccess<'t> for Items<'t, '_> {
         let step = Step::Index(self.next);
         self.next += 1;
         let read = self.reader.child(item).map_err(|fault| fault.at(item));
-        let value = read.and_then(|reader| seed.deserialize(reader));
+        let value = read.and_then(|reader| {
+            if item.is_null() {
+                seed.deserialize(NullItem).map_err(|fault| fault.at(item))
+            } else {
+                seed.deserialize(reader)
+            }
+        });
         value.map(Some).map_err(|fault| fault.below(step))
     }
 

@@ -263,6 +263,17 @@ fn pods_that_the_api_server_rejects_are_not_rewritten() {
             "port-range",
             "it does not name a port",
         ),
+        (
+            "    ports: [{name: a_b, containerPort: 8080}]\n    readinessProbe: {httpGet: {port: a_b}}\n",
+            "invalid-handler",
+            "port name `a_b` contains other characters",
+        ),
+        (
+            "    ports: [{name: a, containerPort: 8080}, {name: a, containerPort: 8081}]\n    \
+             readinessProbe: {httpGet: {port: a}}\n",
+            "invalid-handler",
+            "the container declares port `a` more than once",
+        ),
     ] {
         let pod = project("    team: shop\n", wrong);
         assert_refused(&pod, guard);
