@@ -9,7 +9,7 @@ use crate::kube::container::Container;
 pub struct ContainerIndex {
     /// Number of containers by name.
     containers: HashMap<Box<str>, usize>,
-    /// Names of ports for which the last declaration in a container has a number.
+    /// Names of ports for which the first declaration in a container has a number.
     ports: HashSet<Box<str>>,
 }
 
@@ -19,11 +19,13 @@ impl ContainerIndex {
         let mut index = Self::default();
         for container in containers {
             *index.containers.entry(container.name().into()).or_default() += 1;
-            // The last declaration of a name in a container takes effect.
-            let declared: HashMap<&str, Option<i64>> = container
-                .ports()
-                .filter_map(|port| Some((port.name?, port.number)))
-                .collect();
+            // The kubelet uses the first declaration of a name in a container.
+            let mut declared: HashMap<&str, Option<i64>> = HashMap::new();
+            for port in container.ports() {
+                if let Some(name) = port.name {
+                    declared.entry(name).or_insert(port.number);
+                }
+            }
             let numbered = declared.into_iter().filter(|(_, number)| number.is_some());
             index.ports.extend(numbered.map(|(name, _)| name.into()));
         }

@@ -4,7 +4,10 @@ use crate::kube::{Container, ContainerPort, Port, Probe, ProbeHandler, Workload}
 use crate::predict::cause::Cause;
 
 /// Resolves a port to its number as the injector and the kubelet do: in the container's own
-/// `ports`, any protocol, exact case, the last of duplicates.
+/// `ports`, any protocol, exact case. The API server refuses duplicates, of which the kubelet would take the first, and
+/// the injector the last.
+///
+/// Sources: Kubernetes 1.37.2, `pkg/probe/util.go` (`findPortByName`); Istio 1.31, `pkg/kube/inject/app_probe.go`.
 ///
 /// # Errors
 ///
@@ -31,15 +34,12 @@ pub(in crate::predict) fn resolve(
     Err(Cause::PortUnresolved)
 }
 
-/// Returns the last declaration of a port name in a container.
+/// Returns the first declaration of a port name in a container.
 pub(in crate::predict) fn declaration<'t>(
     container: &Container<'t>,
     name: &str,
 ) -> Option<ContainerPort<'t>> {
-    container
-        .ports()
-        .filter(|port| port.name == Some(name))
-        .last()
+    container.ports().find(|port| port.name == Some(name))
 }
 
 /// Returns the port number that a handler targets, if the port resolves to one.

@@ -1,16 +1,25 @@
 //! The texts that the kubelet prints, measured with the prober of Kubernetes 1.36. `<pod>` and `<node>`
 //! represent the addresses of pod and node.
 
+use crate::context::Context;
 use crate::kube::{HttpGet, Port, ProbeHandler};
+use crate::mesh::Version;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::cause::Cause;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
 use crate::predict::url_path::is_url;
 
+/// The first release of Kubernetes whose kubelet does not parse a port name as a number.
+const NAMES_ONLY: Version = Version::new(1, 37);
+
 /// Returns the event text of a failing probe; `None` for other outcomes and for hooks, which were not
 /// measured.
+///
+/// A port name that is not declared has another text since Kubernetes 1.37. `node-version` selects it; the default is
+/// the measured one. Source: `pkg/probe/util.go` (`findPortByName`) of Kubernetes 1.37.2.
 pub(in crate::predict) fn text(
+    context: &Context<'_>,
     verdict: &Verdict,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -31,10 +40,12 @@ pub(in crate::predict) fn text(
             format!("{word} probe failed: HTTP probe failed with statuscode: 400")
         } else {
             let quoted = format!("{port:?}", port = port.to_string());
-            format!(
-                "{word} probe errored and resulted in unknown state: \
-                 strconv.Atoi: parsing {quoted}: invalid syntax"
-            )
+            let error = if resolves_names_only(context, pod) {
+                format!("port {quoted} not found")
+            } else {
+                format!("strconv.Atoi: parsing {quoted}: invalid syntax")
+            };
+            format!("{word} probe errored and resulted in unknown state: {error}")
         });
     }
     if verdict.outcome == Outcome::AlwaysPasses {
@@ -42,6 +53,13 @@ pub(in crate::predict) fn text(
     }
     let cause = failure(verdict.cause, pod, handler, action, port)?;
     Some(format!("{word} probe failed: {cause}"))
+}
+
+/// Returns whether the nodes run a release that does not parse a port name as a number, as far as an option states it.
+fn resolves_names_only(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> bool {
+    let facts = context.user_facts(&pod.workload.object);
+    let version = facts.overrides.node_version.or(facts.assume.node_version);
+    version.is_some_and(|version| version >= NAMES_ONLY)
 }
 
 fn failure(
@@ -54,7 +72,7 @@ fn failure(
     let seconds = handler.handler.timeout_seconds.unwrap_or(1);
     let rewritten_to = handler.rewritten_to.as_ref();
     let agent_path = rewritten_to.map_or("", |rewritten_to| rewritten_to.path.as_str());
-    // The kubelet reads a quoted number as a number.
+    // The kubelet reads a quoted number as a number, up to Kubernetes 1.36.
     let quoted = || written.to_string().parse().ok();
     let port = handler.port.or_else(quoted).unwrap_or_default();
     Some(match (cause, action) {

@@ -65,7 +65,7 @@ pub(in crate::predict) fn decide<'t>(
             verdict
         }
     };
-    verdict.kubelet = kubelet::text(&verdict, pod, handler, action, &port);
+    verdict.kubelet = kubelet::text(context, &verdict, pod, handler, action, &port);
     verdict
 }
 

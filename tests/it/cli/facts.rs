@@ -1,6 +1,7 @@
 //! Facts that decide a verdict and are not in the tree are reported, and lower the severity of the finding by one step.
 //! Facts in the tree are read as the mesh reads them.
 
+use crate::support::findings;
 use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, Pod, join};
 use crate::support::project::Project;
 
@@ -218,6 +219,28 @@ fn the_nodes_decide_whether_the_sidecar_comes_first() {
     let chosen = helper("sidecar.istio.io/nativeSidecar: 'true'", STARTS);
     let lines = predicted_and_checked(&[INJECTED, &chosen], &["--mesh-version", "1.28"]);
     assert!(!lines.contains("node version"), "{lines}");
+}
+
+/// Kubernetes 1.37 no longer parses a port name as a number: `findPortByName` in its `pkg/probe/util.go`.
+#[test]
+fn the_node_version_decides_the_text_for_an_undeclared_port_name() {
+    let pod = pod("readinessProbe: {httpGet: {port: web}}");
+    let project = Project::with(&[("web.yaml", &pod)]);
+    let before = r#"strconv.Atoi: parsing "web": invalid syntax"#;
+    let since = r#"port "web" not found"#;
+    for (options, wanted) in [
+        (&[][..], before),
+        (&["--assume", "node-version=1.36"], before),
+        (&["--assume", "node-version=1.37"], since),
+        (&["--override", "node-version=1.38"], since),
+    ] {
+        let command = ["check", "--mesh", "none", "--output-format", "json"];
+        let run = project.run(&[&command[..], options].concat());
+        let found = findings(&run);
+        let kubelet = found[0]["kubelet"].as_str().unwrap();
+        let wanted = format!("Readiness probe errored and resulted in unknown state: {wanted}");
+        assert_eq!(kubelet, wanted, "{options:?}");
+    }
 }
 
 #[test]
