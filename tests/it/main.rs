@@ -30,6 +30,7 @@ mod growth;
 mod import_circles;
 mod install;
 mod istio;
+mod kubernetes;
 mod kustomize;
 mod meshes;
 mod rewrite;

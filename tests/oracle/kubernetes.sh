@@ -10,7 +10,7 @@
 #
 #   --seed, --count   the handlers that are generated; defaults: 1, 6000
 #   --out             the folder for minimised differences, one folder for each version; default: target/oracle
-#   --record          writes fixtures/oracle/kubernetes.jsonl, which tests/it/oracle/kubernetes.rs replays
+#   --record          writes fixtures/kubernetes/handlers.txt, which tests/it/kubernetes.rs replays
 #
 # The second form only builds the prober of the kubelet, for `tests/live/run.py --prober FILE`. It requires Kubernetes 1.36
 # or later.
@@ -44,7 +44,7 @@ while [ $# -gt 0 ]; do
       esac
       shift
       ;;
-    --record) arguments+=(--count "$recorded" --record "$root/fixtures/oracle/kubernetes.jsonl") ;;
+    --record) arguments+=(--count "$recorded" --record "$root/fixtures/kubernetes/handlers.txt") ;;
     v* | latest) versions+=("$1") ;;
     *) fail "unexpected argument \`$1\`" ;;
   esac

@@ -22,7 +22,7 @@ func (g *generator) handlers(count int) []*handler {
 	found := make([]*handler, 0, count)
 	for len(found) < count {
 		made := g.handler()
-		key := fmt.Sprint(made.Kind, made.List, made.Slot, made.Text, made.Ports, made.Container)
+		key := fmt.Sprint(made.Kind, made.List, made.Slot, made.Text, made.Ports, made.Container, made.Grace)
 		if g.seen[key] {
 			continue
 		}
@@ -44,6 +44,9 @@ func (g *generator) handler() *handler {
 	made.probe.set(kind, g.action(kind, made))
 	if !made.isHook() {
 		g.timing(made)
+	}
+	if kind == "sleep" && g.IntN(4) == 0 {
+		made.Grace = g.of("0", "1", "10", "31", "60", "~", "9223372036854775807")
 	}
 	for range g.of("", "1", "1", "1", "22") {
 		g.change(made, kind)

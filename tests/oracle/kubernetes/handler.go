@@ -9,18 +9,20 @@ import (
 // comment.
 type handler struct {
 	// Kind is Pod or Deployment.
-	Kind string `json:"kind,omitempty"`
+	Kind string
 	// List is containers, initContainers, sidecar (an init container that is always restarted) or
 	// ephemeralContainers.
-	List string `json:"list,omitempty"`
+	List string
 	// Slot is livenessProbe, readinessProbe, startupProbe, postStart or preStop.
-	Slot string `json:"slot"`
+	Slot string
 	// Text is the probe or hook, in flow YAML.
-	Text string `json:"handler"`
+	Text string
 	// Ports is [], the ports of the container.
-	Ports string `json:"ports,omitempty"`
+	Ports string
 	// Container is `web`, the name of the container.
-	Container string `json:"container,omitempty"`
+	Container string
+	// Grace is 30, the seconds that the pod has to stop.
+	Grace string
 
 	probe, ports *value
 	name         string
@@ -76,6 +78,9 @@ func (h *handler) smaller() []*handler {
 	if h.Container != "" {
 		add(func(h *handler) { h.Container = "" })
 	}
+	if h.Grace != "" {
+		add(func(h *handler) { h.Grace = "" })
+	}
 	if plain := h.plainSlot(); h.Slot != plain {
 		add(func(h *handler) { h.Slot = plain })
 	}
@@ -85,7 +90,7 @@ func (h *handler) smaller() []*handler {
 	return found
 }
 
-// manifest returns the object with the handler. tests/it/oracle/kubernetes.rs writes the same text.
+// manifest returns the object with the handler. tests/it/kubernetes.rs writes the same text.
 func (h *handler) manifest() string {
 	var text strings.Builder
 	indent := ""
@@ -98,6 +103,9 @@ func (h *handler) manifest() string {
 	}
 	line := func(format string, arguments ...any) {
 		fmt.Fprintf(&text, indent+"  "+format+"\n", arguments...)
+	}
+	if h.Grace != "" {
+		line("terminationGracePeriodSeconds: %s", h.Grace)
 	}
 	if h.List != "" {
 		line("containers: [{name: app, image: registry.example/app:1}]")

@@ -4,14 +4,12 @@
 //
 // It generates handlers of probes and lifecycle hooks, decodes, defaults and validates each with the code of the API
 // server, and compares the verdict with `meshprobe check` and `meshprobe predict`. --out is the folder for one
-// minimised manifest of each kind of difference. --record writes the handlers and the verdicts as JSON lines.
+// minimised manifest of each kind of difference. --record writes the handlers and the verdicts (record.go).
 //
 // Exit codes: 0 no difference; 1 differences; 2 the comparison failed.
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -50,7 +48,7 @@ func runComparison(seed uint64, count int, out, record, meshprobe string) (bool,
 	}
 	fmt.Printf("Kubernetes %s, seed %d\n%s", kubernetesVersion(), seed, table(comparisons))
 	if record != "" {
-		if err := write(record, comparisons); err != nil {
+		if err := write(record, seed, comparisons); err != nil {
 			return false, err
 		}
 	}
@@ -83,35 +81,11 @@ func (c *comparison) describe(size int) string {
 	if h.Container != "" {
 		text += " name: " + h.Container
 	}
+	if h.Grace != "" {
+		text += " grace period: " + h.Grace
+	}
 	if c.server.Refused != "" {
 		return text + "\n  API server: " + c.server.Refused
 	}
 	return text + "\n  meshprobe: " + c.report.String()
-}
-
-// answer is a line of the recorded answers.
-type answer struct {
-	*handler
-	Refused   string `json:"refused,omitempty"`
-	Undecided bool   `json:"undecided,omitempty"`
-}
-
-func write(path string, comparisons []*comparison) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	buffer := bufio.NewWriter(file)
-	encoder := json.NewEncoder(buffer)
-	encoder.SetEscapeHTML(false)
-	for _, c := range comparisons {
-		isUndecided := c.server.Refused == "" && (c.server.Elsewhere != "" || c.server.Strict != "")
-		if err := encoder.Encode(answer{c.handler, c.server.reason(), isUndecided}); err != nil {
-			return err
-		}
-	}
-	if err := buffer.Flush(); err != nil {
-		return err
-	}
-	return file.Close()
 }
