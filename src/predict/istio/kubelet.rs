@@ -17,7 +17,8 @@ const NAMES_ONLY: Version = Version::new(1, 37);
 /// measured.
 ///
 /// A port name that is not declared has another text since Kubernetes 1.37. `node-version` selects it; the default is
-/// the measured one. Source: `pkg/probe/util.go` (`findPortByName`) of Kubernetes 1.37.2.
+/// that of 1.36. Measured with the prober of 1.37.2 (`docs/live-proof.md`); source: `findPortByName` in its
+/// `pkg/probe/util.go`.
 pub(in crate::predict) fn text(
     context: &Context<'_>,
     verdict: &Verdict,
