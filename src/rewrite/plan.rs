@@ -110,7 +110,7 @@ pub(crate) enum Decision {
 
 impl Decision {
     /// Returns the decision about a workload that is not changed, with these findings.
-    fn unchanged(findings: &[Finding]) -> Self {
+    pub(in crate::rewrite) fn unchanged(findings: &[Finding]) -> Self {
         let switched_off = [GuardId::OPT_OUT.rule(), GuardId::PROXYLESS.rule()];
         if findings
             .iter()

@@ -17,11 +17,8 @@ pub(crate) fn plan(seen: &RewriteInput<'_, '_>) -> Plan {
     let overlays = Overlays::new(seen, plan.direction);
     // A file that several clusters deploy has one prediction per cluster, but is written once.
     let mut planned = BTreeSet::new();
-    let not_given = not_given::refusals(seen, plan.direction);
-    for (workload, refusal) in not_given
-        .into_iter()
-        .chain(patch_file::refusals(seen.rendered))
-    {
+    not_given::decide(&mut plan, seen);
+    for (workload, refusal) in patch_file::refusals(seen.rendered) {
         plan.refuse(workload, refusal);
     }
     for prediction in seen.plain.iter().filter(|prediction| prediction.is_target) {

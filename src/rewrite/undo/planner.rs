@@ -40,11 +40,8 @@ pub(crate) fn undo(seen: &RewriteInput<'_, '_>) -> Plan {
             Err(refusal) => plan.refuse(object.id(), refused(refusal, pod)),
         }
     }
-    let not_given = not_given::refusals(seen, plan.direction);
-    for (workload, refusal) in not_given
-        .into_iter()
-        .chain(patch::refusals(seen.context.sources))
-    {
+    not_given::decide(&mut plan, seen);
+    for (workload, refusal) in patch::refusals(seen.context.sources) {
         plan.refuse(workload, refusal);
     }
     plan

@@ -163,6 +163,19 @@ fn the_results_of_the_function_have_the_same_counts() {
     assert_eq!(refused.count(), 2);
 }
 
+/// Checks that the numbers of a sum such as "1 of 6 workloads rewritten, 2 refused, 3 need nothing" add up.
+fn assert_adds_up(sum: &str) {
+    let (counts, _) = sum.split_once('.').unwrap();
+    let (changed, rest) = counts.split_once(" of ").unwrap();
+    let mut parts = rest.split(", ").map(|part| {
+        let (number, _) = part.split_once(' ').unwrap();
+        number.parse::<usize>().unwrap()
+    });
+    let all = parts.next().unwrap();
+    let changed: usize = changed.parse().unwrap();
+    assert_eq!(changed + parts.sum::<usize>(), all, "{sum}");
+}
+
 /// `clusters/prod-eu` deploys files of other folders: they are named, and not edited.
 #[test]
 fn workloads_that_the_given_paths_only_deploy_are_named() {
@@ -190,8 +203,15 @@ fn workloads_that_the_given_paths_only_deploy_are_named() {
     let sum = last_line(&run.stderr);
     assert!(refused > 1, "{}", run.stderr);
     assert!(sum.contains(&format!(", {refused} refused")), "{sum}");
-    // Its owner has switched the rewrite off, so there is nothing to do in the file.
+    // Its owner has switched the rewrite off, so there is nothing to do in the file, but the sum counts it.
     assert!(!run.stderr.contains("Deployment/orders"), "{}", run.stderr);
+    assert!(sum.contains(" opted out"), "{sum}");
+    assert_adds_up(sum);
+    let predicted = ["predict", "--output-format", "json", "clusters/prod-eu"];
+    let predicted: Value = serde_json::from_str(&project.run(&predicted).stdout).unwrap();
+    let workloads = predicted["workloads"].as_array().unwrap().len();
+    let of = format!("0 of {workloads} workloads would be rewritten, ");
+    assert!(sum.starts_with(&of), "{sum}\n{of}");
     // With the file, the workload is rewritten, and an undo of the cluster alone names it again.
     let paths = ["clusters", file];
     let write = ["rewrite", "--write", paths[0], paths[1]];
