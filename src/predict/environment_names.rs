@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::finding::Environment;
+use crate::finding::{Environment, ObjectRef};
 use crate::kube::Object;
 use crate::predict::prediction::WorkloadPrediction;
-use crate::source::is_kustomization;
+use crate::source::{chart_of_output, is_kustomization};
 
 /// The names of all overlays of a run.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl EnvironmentNames {
         others: impl Iterator<Item = &'p Object<'t>>,
     ) -> Self {
         let mut siblings = Siblings::of_workloads(predictions);
-        let deployed = others.filter_map(|object| Some((key_of(object), object.overlay?)));
+        let deployed = others.filter_map(|object| Some((document_key(object), object.overlay?)));
         let (named, others): (Vec<_>, Vec<_>) =
             deployed.partition(|(_, overlay)| siblings.numbers.contains_key(&***overlay));
         // Overlays that deploy workloads keep their names, also if they share an object such as a Namespace.
@@ -70,11 +70,15 @@ impl EnvironmentNames {
     }
 }
 
-/// The document of an object: the path of its file and its number.
-type DocumentKey<'p> = (&'p str, usize);
+/// The document of an object: the path of its file and its number. For an object of a chart, which every output of the
+/// chart contains, the folder of the chart and the object.
+type DocumentKey<'p> = (&'p str, usize, Option<ObjectRef>);
 
-fn key_of<'p>(object: &'p Object<'_>) -> DocumentKey<'p> {
-    (object.path(), object.document.index)
+fn document_key<'p>(object: &'p Object<'_>) -> DocumentKey<'p> {
+    match chart_of_output(object.path()) {
+        Some(folder) => (folder, 0, Some(object.reference())),
+        None => (object.path(), object.document.index, None),
+    }
 }
 
 /// Overlays, grouped by the documents that they deploy.
@@ -93,7 +97,7 @@ impl<'p> Siblings<'p> {
         for prediction in predictions {
             let object = &prediction.workload.object;
             if let Some(overlay) = object.overlay {
-                siblings.add(key_of(object), overlay);
+                siblings.add(document_key(object), overlay);
             }
         }
         siblings

@@ -5,6 +5,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::context::Context;
 use crate::finding::Finding;
 use crate::predict::{EnvironmentNames, WorkloadPrediction};
+use crate::rules::support::chart_objects::ChartObjects;
 use crate::rules::support::other_outcomes::OtherOutcomes;
 use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;
@@ -45,6 +46,8 @@ pub fn check_marked(
     let by_namespace = by_namespace(context, predictions);
     let by_label = PodLabels::of(context, predictions);
     let names = EnvironmentNames::with_objects(predictions, context.inventory.namespaces.iter());
+    let charts = ChartObjects::of(predictions);
+    let environments = (&names, &charts);
     let whole = RuleContext {
         context,
         predictions,
@@ -61,7 +64,8 @@ pub fn check_marked(
         .into_iter()
         .flatten()
         .map(|finding| {
-            overlays::attach_overlay(context, &names, None, marked(mark, predictions, finding))
+            let finding = marked(mark, predictions, finding);
+            overlays::attach_overlay(context, environments, None, finding)
         })
         .collect();
     // The predictions are sorted by kustomization.
@@ -86,7 +90,8 @@ pub fn check_marked(
     for (predictions, found) in units.into_iter().zip(found) {
         let overlay = predictions.first().and_then(overlays::overlay_of);
         findings.extend(found.into_iter().map(|finding| {
-            overlays::attach_overlay(context, &names, overlay, marked(mark, predictions, finding))
+            let finding = marked(mark, predictions, finding);
+            overlays::attach_overlay(context, environments, overlay, finding)
         }));
     }
     // Findings of other overlays must not be merged into those of the overlays that are reported.
@@ -97,10 +102,10 @@ pub fn check_marked(
     for finding in &mut findings {
         guard.apply(finding);
     }
-    let mut reported = overlays::merge(findings);
-    let outcomes = OtherOutcomes::of(predictions);
+    let mut reported = overlays::merge(context.sources, findings);
+    let outcomes = OtherOutcomes::of(context.sources, predictions);
     for finding in &mut reported {
-        outcomes.attach(&names, finding);
+        outcomes.attach(context.sources, &names, finding);
         finding.sort_environments();
     }
     Found {

@@ -15,6 +15,13 @@ pub fn helm_output_of(release: &str) -> String {
     format!("{HELM_OUTPUT_PREFIX} {release})")
 }
 
+/// Returns the folder of the chart of an output of `helm template`, as displayed; `None` for another file.
+#[must_use]
+pub fn chart_of_output(path: &str) -> Option<&str> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
+    name.starts_with(HELM_OUTPUT_PREFIX).then_some(folder)
+}
+
 /// Returns the folder of the chart of a template, as displayed; `None` if the path does not contain it.
 #[must_use]
 pub fn chart_folder(path: &str) -> Option<&str> {
@@ -37,7 +44,7 @@ pub(super) fn is_in_chart(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::chart_folder;
+    use super::{chart_folder, chart_of_output};
 
     #[test]
     fn the_chart_directory_is_derived_from_the_path() {
@@ -47,5 +54,13 @@ mod tests {
         );
         assert_eq!(chart_folder("templates/a.yaml"), Some("."));
         assert_eq!(chart_folder("a.yaml"), None);
+    }
+
+    #[test]
+    fn outputs_are_displayed_in_the_folder_of_their_chart() {
+        let output = "charts/web/(helm template web, 2)";
+        assert_eq!(chart_of_output(output), Some("charts/web"));
+        assert_eq!(chart_of_output("(helm template)"), Some("."));
+        assert_eq!(chart_of_output("charts/web/templates/a.yaml"), None);
     }
 }

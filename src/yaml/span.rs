@@ -70,7 +70,7 @@ impl CompactSpan {
 }
 
 /// A position for people: lines and columns count from 1, columns count Unicode code points.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
     /// The line, from 1.
     pub line: usize,

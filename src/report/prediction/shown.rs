@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use crate::kube::Object;
 use crate::predict::EnvironmentNames;
+use crate::source::chart_of_output;
 
 /// An item of the output, with the location and the environment of its object.
 #[derive(Clone, Debug)]
 pub(super) struct Shown<T> {
-    /// The file, and the number of the document in it.
+    /// The file, and the number of the document in it; the folder for a chart, of which each output is a file.
     pub(super) document: (String, usize),
     /// The kustomization that renders the object.
     rendered_by: Option<String>,
@@ -21,7 +22,10 @@ pub(super) struct Shown<T> {
 impl<T> Shown<T> {
     pub(super) fn new(object: &Object<'_>, names: &EnvironmentNames, item: T) -> Self {
         Self {
-            document: (object.path().to_string(), object.document.index),
+            document: match chart_of_output(object.path()) {
+                Some(folder) => (folder.to_owned(), 0),
+                None => (object.path().to_string(), object.document.index),
+            },
             rendered_by: object.rendered_by.map(ToString::to_string),
             environment: object
                 .overlay

@@ -1,6 +1,7 @@
 //! Helpers that several rules share.
 
 pub(in crate::rules) mod cause_report;
+pub(in crate::rules) mod chart_objects;
 pub(in crate::rules) mod chart_values;
 pub(in crate::rules) mod denied_handlers;
 pub(in crate::rules) mod disable_rewrite;

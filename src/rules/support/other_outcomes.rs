@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::finding::{DifferentOutcome, Environment, Finding, ProbeRef};
+use crate::finding::{DifferentOutcome, Environment, Finding, ObjectRef, ProbeRef};
 use crate::predict::{EnvironmentNames, Outcome, WorkloadPrediction};
+use crate::rules::support::chart_objects::SourcePlace;
 use crate::rules::support::finding_builder::probe_ref;
 use crate::rules::support::overlays::overlay_of;
-use crate::yaml::Span;
+use crate::source::SourceSet;
 
-/// The key of a probe in a file, and the name of the probe.
-type ProbeKey = (Arc<str>, Span, String);
+/// The place of the key of a probe, and the name of the probe.
+type ProbeKey = (SourcePlace, String);
 
 /// The outcome of a probe in one environment.
 #[derive(Debug)]
@@ -26,15 +27,17 @@ pub(in crate::rules) struct OtherOutcomes<'p>(HashMap<ProbeKey, Vec<Rendered<'p>
 
 impl<'p> OtherOutcomes<'p> {
     /// Collects the outcomes of all predictions.
-    pub(in crate::rules) fn of(predictions: &[WorkloadPrediction<'p>]) -> Self {
+    pub(in crate::rules) fn of(set: &SourceSet, predictions: &[WorkloadPrediction<'p>]) -> Self {
         let mut outcomes = Self::default();
         for pod in predictions {
             let Some(overlay) = overlay_of(pod) else {
                 continue;
             };
+            let object = pod.workload.object.reference();
             for handler in &pod.handlers {
                 let probe = probe_ref(pod, handler);
-                let rendered = outcomes.0.entry(key(&probe)).or_default();
+                let key = key(set, &probe, Some(&object));
+                let rendered = outcomes.0.entry(key).or_default();
                 rendered.push(Rendered {
                     overlay,
                     outcome: handler.verdict.outcome,
@@ -46,11 +49,17 @@ impl<'p> OtherOutcomes<'p> {
 
     /// Adds the environments in which the probe of a merged finding has another outcome, and those of the finding if there
     /// are any.
-    pub(in crate::rules) fn attach(&self, names: &EnvironmentNames, finding: &mut Finding) {
+    pub(in crate::rules) fn attach(
+        &self,
+        set: &SourceSet,
+        names: &EnvironmentNames,
+        finding: &mut Finding,
+    ) {
         let (Some(probe), Some(outcome)) = (&finding.probe, finding.outcome) else {
             return;
         };
-        let Some(rendered) = self.0.get(&key(probe)) else {
+        let key = key(set, probe, finding.object.as_ref());
+        let Some(rendered) = self.0.get(&key) else {
             return;
         };
         let affected: HashSet<&Arc<str>> = finding.overlays.iter().collect();
@@ -88,8 +97,9 @@ impl<'p> OtherOutcomes<'p> {
     }
 }
 
-fn key(probe: &ProbeRef) -> ProbeKey {
-    (Arc::clone(&probe.path), probe.span, probe.title.clone())
+fn key(set: &SourceSet, probe: &ProbeRef, object: Option<&ObjectRef>) -> ProbeKey {
+    let place = SourcePlace::of(set, &probe.path, probe.span, object);
+    (place, probe.title.clone())
 }
 
 /// Returns the verb phrase that precedes "in" and the names of environments.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::finding::{Applicability, Finding, RuleId};
+use crate::finding::{Applicability, Finding, Label, RuleId};
 use crate::predict::{EnvironmentNames, WorkloadPrediction};
-use crate::yaml::Span;
+use crate::rules::support::chart_objects::{ChartObjects, SourcePlace};
+use crate::source::SourceSet;
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
 /// it; `None` if the workload is deployed unchanged.
@@ -32,7 +33,7 @@ pub(in crate::rules) fn is_same_overlay(
 /// than the overlay of the finding. Without `home`, the overlay is the one that a rule about the whole tree set.
 pub(in crate::rules) fn attach_overlay(
     context: &Context<'_>,
-    names: &EnvironmentNames,
+    (names, charts): (&EnvironmentNames, &ChartObjects<'_>),
     home: Option<&Arc<str>>,
     mut finding: Finding,
 ) -> Finding {
@@ -56,7 +57,7 @@ pub(in crate::rules) fn attach_overlay(
         .uses_of(&finding.primary.path, finding.document)
         .unwrap_or_default();
     if let Some(home) = home.cloned().or_else(|| finding.overlays.pop()) {
-        if uses.count > 1 {
+        if uses.count > 1 || charts.has_several(&finding) {
             finding.environments.push(names.environment(&home));
         }
         finding.overlays.push(home);
@@ -64,20 +65,20 @@ pub(in crate::rules) fn attach_overlay(
     finding
 }
 
-/// Merges the findings with the same rule, place and message.
-pub(in crate::rules) fn merge(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut seen: HashMap<(RuleId, Arc<str>, Span, String), usize> = HashMap::new();
+/// Merges the findings with the same rule, place and message. The place in a chart is that of the template, if several
+/// overlays or clusters deploy the object.
+pub(in crate::rules) fn merge(set: &SourceSet, findings: Vec<Finding>) -> Vec<Finding> {
+    let mut seen: HashMap<(RuleId, SourcePlace, String), usize> = HashMap::new();
     let mut merged: Vec<Finding> = Vec::with_capacity(findings.len());
     for finding in findings {
-        let place = &finding.primary;
-        let key = (
-            finding.rule,
-            Arc::clone(&place.path),
-            place.span,
-            finding.message.clone(),
-        );
+        let label = &finding.primary;
+        let place = match finding.environments.is_empty() {
+            true => SourcePlace::File(Arc::clone(&label.path), label.span),
+            false => SourcePlace::of(set, &label.path, label.span, finding.object.as_ref()),
+        };
+        let key = (finding.rule, place, finding.message.clone());
         match seen.get(&key).and_then(|&index| merged.get_mut(index)) {
-            Some(first) => merge_into(first, finding),
+            Some(first) => merge_into(set, first, finding),
             None => {
                 seen.insert(key, merged.len());
                 merged.push(finding);
@@ -87,9 +88,14 @@ pub(in crate::rules) fn merge(findings: Vec<Finding>) -> Vec<Finding> {
     merged
 }
 
-fn merge_into(first: &mut Finding, other: Finding) {
+fn merge_into(set: &SourceSet, first: &mut Finding, other: Finding) {
+    let place = |label: &Label| SourcePlace::of(set, &label.path, label.span, None);
     for label in other.related {
-        if !first.related.contains(&label) {
+        let mut known = first.related.iter();
+        let is_same = |known: &Label| {
+            known.message == label.message && (known.is_at(&label) || place(known) == place(&label))
+        };
+        if !known.any(is_same) {
             first.related.push(label);
         }
     }

@@ -488,3 +488,62 @@ fn values_can_be_set_and_facts_of_the_repository_apply() {
     let table = table.unwrap();
     assert!(table.contains("/set") && table.contains("8081"), "{table}");
 }
+
+/// Three clusters deploy one chart, with two outputs.
+fn three_clusters() -> Project {
+    let deploy = |cluster: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: apps}}\nspec: \
+             {{path: ./apps/{cluster}, sourceRef: {{kind: GitRepository, name: main}}}}\n"
+        )
+    };
+    let project = Project::with(&[
+        ("charts/web/Chart.yaml", CHART),
+        ("charts/web/values.yaml", "path: /default\nport: 8080\n"),
+        ("charts/web/templates/web.yaml", TEMPLATE),
+        ("apps/base/web.yaml", &flux("")),
+        ("apps/base/kustomization.yaml", "resources: [web.yaml]\n"),
+    ]);
+    let patch = "patches:\n- target: {kind: HelmRelease}\n  patch: |\n    - {op: add, path: /spec/values, value: {path: \
+                 /staging}}\n";
+    for (cluster, patches) in [("prod-eu", ""), ("prod-us", ""), ("staging", patch)] {
+        let kustomization = format!("resources: [../base]\n{patches}");
+        project.write(&format!("apps/{cluster}/kustomization.yaml"), kustomization);
+        project.write(&format!("clusters/{cluster}/apps.yaml"), deploy(cluster));
+        let mesh = format!("{INJECTED}---\n{STRICT}");
+        project.write(&format!("clusters/{cluster}/mesh.yaml"), mesh);
+    }
+    project
+}
+
+#[test]
+fn a_finding_in_a_template_is_reported_once_and_names_its_clusters() {
+    let project = three_clusters();
+    let check = ["check", "--helm", "auto"];
+    let Some(run) = run_with_helm(&project, &check) else {
+        return;
+    };
+    let run = run
+        .exits(1)
+        .stdout_contains("  in: prod-eu, prod-us, staging\n");
+    assert_eq!(run.stdout.matches("error[").count(), 1, "{}", run.stdout);
+    // Another outcome in one of the clusters is named.
+    let policy = STRICT.replace("STRICT", "PERMISSIVE");
+    project.write(
+        "clusters/staging/mesh.yaml",
+        format!("{INJECTED}---\n{policy}"),
+    );
+    let run = run_with_helm(&project, &check).unwrap();
+    run.exits(1)
+        .stdout_contains("  in: prod-eu, prod-us; works in staging\n");
+    // The table names the clusters of each output.
+    let table = probes(&project, &["--helm", "auto"]).unwrap();
+    assert!(
+        table.contains("prod-eu, prod-us") && table.contains("staging"),
+        "{table}"
+    );
+    // One of the clusters can be selected.
+    let run = run_with_helm(&project, &[&check[..], &["--cluster", "prod-eu"]].concat()).unwrap();
+    run.exits(1)
+        .stdout_contains("error[strict-probe-not-rewritten]");
+}
