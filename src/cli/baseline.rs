@@ -12,6 +12,9 @@ use super::input::Run;
 use super::session::Session;
 use super::stop::Stop;
 
+/// The maximum number of stale entries that a note lists.
+const NAMED: usize = 10;
+
 /// Writes the present findings. Entries of an existing file remain if their files are not below the given paths.
 ///
 /// # Errors
@@ -78,7 +81,7 @@ impl Known {
         })
     }
 
-    /// Silences the findings of the baseline.
+    /// Suppresses the findings of the baseline.
     pub(super) fn suppress(&self, set: &SourceSet, outcome: &mut Outcome) {
         let Some(shown) = &self.shown else {
             return;
@@ -92,7 +95,7 @@ impl Known {
         self.baseline.suppress(set, outcome, &by);
     }
 
-    /// Prints a note if entries no longer occur.
+    /// Prints a note with the entries that no longer occur.
     pub(super) fn report_stale(
         &self,
         session: &Session,
@@ -104,7 +107,7 @@ impl Known {
         let is_limited = !args.select.is_empty()
             || !args.ignore.is_empty()
             || args.min_severity.is_some()
-            || !args.environments.overlay.is_empty();
+            || !args.environments.names().is_empty();
         let Some(shown) = self
             .shown
             .as_ref()
@@ -113,13 +116,26 @@ impl Known {
             return;
         };
         let is_given = |path: &Path| is_below(path, &self.given);
-        let stale = self.baseline.count_stale(set, outcome, is_given);
-        if stale > 0 {
-            let verb = if stale == 1 { "occurs" } else { "occur" };
-            session.errln(&format!(
-                "note: {} of the baseline `{shown}` no longer {verb}; run `meshprobe check --write-baseline {shown}`",
-                counted(stale, "finding")
-            ));
+        let stale = self.baseline.stale(set, outcome, is_given);
+        let count: usize = stale.values().sum();
+        if count == 0 {
+            return;
+        }
+        let verb = if count == 1 { "occurs" } else { "occur" };
+        session.errln(&format!(
+            "note: {} of the baseline `{shown}` no longer {verb}; run `meshprobe check --write-baseline {shown}`",
+            counted(count, "finding")
+        ));
+        for (entry, count) in stale.iter().take(NAMED) {
+            let times = match count {
+                1 => String::new(),
+                count => format!(", {count} times"),
+            };
+            session.errln(&format!("  {entry}{times}"));
+        }
+        let more: usize = stale.values().skip(NAMED).sum();
+        if more > 0 {
+            session.errln(&format!("  and {more} more"));
         }
     }
 }

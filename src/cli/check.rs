@@ -42,7 +42,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     }
     let reports = Reports::new(session, args, &settings)?;
     let mut outcome = run.on_threads(session, || engine::check(&run.set, &settings));
-    reject_unknown_environments(outcome.unknown_environments.as_ref())?;
+    reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
     if let Some(file) = &args.write_baseline {
         baseline::write(session, &run, file, &outcome, args.common.quiet)?;
         return Ok(run.exit());
@@ -52,7 +52,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let hint = Hint::Fixable;
     let failed = reports.write(&run.set, &outcome, hint)?;
     reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;
-    let exit = exit(&run, &outcome, args, &settings).or(failed, Exit::Failure);
+    let exit = exit(session, &run, &outcome, args, &settings).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)
 }
@@ -102,7 +102,7 @@ fn options(args: &CheckArgs) -> Result<Layer, Stop> {
         select: (!select.is_empty()).then_some(select),
         min_severity: args.min_severity.map(severity),
         require_rewritten: args.require_rewritten,
-        only_environments: args.environments.overlay.clone(),
+        only_environments: args.environments.names(),
         ..Layer::default()
     })
 }
@@ -124,7 +124,7 @@ fn rule_ids(option: &str, ids: &[String], errors: &mut Vec<String>) -> BTreeSet<
     parsed
 }
 
-/// Writes suppressions, and reports the findings that no comment can silence.
+/// Writes suppressions, and reports the findings that no comment can suppress.
 fn add_ignore(
     session: &Session,
     run: &Run,
@@ -139,12 +139,16 @@ fn add_ignore(
             known.suppress(set, outcome);
         })
     });
-    reject_unknown_environments(added.outcome.unknown_environments.as_ref())?;
+    reject_unknown_environments(
+        &args.environments,
+        added.outcome.unknown_environments.as_ref(),
+    )?;
+    known.report_stale(session, args, &added.set, &added.outcome);
     let mut failed = !write(session, &added.changed).is_empty();
     failed |= reports.write(&added.set, &added.outcome, Hint::Nothing)?;
     let summary = format!(
-        "Silenced {} in {}.",
-        counted(added.silenced, "finding"),
+        "Suppressed {} in {}.",
+        counted(added.suppressed, "finding"),
         counted(added.changed.len(), "file")
     );
     if run.from_stdin {
@@ -160,18 +164,18 @@ fn add_ignore(
     }
     if !args.common.quiet {
         session.errln(&summary);
-        for path in unsilenced_files(&added.outcome) {
+        for path in unsuppressed_files(&added.outcome) {
             session.errln(&format!(
-                "{path}: comments cannot silence the findings of this file; use the annotation \
+                "{path}: comments cannot suppress the findings of this file; use the annotation \
                  `meshprobe.dev/ignore: 'RULE: reason'`, or `ignore` in the configuration"
             ));
         }
     }
-    Ok(exit(run, &added.outcome, args, settings).or(failed, Exit::Failure))
+    Ok(exit(session, run, &added.outcome, args, settings).or(failed, Exit::Failure))
 }
 
 /// Returns the files that still have findings.
-fn unsilenced_files(outcome: &Outcome) -> BTreeSet<&str> {
+fn unsuppressed_files(outcome: &Outcome) -> BTreeSet<&str> {
     outcome
         .findings
         .iter()
@@ -197,6 +201,7 @@ fn fix(
             })
         });
     }
+    known.report_stale(session, args, &fixed.set, &fixed.outcome);
     report_unsettled(session, &fixed);
     let hint = Hint::Fixed(fixed.cured);
     failed |= reports.write(&fixed.set, &fixed.outcome, hint)?;
@@ -209,7 +214,7 @@ fn fix(
         let style = style_of_stdout(session, args);
         reports.print(&fixed.set, &fixed.outcome, style, hint)?;
     }
-    Ok(exit(run, &fixed.outcome, args, settings).or(failed, Exit::Failure))
+    Ok(exit(session, run, &fixed.outcome, args, settings).or(failed, Exit::Failure))
 }
 
 /// Shows the changes of `--fix`. Only a run without `--diff` reports the findings.
@@ -221,6 +226,7 @@ fn diff(
     known: &Known,
 ) -> Result<Exit, Stop> {
     let fixed = fixed(session, run, args, settings, known)?;
+    known.report_stale(session, args, &fixed.set, &fixed.outcome);
     report_unsettled(session, &fixed);
     print_diffs(session, &fixed.changed, style_of_stdout(session, args))?;
     if !args.common.quiet {
@@ -249,15 +255,30 @@ fn fixed(
             known.suppress(set, outcome);
         })
     });
-    reject_unknown_environments(fixed.outcome.unknown_environments.as_ref())?;
+    reject_unknown_environments(
+        &args.environments,
+        fixed.outcome.unknown_environments.as_ref(),
+    )?;
     Ok(fixed)
 }
 
-fn exit(run: &Run, outcome: &Outcome, args: &CheckArgs, settings: &Settings) -> Exit {
-    let has_required_workloads = !args.require_workloads || !outcome.summary.judges_nothing();
+/// Returns the exit code, and reports that required workloads are missing: findings do not explain that exit code.
+fn exit(
+    session: &Session,
+    run: &Run,
+    outcome: &Outcome,
+    args: &CheckArgs,
+    settings: &Settings,
+) -> Exit {
+    let lacks_workloads = args.require_workloads && outcome.summary.judges_nothing();
+    if lacks_workloads {
+        session.errln(
+            "error: the files contain no workload that can be judged, but `--require-workloads` requires one",
+        );
+    }
     run.exit()
         .or(failing(&outcome.findings, settings.fail_on), Exit::Findings)
-        .or(!has_required_workloads, Exit::Findings)
+        .or(lacks_workloads, Exit::Findings)
 }
 
 fn style_of_stdout(session: &Session, args: &CheckArgs) -> TerminalStyle {

@@ -238,20 +238,17 @@ fn read(config: &ConfigFile, common: &Common, directory: &Path) -> Result<Layer,
     for entry in &mut layer.removed_rules {
         entry.file = shown.as_str().into();
     }
-    for ignore in &mut layer.ignore {
-        ignore.is_covered = covers(common, directory, folder);
-    }
+    let is_covered = covers(common, directory, folder);
     let base = relative_to(folder, directory);
     for path in layer.context.iter_mut().chain(&mut layer.baseline) {
         *path = base.join(&*path).to_string_lossy().into_owned();
     }
-    let ignored = layer.ignore.iter_mut().map(|ignore| {
-        ignore.file = shown.as_str().into();
-        &mut ignore.scope
-    });
+    let ignored = layer.ignore.iter_mut().map(|ignore| &mut ignore.scope);
     for scope in layer.scopes.iter_mut().chain(ignored) {
         scope.folder = file.parent().unwrap_or(directory).to_path_buf();
         scope.directory = directory.to_path_buf();
+        scope.file = shown.as_str().into();
+        scope.is_covered = is_covered;
     }
     Ok(layer)
 }

@@ -3,13 +3,17 @@
 use crate::engine::UnknownEnvironments;
 use crate::settings::most_similar;
 
+use super::args::EnvironmentArgs;
 use super::stop::Stop;
 
-/// Rejects names of `--overlay` that no environment has.
+/// Rejects names of `--overlay` and `--cluster` that no environment has.
 ///
 /// # Errors
 /// There is such a name.
-pub(super) fn reject_unknown_environments(found: Option<&UnknownEnvironments>) -> Result<(), Stop> {
+pub(super) fn reject_unknown_environments(
+    args: &EnvironmentArgs,
+    found: Option<&UnknownEnvironments>,
+) -> Result<(), Stop> {
     let Some(UnknownEnvironments { given, known }) = found.filter(|found| !found.given.is_empty())
     else {
         return Ok(());
@@ -19,15 +23,16 @@ pub(super) fn reject_unknown_environments(found: Option<&UnknownEnvironments>) -
     } else {
         format!("the environments are {}", quoted(known.iter()))
     };
+    let options = args.options_with(given);
     let message = match given.as_slice() {
         [name] => {
             let similar = most_similar(name, known.iter().map(String::as_str));
             let similar =
                 similar.map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
-            format!("unknown environment `{name}` for `--overlay`{similar}")
+            format!("unknown environment `{name}` for {options}{similar}")
         }
         several => format!(
-            "unknown environments for `--overlay`: {}",
+            "unknown environments for {options}: {}",
             quoted(several.iter())
         ),
     };

@@ -21,9 +21,7 @@ const NOTHING_PREDICTED: &str = "Nothing was predicted: the files contain no wor
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
     let mut settings = run.layer.resolved(FailOn::default());
-    settings
-        .only_environments
-        .clone_from(&args.environments.overlay);
+    settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions| {
@@ -37,7 +35,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
         Some((view, about)) => (Some(view), about),
         None => (None, (None, false)),
     };
-    reject_unknown_environments(unknown.as_ref())?;
+    reject_unknown_environments(&args.environments, unknown.as_ref())?;
     let is_json = args.output_format == TableFormat::Json && !args.explain;
     // JSON output is a complete document, even without predictions.
     let shown = view.or_else(|| is_json.then(|| json(&Report::empty())));

@@ -21,8 +21,8 @@ pub struct AddedSuppressions {
     pub set: SourceSet,
     /// The files whose text changes.
     pub changed: Vec<Changed>,
-    /// How many findings are newly silenced.
-    pub silenced: usize,
+    /// How many findings are newly suppressed.
+    pub suppressed: usize,
     /// The remaining findings: those of files that comments cannot be added to.
     pub outcome: Outcome,
 }
@@ -30,7 +30,7 @@ pub struct AddedSuppressions {
 /// Adds a suppression with `reason` above every reported finding, in memory.
 ///
 /// A document is not changed if a comment would change its meaning, or if one of its readers would reject it: JSON, a
-/// document in brackets (kubectl reads it as JSON), and an encrypted document. `suppress_known` silences findings that need no
+/// document in brackets (kubectl reads it as JSON), and an encrypted document. `suppress_known` suppresses findings that need no
 /// comment.
 #[must_use]
 pub fn add_ignore(
@@ -49,7 +49,7 @@ pub fn add_ignore(
     for finding in before
         .findings
         .iter()
-        .filter(|finding| can_be_silenced(finding))
+        .filter(|finding| can_be_suppressed(finding))
     {
         if let Some(file) = original.file(&finding.primary.path) {
             let line = file.line_of(finding.primary.span);
@@ -76,7 +76,7 @@ pub fn add_ignore(
     let outcome = check(&set);
     AddedSuppressions {
         changed: Changed::between(original, &set),
-        silenced: outcome
+        suppressed: outcome
             .suppressed
             .len()
             .saturating_sub(before.suppressed.len()),
@@ -85,7 +85,7 @@ pub fn add_ignore(
     }
 }
 
-fn can_be_silenced(finding: &Finding) -> bool {
+fn can_be_suppressed(finding: &Finding) -> bool {
     !matches!(finding.rule, INVALID_SUPPRESSION | UNUSED_SUPPRESSION)
 }
 

@@ -51,13 +51,14 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.machines = counted.machines;
     summary.not_judged = not_judged.len();
     summary.missing_facts = counted.missing_facts;
+    summary.unproven_release = counted.unproven_release;
     summary.handlers = counted.handlers;
     findings.extend(checked.faults);
     findings.extend(problems.into_iter().map(|mut finding| {
         suppressions.mark(set, &AnnotatedPods::default(), &[], &mut finding);
         finding
     }));
-    // An entry of `ignore` is used if it silences a finding anywhere in the tree.
+    // An entry of `ignore` is used if it suppresses a finding anywhere in the tree.
     for finding in findings.iter_mut().chain(&mut elsewhere) {
         mark_configured(set, &ignores, finding);
     }

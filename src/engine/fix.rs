@@ -62,7 +62,7 @@ pub fn fix(original: &SourceSet, settings: &Settings, also_unsafe: bool) -> Fixe
     fix_with(original, also_unsafe, |set| check(set, settings))
 }
 
-/// Applies fixes as [`fix`] does, except those of the findings that `suppress_known` silences.
+/// Applies fixes as [`fix`] does, except those of the findings that `suppress_known` suppresses.
 #[must_use]
 pub fn fix_unknown(
     original: &SourceSet,

@@ -1,4 +1,4 @@
-//! Remembers what the fixes of a run must not undo: values that they wrote, and suppressions that silenced a finding at
+//! Remembers what the fixes of a run must not undo: values that they wrote, and suppressions that suppressed a finding at
 //! the start.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ pub(super) fn key(finding: &Finding) -> Key {
 #[derive(Debug)]
 pub(super) struct FixHistory {
     known: BTreeSet<Key>,
-    /// Suppressions that silenced nothing at the start, by file and message, with their number.
+    /// Suppressions that suppressed nothing at the start, by file and message, with their number.
     idle: BTreeMap<(Arc<str>, String), usize>,
     written: BTreeMap<(Arc<str>, usize), RouteSet>,
 }
@@ -53,7 +53,7 @@ impl FixHistory {
     }
 
     /// Returns the findings of a round whose fixes may be applied. The fix of a finding that an earlier fix revealed must
-    /// not change values that fixes wrote. A suppression that silenced a finding at the start is kept.
+    /// not change values that fixes wrote. A suppression that suppressed a finding at the start is kept.
     pub(super) fn admitted<'f>(&self, outcome: &'f Outcome) -> Vec<&'f Finding> {
         let now = idle(outcome);
         outcome
@@ -113,11 +113,11 @@ fn idle(outcome: &Outcome) -> BTreeMap<(Arc<str>, String), usize> {
     counted
 }
 
-/// Makes a fix unsafe if it changes the same value as the fix of a silenced finding, because the user has decided to keep
+/// Makes a fix unsafe if it changes the same value as the fix of a suppressed finding, because the user has decided to keep
 /// that value.
-pub(super) fn keep_suppressed_values(silenced: &[Finding], findings: &mut [Finding]) {
+pub(super) fn keep_suppressed_values(suppressed: &[Finding], findings: &mut [Finding]) {
     let mut decided: BTreeMap<(Arc<str>, usize), RouteSet> = BTreeMap::new();
-    for fix in silenced.iter().filter_map(|finding| finding.fix.as_ref()) {
+    for fix in suppressed.iter().filter_map(|finding| finding.fix.as_ref()) {
         let key = (Arc::clone(&fix.path), fix.document);
         let routes = decided.entry(key).or_default();
         for change in &fix.changes {

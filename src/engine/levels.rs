@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::finding::RuleId;
 use crate::rules;
-use crate::settings::{Ignore, RemovedRuleEntry, RuleLevel, ScopeSet, Settings};
+use crate::settings::{Ignore, RemovedRuleEntry, RuleLevel, Scope, ScopeSet, Settings};
 
 /// The levels of rules for the files of a run.
 #[derive(Debug)]
@@ -57,6 +57,35 @@ impl<'s> Levels<'s> {
     /// Returns the entries of the configuration for removed rules.
     pub(super) fn removed_rules(&self) -> &'s [RemovedRuleEntry] {
         &self.settings.removed_rules
+    }
+
+    /// Returns the paths of scopes that match none of the files, although the run reads all files that they can apply to.
+    /// Each is a scope with one path and its line.
+    pub(super) fn scope_paths_without_files<'f>(
+        &self,
+        files: impl Iterator<Item = &'f Arc<str>>,
+    ) -> Vec<Scope> {
+        let scopes = self.settings.scopes.iter();
+        let paths: Vec<Scope> = scopes
+            .filter(|scope| scope.is_covered)
+            .flat_map(|scope| {
+                let paths = scope.paths.iter().zip(&scope.lines);
+                paths.map(|(path, line)| Scope {
+                    paths: vec![path.clone()],
+                    lines: vec![*line],
+                    ..scope.clone()
+                })
+            })
+            .collect();
+        let mut open: BTreeSet<usize> = (0..paths.len()).collect();
+        ScopeSet::new(&paths).retain_without_files(&mut open, files);
+        let is_open = |(at, _): &(usize, Scope)| open.contains(at);
+        paths
+            .into_iter()
+            .enumerate()
+            .filter(is_open)
+            .map(|(_, path)| path)
+            .collect()
     }
 
     fn scoped(&self, path: &Arc<str>) -> Rc<ScopedLevels> {
@@ -122,8 +151,8 @@ impl<'s> Ignores<'s> {
         self.entries.is_empty()
     }
 
-    /// Returns the first entry that silences a finding of `rule` in one of the files, and marks all such entries as used.
-    pub(super) fn silencing(&self, rule: RuleId, paths: &[Arc<str>]) -> Option<&'s Ignore> {
+    /// Returns the first entry that suppresses a finding of `rule` in one of the files, and marks all such entries as used.
+    pub(super) fn suppressing(&self, rule: RuleId, paths: &[Arc<str>]) -> Option<&'s Ignore> {
         paths
             .iter()
             .filter_map(|path| self.first_of(rule, path))
@@ -165,23 +194,16 @@ impl<'s> Ignores<'s> {
             .entries
             .iter()
             .enumerate()
-            .filter(|(_, entry)| entry.is_covered && !entry.scope.paths.is_empty())
+            .filter(|(_, entry)| entry.scope.is_covered && !entry.scope.paths.is_empty())
             .map(|(at, _)| at)
             .collect();
-        for path in files {
-            if open.is_empty() {
-                break;
-            }
-            for at in self.scopes.matching(path) {
-                open.remove(&at);
-            }
-        }
+        self.scopes.retain_without_files(&mut open, files);
         open.into_iter()
             .filter_map(|at| self.entries.get(at))
             .collect()
     }
 
-    /// Returns the entries that silenced nothing, although they apply to one of the files and their rule is on for it.
+    /// Returns the entries that suppressed nothing, although they apply to one of the files and their rule is on for it.
     pub(super) fn unused<'f>(
         &self,
         files: impl Iterator<Item = &'f Arc<str>>,

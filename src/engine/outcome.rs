@@ -31,12 +31,12 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Restores the order of the silenced findings after some were added.
+    /// Restores the order of the suppressed findings after some were added.
     pub fn sort_suppressed(&mut self) {
         self.suppressed.sort_by(|a, b| order(a).cmp(&order(b)));
     }
 
-    /// Returns all findings, silenced or not, in order.
+    /// Returns all findings, suppressed or not, in order.
     #[must_use]
     pub fn all(&self) -> Vec<&Finding> {
         let mut all: Vec<&Finding> = self.findings.iter().chain(&self.suppressed).collect();

@@ -121,7 +121,7 @@ pub struct Summary {
     pub warnings: usize,
     /// Findings of severity note.
     pub notes: usize,
-    /// Findings that the user has silenced.
+    /// Findings that the user has suppressed.
     pub suppressed: usize,
     /// Findings below `--min-severity`.
     pub hidden: usize,

@@ -74,11 +74,17 @@ fn names<'e>(environments: impl Iterator<Item = &'e Environment>) -> String {
 #[must_use]
 pub fn name_list<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<&str> = names.collect();
-    match names.get(..FIRST_NAMED) {
-        Some(first) if names.len() > ALL_NAMED => {
-            let more = names.len() - first.len();
-            format!("{} and {more} more", first.join(", "))
-        }
-        _ => names.join(", "),
+    match shortened(&names) {
+        (named, 0) => named.join(", "),
+        (named, more) => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// Returns the items of a list that a text names, and the number of the others.
+#[must_use]
+pub fn shortened<T>(items: &[T]) -> (&[T], usize) {
+    match items.get(..FIRST_NAMED) {
+        Some(first) if items.len() > ALL_NAMED => (first, items.len() - first.len()),
+        _ => (items, 0),
     }
 }

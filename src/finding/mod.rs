@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::yaml::Span;
 
-pub use environment::{DifferentOutcome, Environment, name_list};
+pub use environment::{DifferentOutcome, Environment, name_list, shortened};
 pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
 pub use probe_ref::ProbeRef;
@@ -107,7 +107,7 @@ impl Label {
     }
 }
 
-/// How the user has silenced a finding.
+/// How the user has suppressed a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuppressedBy {
     /// A comment `# meshprobe: ignore[…]`.
@@ -133,10 +133,10 @@ impl SuppressedBy {
     }
 }
 
-/// The suppression that silences a finding.
+/// The suppression that suppresses a finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suppression {
-    /// How the user has silenced the finding.
+    /// How the user has suppressed the finding.
     pub by: SuppressedBy,
     /// The reason that the user gives; may be empty.
     pub reason: String,
@@ -186,7 +186,7 @@ pub struct Finding {
     pub help: Option<String>,
     /// A fix that meshprobe can apply or show.
     pub fix: Option<Fix>,
-    /// The suppression, if the user has silenced the finding.
+    /// The suppression, if the user has suppressed the finding.
     pub suppressed: Option<Suppression>,
 }
 

@@ -21,7 +21,7 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         entry.file = "functionConfig".into();
     }
     for ignore in &mut layer.ignore {
-        ignore.file = "functionConfig".into();
+        ignore.scope.file = "functionConfig".into();
     }
     let has_path = |ignore: &settings::Ignore| !ignore.scope.paths.is_empty();
     let name = if !layer.scopes.is_empty() {

@@ -32,6 +32,15 @@ struct Entry {
     field: Option<String>,
 }
 
+impl Entry {
+    /// Returns the entry as `path: rule (object)`.
+    fn text(&self, path: &str) -> String {
+        let object = self.object.as_ref();
+        let object = object.map(|object| format!(" ({object})"));
+        format!("{path}: {}{}", self.rule, object.unwrap_or_default())
+    }
+}
+
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -101,28 +110,33 @@ impl Baseline {
         }
     }
 
-    /// Silences the findings that the baseline contains.
+    /// Suppresses the findings that the baseline contains.
     pub fn suppress(&self, set: &SourceSet, outcome: &mut Outcome, by: &Suppression) {
         let mut left = self.without_suppressed(set, outcome);
         suppress_known(outcome, by, |finding| self.take(&mut left, set, finding));
     }
 
-    /// Counts the entries that match no silenced finding, among those of files for which `is_given` returns true.
+    /// Returns the entries that match no suppressed finding, each as its file, rule and object, with the number of missing
+    /// occurrences; only those of files for which `is_given` returns true.
     #[must_use]
-    pub fn count_stale(
+    pub fn stale(
         &self,
         set: &SourceSet,
         outcome: &Outcome,
         is_given: impl Fn(&Path) -> bool,
-    ) -> usize {
-        let left = self.without_suppressed(set, outcome);
-        let stale = left
-            .iter()
-            .filter(|(entry, _)| is_given(&self.root.absolute(&entry.path)));
-        stale.map(|(_, count)| count).sum()
+    ) -> BTreeMap<String, usize> {
+        let mut stale = BTreeMap::new();
+        for (entry, count) in self.without_suppressed(set, outcome) {
+            let path = self.root.absolute(&entry.path);
+            if is_given(&path) {
+                let shown = self.root.shown(&path);
+                *stale.entry(entry.text(&shown)).or_default() += count;
+            }
+        }
+        stale
     }
 
-    /// Returns the entries that match no silenced finding.
+    /// Returns the entries that match no suppressed finding.
     fn without_suppressed(&self, set: &SourceSet, outcome: &Outcome) -> BTreeMap<Entry, usize> {
         let mut left = self.entries.clone();
         for finding in &outcome.suppressed {

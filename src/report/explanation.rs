@@ -1,6 +1,6 @@
 //! The facts behind each prediction, one handler after the other.
 
-use crate::report::prediction::Explanation;
+use crate::report::prediction::{Explanation, Noted};
 
 use super::escape::escape_control;
 use super::name_list::{in_note, name_list};
@@ -42,10 +42,20 @@ fn block(explanation: &Explanation, style: TerminalStyle) -> String {
             let note = in_note(&reason.environments);
             let hang = NAME + 4;
             let first = " ".repeat(hang);
-            out.push_str(&text_line(&reason.text, &note, &first, hang, style.width));
+            let text = with_places(reason);
+            out.push_str(&text_line(&text, &note, &first, hang, style.width));
         }
     }
     out
+}
+
+/// Returns a reason with its places, of which a long list is cut.
+fn with_places(reason: &Noted) -> String {
+    if reason.places.is_empty() {
+        return reason.text.clone();
+    }
+    let places = crate::finding::name_list(reason.places.iter().map(String::as_str));
+    format!("{} ({places})", reason.text)
 }
 
 fn text_line(text: &str, note: &str, first: &str, hang: usize, width: usize) -> String {

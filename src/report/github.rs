@@ -8,6 +8,7 @@ use super::ci_log::escape_inline_commands;
 use super::counted::counted;
 use super::escape::{escape_control, escape_control_in_lines};
 use super::not_shown::left_out_sentences;
+use super::related::related_lines;
 use super::results::{Results, WORST_FIRST};
 use super::source_location::{line_region, source_path};
 use crate::report::text::finding_lines;
@@ -78,14 +79,8 @@ fn command(results: &Results<'_>, finding: &Finding) -> String {
 /// Returns the lines of a finding with its related locations, for which an annotation has no fields.
 fn lines(results: &Results<'_>, finding: &Finding) -> Vec<String> {
     let mut lines = finding_lines(finding);
-    let related = finding.related.iter().map(|label| {
-        let path = results
-            .root
-            .path(results.set, &source_path(results.set, label));
-        let line = line_region(results.set, label).map(|region| format!(":{}", region.line));
-        format!("{path}{}: {}", line.unwrap_or_default(), label.message)
-    });
-    lines.splice(1..1, related);
+    let related = related_lines(finding).into_iter();
+    lines.splice(1..1, related.map(|lines| lines.text(results)));
     lines
 }
 

@@ -31,7 +31,7 @@ struct Lines {
     begin: usize,
 }
 
-/// Returns the report of the findings that are not silenced.
+/// Returns the report of the findings that are not suppressed.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.

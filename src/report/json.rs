@@ -11,7 +11,7 @@ use super::escape::json_safe;
 use super::source_location::{SourceLocation, source_location};
 use super::statistics::RuleCount;
 
-/// Returns the result of `check`. Silenced findings are included and marked.
+/// Returns the result of `check`. Suppressed findings are included and marked.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.

@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::engine::Summary;
-use crate::finding::{Finding, Label};
+use crate::finding::Finding;
 
 use super::escape::{escape_control, starts_command};
 use super::not_shown::left_out_sentences;
+use super::related::related_lines;
 use super::results::Results;
-use super::source_location::{line_region, source_path};
+use super::source_location::source_path;
 use crate::report::text::{finding_lines, subject};
 
-/// Returns the report of all findings. Findings that make the run fail are failures, and silenced findings are skipped. All
+/// Returns the report of all findings. Findings that make the run fail are failures, and suppressed findings are skipped. All
 /// others pass, with their text as output.
 #[must_use]
 pub fn junit(results: &Results<'_>) -> String {
@@ -92,10 +93,10 @@ fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
         .filter(is_reported)
         .filter(|finding| results.fails(finding))
         .count();
-    let silenced = findings.len() - findings.iter().filter(is_reported).count();
+    let suppressed = findings.len() - findings.iter().filter(is_reported).count();
     let tests = findings.len().max(1);
     let mut text = format!(
-        "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{silenced}\">\n"
+        "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{suppressed}\">\n"
     );
     let names = case_names(findings);
     for (finding, name) in findings.iter().zip(&names) {
@@ -165,8 +166,8 @@ fn outcome(results: &Results<'_>, finding: &Finding) -> String {
     let severity = finding.severity.as_str();
     if let Some(suppression) = &finding.suppressed {
         let why = match suppression.reason.as_str() {
-            "" => "silenced".to_owned(),
-            reason => format!("silenced: {reason}"),
+            "" => "suppressed".to_owned(),
+            reason => format!("suppressed: {reason}"),
         };
         return format!("      <skipped message=\"{}\"/>\n", xml(&why));
     }
@@ -180,27 +181,16 @@ fn outcome(results: &Results<'_>, finding: &Finding) -> String {
 }
 
 fn text(results: &Results<'_>, finding: &Finding) -> String {
-    let at = |label: &Label| {
-        let path = results
-            .root
-            .path(results.set, &source_path(results.set, label));
-        let region = line_region(results.set, label);
-        region.map_or(path.clone(), |region| format!("{path}:{}", region.line))
-    };
     let primary = &finding.primary;
     let mut lines = vec![format!(
         "{}: {}[{}]",
-        at(primary),
+        results.place(primary),
         finding.severity.as_str(),
         finding.rule
     )];
     lines.extend(finding_lines(finding));
-    lines.extend(
-        finding
-            .related
-            .iter()
-            .map(|label| format!("{}: {}", at(label), label.message)),
-    );
+    let related = related_lines(finding).into_iter();
+    lines.extend(related.map(|lines| lines.text(results)));
     // Line breaks of manifests are escaped, so that each line stays one line.
     let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
     lines.join("\n")

@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 use crate::finding::{Finding, docs_url};
 
 use super::counted::counted;
+use super::counted_files::counted_files;
 use super::escape::escape_control;
-use super::not_judged::{not_judged_lines, not_judged_suffix, nothing_judged};
+use super::not_judged::{not_judged_lines, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use super::results::Results;
 use super::source_location::{line_region, source_path};
+use super::text::fix_text;
 
 /// The maximum size in bytes of the summary of a step. GitHub shows nothing of a larger summary
 /// (docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits).
@@ -87,11 +89,8 @@ fn heading(results: &Results<'_>) -> String {
         lines => format!("{lines}\n"),
     };
     format!(
-        "## meshprobe\n\n{found} in {} ({}, {}{}).{not_shown}{milder}\n{lines}",
-        counted(summary.files.read, "file"),
-        counted(summary.workloads, "workload"),
-        counted(summary.handlers, "handler"),
-        not_judged_suffix(results.outcome),
+        "## meshprobe\n\n{found} in {}.{not_shown}{milder}\n{lines}",
+        counted_files(results.set, results.outcome),
     )
 }
 
@@ -112,6 +111,10 @@ fn row(results: &Results<'_>, finding: &Finding) -> String {
     if let Some(help) = &finding.help {
         cell.push_str("<br>help: ");
         cell.push_str(&prose(help));
+    }
+    if let Some(fix) = &finding.fix {
+        cell.push_str("<br>fix: ");
+        cell.push_str(&prose(&fix_text(fix)));
     }
     format!(
         "| {} | [{rule}]({url}) | {} | {cell} |\n",

@@ -116,7 +116,7 @@ pub(super) fn nothing_judged(outcome: &Outcome) -> Vec<String> {
             .map(|name| format!("`{}`", escape_control(name)))
             .collect();
         return vec![format!(
-            "No workload of the files that were read is in {} (`--overlay`).",
+            "No workload of the files that were read is in {} (`--overlay` or `--cluster`).",
             names.join(", ")
         )];
     }

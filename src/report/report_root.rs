@@ -90,6 +90,15 @@ impl ReportRoot {
         normal(&self.root.join(path))
     }
 
+    /// Returns an absolute path as it is shown to the user: relative to the working directory if it is below it.
+    pub(super) fn shown(&self, absolute: &Path) -> String {
+        slashed(
+            absolute
+                .strip_prefix(&self.working_directory)
+                .unwrap_or(absolute),
+        )
+    }
+
     fn relative_to_root(&self, absolute: &Path) -> String {
         let shared = self
             .root

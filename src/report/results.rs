@@ -1,11 +1,12 @@
 //! The input of reports for programs.
 
 use crate::engine::Outcome;
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Label, Severity};
 use crate::settings::FailOn;
 use crate::source::SourceSet;
 
 use super::report_root::ReportRoot;
+use super::source_location::{line_region, source_path};
 
 /// The result of a run, with the settings of its reports.
 #[derive(Clone, Copy, Debug)]
@@ -21,11 +22,20 @@ pub struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    /// Returns the findings that are not silenced, by descending severity and certainty, and otherwise in order.
+    /// Returns the findings that are not suppressed, by descending severity and certainty, and otherwise in order.
     pub(super) fn worst_first(&self) -> Vec<&'a Finding> {
         let mut findings: Vec<&Finding> = self.outcome.findings.iter().collect();
         findings.sort_by_key(|finding| std::cmp::Reverse((finding.severity, finding.certainty)));
         findings
+    }
+
+    /// Returns the place of a label: the path of its source file, and the line if it is known.
+    pub(super) fn place(&self, label: &Label) -> String {
+        let path = self.root.path(self.set, &source_path(self.set, label));
+        match line_region(self.set, label) {
+            Some(region) => format!("{path}:{}", region.line),
+            None => path,
+        }
     }
 
     /// Returns whether a finding makes the run fail.

@@ -8,18 +8,19 @@ use serde_json::{Value, json};
 use crate::engine::{Notice, explained};
 use crate::finding::{
     Environment, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy, Suppression,
-    docs_url,
+    docs_url, shortened,
 };
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
 use super::line_hash::line_hashes;
+use super::related::{RelatedLines, related_lines};
 use super::report_root::{ReportPath, ReportRoot};
 use super::results::Results;
 use super::rules::{reason, summary};
 use super::sarif_text::{link, plain_text, text_next_to_links};
 use super::source_location::{LineRegion, line_region, source_path};
-use crate::report::text::{finding_lines, how_to_apply, subject};
+use crate::report::text::{finding_lines, subject};
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -30,7 +31,7 @@ const DESCRIPTION: usize = 1024;
 /// The maximum number of results of a run; code scanning rejects more.
 const RESULTS: usize = 25_000;
 
-/// Returns the report: the findings, silenced ones as suppressed results, and the rules and notices that they name.
+/// Returns the report: the findings, suppressed ones as suppressed results, and the rules and notices that they name.
 ///
 /// # Errors
 /// Never in practice: all keys are strings.
@@ -79,7 +80,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
     Ok(json_safe(&serde_json::to_string_pretty(&report)?) + "\n")
 }
 
-/// Returns at most `limit` findings, and the number of the others. Silenced findings are omitted first, then the least
+/// Returns at most `limit` findings, and the number of the others. Suppressed findings are omitted first, then the least
 /// severe ones.
 fn bounded(mut findings: Vec<&Finding>, limit: usize) -> (Vec<&Finding>, usize) {
     let omitted = findings.len().saturating_sub(limit);
@@ -150,7 +151,7 @@ fn result(
     let mut result = json!({
         "ruleId": finding.rule.as_str(),
         "level": finding.severity.as_str(),
-        "message": { "text": message(finding) },
+        "message": { "text": message(results, finding) },
         "relatedLocations": related,
         // If one result of a run has this property, all results must have it.
         "suppressions": suppressions,
@@ -224,19 +225,38 @@ fn related_text(label: &Label) -> &str {
 }
 
 /// Returns the text of a result. Links to the related locations follow the first line: code scanning shows these locations
-/// only if the text links to them.
-fn message(finding: &Finding) -> String {
+/// only if the text links to them. Of locations with the same message, one has the message as its text.
+fn message(results: &Results<'_>, finding: &Finding) -> String {
     let lines = finding_lines(finding);
     if finding.related.is_empty() {
         return plain_text(&lines.join("\n\n"));
     }
     let mut lines: Vec<String> = lines.iter().map(|line| text_next_to_links(line)).collect();
-    let related = finding.related.iter().enumerate();
-    let links: Vec<String> = related
-        .map(|(number, label)| link(related_text(label), number + 1))
-        .collect();
+    let related = related_lines(finding);
+    let links: Vec<String> = related.iter().map(|lines| links(results, lines)).collect();
     lines.insert(lines.len().min(1), format!("because: {}", links.join("; ")));
     lines.join("\n\n")
+}
+
+/// Returns the links to related lines, such as `[STRICT for the whole mesh](1) (also [prod/mtls.yaml:6](2) and 27 more)`.
+fn links(results: &Results<'_>, related: &RelatedLines<'_>) -> String {
+    let (named, more) = shortened(&related.lines);
+    let Some(((first, label), others)) = named.split_first() else {
+        return String::new();
+    };
+    let message = link(related_text(label), first + 1);
+    if others.is_empty() {
+        return message;
+    }
+    let others = others.iter();
+    let others: Vec<String> = others
+        .map(|(number, label)| link(&results.place(label), number + 1))
+        .collect();
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{message} (also {}{more})", others.join(", "))
 }
 
 fn environment(finding: &Finding, environment: &Environment) -> Value {
@@ -286,7 +306,15 @@ fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
     let changes = files.into_iter().map(|(path, replacements)| {
         json!({ "artifactLocation": artifact(set, root, path), "replacements": replacements })
     });
-    let description = format!("{} ({})", fix.title, how_to_apply(fix));
+    // A viewer applies the fix itself, so the text does not name options.
+    let description = match fix.applicability.reason() {
+        Some(reason) => format!(
+            "{} ({}, because {reason})",
+            fix.title,
+            fix.applicability.as_str()
+        ),
+        None => fix.title.clone(),
+    };
     Some(json!({
         "description": { "text": plain_text(&description) },
         "artifactChanges": changes.collect::<Vec<_>>(),
@@ -371,8 +399,8 @@ mod tests {
         };
         let finding =
             |severity| Finding::new(rule_id!("r"), severity, label.clone(), String::new());
-        let mut silenced = finding(Severity::Error);
-        silenced.suppressed = Some(Suppression {
+        let mut suppressed = finding(Severity::Error);
+        suppressed.suppressed = Some(Suppression {
             by: SuppressedBy::Comment,
             reason: String::new(),
             path: "x".into(),
@@ -380,7 +408,7 @@ mod tests {
         });
         let note = finding(Severity::Note);
         let error = finding(Severity::Error);
-        let all = vec![&silenced, &note, &error];
+        let all = vec![&suppressed, &note, &error];
         assert_eq!(bounded(all.clone(), 3), (all.clone(), 0));
         assert_eq!(bounded(all.clone(), 2), (vec![&error, &note], 1));
         assert_eq!(bounded(all, 1), (vec![&error], 2));

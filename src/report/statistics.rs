@@ -22,7 +22,7 @@ pub struct RuleCount {
     pub notes: usize,
     /// Of these: findings with a fix that can be applied, safe or unsafe.
     pub fixable: usize,
-    /// Silenced findings, which the other counts do not include.
+    /// Suppressed findings, which the other counts do not include.
     pub suppressed: usize,
 }
 

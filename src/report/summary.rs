@@ -5,7 +5,8 @@ use crate::finding::{Applicability, Finding};
 use crate::source::SourceSet;
 
 use super::counted::counted;
-use super::not_judged::{not_judged_lines, not_judged_suffix, nothing_judged};
+use super::counted_files::counted_files;
+use super::not_judged::{not_judged_lines, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
@@ -46,13 +47,7 @@ pub fn summary_line(
             .collect();
         format!("Found {}", parts.join(", "))
     };
-    out.push_str(&format!(
-        " in {} ({}, {}{}).\n",
-        counted(summary.files.read, "file"),
-        counted(summary.workloads, "workload"),
-        counted(summary.handlers, "handler"),
-        not_judged_suffix(outcome),
-    ));
+    out.push_str(&format!(" in {}.\n", counted_files(set, outcome)));
     for line in not_judged_lines(set, outcome)
         .into_iter()
         .chain(nothing_judged(outcome))

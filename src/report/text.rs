@@ -28,9 +28,22 @@ pub(super) fn finding_lines(finding: &Finding) -> Vec<String> {
         finding
             .fix
             .iter()
-            .map(|fix| format!("fix: {} ({})", fix.title, how_to_apply(fix))),
+            .map(|fix| format!("fix: {}", fix_text(fix))),
     );
     lines
+}
+
+/// Returns the title of a fix, and in parentheses the command that applies it and why it is not applied by default, for
+/// reports whose readers may not know the options.
+pub(super) fn fix_text(fix: &Fix) -> String {
+    let how = match &fix.applicability {
+        Applicability::Safe => "`meshprobe check --fix`".to_owned(),
+        Applicability::Unsafe(reason) => {
+            format!("`meshprobe check --fix --unsafe-fixes`, because {reason}")
+        }
+        Applicability::DisplayOnly(reason) => format!("by hand, because {reason}"),
+    };
+    format!("{} ({how})", fix.title)
 }
 
 /// Returns how to apply a fix, and why it is not applied by default.

@@ -150,7 +150,7 @@ pub struct Settings {
     pub min_severity: Option<Severity>,
     /// `--require-rewritten`: report probes that the mesh would still rewrite.
     pub require_rewritten: bool,
-    /// `ignore`: findings that the user silences.
+    /// `ignore`: findings that the user suppresses.
     pub ignore: Vec<Ignore>,
     /// Entries of the configuration for removed rules.
     pub removed_rules: Vec<RemovedRuleEntry>,

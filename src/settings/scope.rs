@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use globset::{Glob, GlobBuilder, GlobSet};
 
@@ -14,6 +15,12 @@ use super::{FactOverrides, RuleLevel};
 pub struct Scope {
     /// The files that the scope applies to.
     pub paths: Vec<Glob>,
+    /// The line of each of `paths` in the configuration file, from 1; empty for an entry of `ignore`.
+    pub lines: Vec<usize>,
+    /// The configuration file, as shown to the user; set by the caller of the parser.
+    pub file: Arc<str>,
+    /// Whether the run reads every file that the scope can apply to.
+    pub is_covered: bool,
     /// The folder of the configuration file, to which `paths` are relative.
     pub folder: PathBuf,
     /// The working directory, to which the paths of a run are relative.

@@ -1,6 +1,8 @@
 //! Looks up scopes by path. All globs are compiled once, and matched together.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use globset::{Glob, GlobSet};
 
@@ -71,6 +73,22 @@ impl<'s> ScopeSet<'s> {
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// Removes the indexes of scopes that apply to one of the files.
+    pub fn retain_without_files<'f>(
+        &self,
+        scopes: &mut BTreeSet<usize>,
+        files: impl Iterator<Item = &'f Arc<str>>,
+    ) {
+        for path in files {
+            if scopes.is_empty() {
+                break;
+            }
+            for at in self.matching(path) {
+                scopes.remove(&at);
+            }
+        }
     }
 }
 

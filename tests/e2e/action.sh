@@ -136,7 +136,7 @@ for wrong in INPUT_SARIF_FILE=$'x.sarif\nerrors=0' INPUT_FAIL_ON=$'error\n::set-
   outputs 'exit-code=2'
   [ ! -e "$work/seen" ] || fail "$wrong: the tool was run"
 done
-pass "step: arguments, exit codes, outputs and silenced commands"
+pass "step: arguments, exit codes, outputs and suppressed commands"
 
 # Links in the repository cannot redirect the SARIF report or the working folder out of it.
 mkdir -p "$work/outside"
@@ -176,7 +176,7 @@ import sys
 
 log, outputs = (open(path, encoding="utf-8", newline="\n").read() for path in sys.argv[1:])
 mark, rest = re.fullmatch(r"::stop-commands::([0-9a-f]{32})\n(.*)", log, re.S).groups()
-silenced, shown = rest.split(f"\n::{mark}::\n")
+suppressed, shown = rest.split(f"\n::{mark}::\n")
 annotations = [line for line in re.split(r"[\r\n]", shown) if line]
 fields = dict(line.split("=", 1) for line in outputs.splitlines())
 shown = 0

@@ -91,12 +91,12 @@ validators() {
   # under \`transformers\` deletes everything.
   printf '%s\n' 'commonAnnotations:' '  meshprobe.dev/ignore: |' '    strict-probe-not-rewritten: known' \
     '    tcp-probe-always-passes: known' >>"$at/production/kustomization.yaml"
-  build "$at/production" >"$at/silenced.yaml" 2>"$at/log" || fail_with "$at/log" "the annotation does not silence the findings"
+  build "$at/production" >"$at/suppressed.yaml" 2>"$at/log" || fail_with "$at/log" "the annotation does not suppress the findings"
   config 'emit: none, failOn: never' >"$at/production/meshprobe.yaml"
   sed -i 's/^validators:/transformers:/' "$at/production/kustomization.yaml"
   build "$at/production" >"$at/gone.yaml" 2>"$at/log" || fail_with "$at/log" "it fails"
   [ ! -s "$at/gone.yaml" ] || fail "a transformer that returns nothing no longer deletes resources; update docs/krm.md"
-  pass "kustomize $version: annotations silence findings; a transformer that returns nothing deletes resources"
+  pass "kustomize $version: annotations suppress findings; a transformer that returns nothing deletes resources"
 }
 
 skipped() {

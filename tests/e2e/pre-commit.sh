@@ -143,7 +143,7 @@ cp "$work/clean/.pre-commit-config.yaml" "$work/hostile/"
 commit_all "$work/hostile"
 cd "$work/hostile"
 status 1 "$work/hostile.log" env GITHUB_ACTIONS=true pre-commit run meshprobe-check --all-files --verbose
-has "$work/hostile.log" " in $((${#hostile[@]} + 4)) files ($((${#hostile[@]} + 2)) workloads, "
+has "$work/hostile.log" " of $((${#hostile[@]} + 4)) files ($((${#hostile[@]} + 2)) workloads, "
 no_commands "$work/hostile.log"
 git diff --exit-code || fail "a file name was used as an option"
 pass "meshprobe-check does not use file names as options or commands"

@@ -5,7 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.bash"
 find_meshprobe
 formats=(json sarif gitlab junit github summary)
 
-# 1. Trees with all rules, broken input, overlays, silenced findings, or no files.
+# 1. Trees with all rules, broken input, overlays, suppressed findings, or no files.
 mkdir -p "$work/odd/träger & <co>, 5%" "$work/empty" "$work/reports"
 cp -R "$root/fixtures/krm" "$work/rendered"
 # shellcheck source=odd-names.bash
@@ -15,13 +15,13 @@ printf 'apiVersion: v1\nkind: Pod\nmetadata: [a&b<c>"|`\n' >"$work/odd/träger &
 printf 'apiVersion: v1\nkind: Pod\n\xff\n' >"$work/odd/not-utf8.yaml"
 printf '\xef\xbb\xbfapiVersion: v1\r\nkind: Pod\r\nmetadata: {name: [}\r\n' >"$work/odd/bom.yaml"
 ln -s nowhere "$work/odd/dangling.yaml"
-cp -R "$root/fixtures/demo" "$work/silenced"
-"$meshprobe" check --quiet --isolated --add-ignore 'known <since> "2024"' "$work/silenced" >"$work/log" 2>&1 ||
-  fail_with "$work/log" "the findings were not silenced"
+cp -R "$root/fixtures/demo" "$work/suppressed"
+"$meshprobe" check --quiet --isolated --add-ignore 'known <since> "2024"' "$work/suppressed" >"$work/log" 2>&1 ||
+  fail_with "$work/log" "the findings were not suppressed"
 
 trees=("$root/fixtures/rules" "$root/fixtures/demo" "$root/fixtures/gitops" "$root/fixtures/kustomize"
   "$root/fixtures/istio" "$root/fixtures/osm" "$root/fixtures/kuma" "$root/fixtures/consul" "$work/odd" "$work/names"
-  "$work/silenced" "$work/empty" "$work/rendered" "$root/fixtures/helm")
+  "$work/suppressed" "$work/empty" "$work/rendered" "$root/fixtures/helm")
 
 # options TREE: prints the options that the run of a tree needs.
 options() {

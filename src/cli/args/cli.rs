@@ -30,7 +30,7 @@ Exit codes:
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 /// The environment variables, each with its effect. The manual page shows them in a section of its own.
-pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 7] = [
+pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 9] = [
     (
         "NO_COLOR",
         "Switches colours off, if it is not empty. --color takes precedence.",
@@ -48,12 +48,20 @@ pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 7] = [
         "dumb switches colours, Unicode and progress messages off.",
     ),
     (
+        "COLUMNS",
+        "The width of the lines, at least 40; by default that of the terminal.",
+    ),
+    (
         "LC_ALL, LC_CTYPE, LANG",
         "Unicode characters are only used in a UTF-8 locale.",
     ),
     (
         "CI, GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION",
         "A CI job: tracked files that ignore files hide are reported, and commands in its log are escaped.",
+    ),
+    (
+        "HOME",
+        "The home directory: if it is a repository, it is not read for facts.",
     ),
     (
         "PATH",

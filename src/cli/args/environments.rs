@@ -8,11 +8,26 @@ pub(in crate::cli) struct EnvironmentArgs {
     ///
     /// The names are those that reports show, such as `in: prod-eu`. Files that belong to no environment are part of all.
     /// Facts are not affected.
-    #[arg(
-        long,
-        visible_alias = "cluster",
-        value_name = "NAME",
-        help_heading = "Report"
-    )]
-    pub(in crate::cli) overlay: Vec<String>,
+    #[arg(long, value_name = "NAME", help_heading = "Report")]
+    overlay: Vec<String>,
+    /// Same as --overlay.
+    #[arg(long, value_name = "NAME", help_heading = "Report")]
+    cluster: Vec<String>,
+}
+
+impl EnvironmentArgs {
+    /// Returns all names and paths.
+    pub(in crate::cli) fn names(&self) -> Vec<String> {
+        [&*self.overlay, &self.cluster].concat()
+    }
+
+    /// Returns the options that contain one of `names`.
+    pub(in crate::cli) fn options_with(&self, names: &[String]) -> String {
+        let options = [("`--overlay`", &self.overlay), ("`--cluster`", &self.cluster)];
+        let options = options
+            .into_iter()
+            .filter(|(_, given)| given.iter().any(|name| names.contains(name)));
+        let options: Vec<&str> = options.map(|(option, _)| option).collect();
+        options.join(" and ")
+    }
 }

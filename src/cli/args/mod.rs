@@ -16,6 +16,7 @@ pub(super) use choice::{
 };
 pub(super) use cli::{Cli, Command, ENVIRONMENT};
 pub(super) use common::Common;
+pub(super) use environments::EnvironmentArgs;
 pub(super) use predict::PredictArgs;
 pub(super) use rewrite::RewriteArgs;
 pub(super) use rule::{RuleArgs, SchemaArgs};

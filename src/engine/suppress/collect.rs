@@ -12,7 +12,7 @@ use crate::yaml::{self, Entry, NodeRef, Span, Style, Tree};
 
 use super::directive::{ParsedSuppression, of_annotation, of_comment};
 
-/// The annotation that silences findings about its object.
+/// The annotation that suppresses findings about its object.
 pub(super) const ANNOTATION: &str = "meshprobe.dev/ignore";
 
 /// One suppression in a file.
@@ -31,7 +31,7 @@ pub(super) struct Directive {
     pub(super) whole_line: Option<Span>,
 }
 
-/// The part of a file in which a suppression silences findings.
+/// The part of a file in which a suppression suppresses findings.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SuppressedRange {
     /// This line.

@@ -7,7 +7,7 @@ const MARK: &str = "meshprobe:";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     pub(super) rule: String,
-    /// The container whose findings are silenced; `None` for all findings.
+    /// The container whose findings are suppressed; `None` for all findings.
     pub(super) container: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use super::collect::{Directive, SuppressedRange};
 /// The file, the rule and the container of a name in a suppression.
 type Key = (Arc<str>, RuleId, Option<String>);
 
-/// Groups of names that silence the same findings.
+/// Groups of names that suppress the same findings.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     by_line: HashMap<(Key, usize), usize>,
@@ -125,7 +125,7 @@ impl Index {
         self.of_name.get(&(directive, name)).copied()
     }
 
-    /// Returns the groups that silence a finding on `line`.
+    /// Returns the groups that suppress a finding on `line`.
     pub(super) fn covering(&self, finding: &Finding, line: Option<usize>) -> Vec<usize> {
         if self.groups.is_empty() {
             return Vec::new();

@@ -1,10 +1,10 @@
-//! Silences findings that the user already knows.
+//! Suppresses findings that the user already knows.
 
 use crate::engine::fix_history::keep_suppressed_values;
 use crate::engine::outcome::Outcome;
 use crate::finding::{Finding, Suppression};
 
-/// Silences the findings for which `is_known` returns true.
+/// Suppresses the findings for which `is_known` returns true.
 pub fn suppress_known(
     outcome: &mut Outcome,
     by: &Suppression,
@@ -14,11 +14,11 @@ pub fn suppress_known(
     let (known, new): (Vec<_>, Vec<_>) = findings.partition(|finding| is_known(finding));
     outcome.findings = new;
     keep_suppressed_values(&known, &mut outcome.findings);
-    let silenced = known.into_iter().map(|mut finding| {
+    let suppressed = known.into_iter().map(|mut finding| {
         finding.suppressed = Some(by.clone());
         finding
     });
-    outcome.suppressed.extend(silenced);
+    outcome.suppressed.extend(suppressed);
     outcome.sort_suppressed();
     outcome.summary.suppressed = outcome.suppressed.len();
     outcome.summary.count_findings(&outcome.findings);

@@ -1,4 +1,4 @@
-//! Marks findings that the user silences with a comment, an annotation or the configuration.
+//! Marks findings that the user suppresses with a comment, an annotation or the configuration.
 
 mod collect;
 mod directive;

@@ -1,4 +1,4 @@
-//! Looks up annotations of rendered objects that silence findings.
+//! Looks up annotations of rendered objects that suppress findings.
 
 use std::ptr::from_ref;
 

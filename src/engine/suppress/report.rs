@@ -7,7 +7,7 @@ use globset::Glob;
 use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
-use crate::settings::{Ignore, RemovedRule, RemovedRuleEntry, UnknownRule};
+use crate::settings::{Ignore, RemovedRule, RemovedRuleEntry, Scope, UnknownRule};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
@@ -78,8 +78,8 @@ impl Suppressions {
     }
 }
 
-/// Returns a finding for each entry of `ignore` that silenced nothing in the files that it applies to, and for each whose
-/// path matches no file.
+/// Returns a finding for each entry of `ignore` that suppressed nothing in the files that it applies to, and for each path of
+/// `ignore` and `scopes` that matches no file.
 fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -> Vec<Finding> {
     let without_findings = ignores.unused(set.targets().map(|file| &file.path), levels);
     let without_files = ignores.without_files(set.files.iter().map(|file| &file.path));
@@ -98,7 +98,19 @@ fn unused_entries(set: &SourceSet, levels: &Levels<'_>, ignores: &Ignores<'_>) -
             &format!("`{}` matches no file", paths.join("`, `")),
         )
     });
-    unused.chain(stale).collect()
+    let files = set.files.iter().map(|file| &file.path);
+    let scope_paths = levels.scope_paths_without_files(files);
+    let scope_paths = scope_paths.iter().map(|scope| stale_scope_path(set, scope));
+    unused.chain(stale).chain(scope_paths).collect()
+}
+
+fn stale_scope_path(set: &SourceSet, scope: &Scope) -> Finding {
+    let line = scope.lines.first().copied().unwrap_or(1);
+    let path = scope.paths.first().map_or("", Glob::glob);
+    let message = format!("the path `{path}` of `scopes` in line {line} matches no file");
+    let mut finding = in_configuration(set, &scope.file, line, message);
+    finding.help = Some("correct or delete the path".to_owned());
+    finding
 }
 
 fn unused_entry(set: &SourceSet, entry: &Ignore, reason: &str) -> Finding {
@@ -106,7 +118,7 @@ fn unused_entry(set: &SourceSet, entry: &Ignore, reason: &str) -> Finding {
         "the `ignore` entry in line {} is unused: {reason}",
         entry.line
     );
-    in_configuration(set, &entry.file, entry.line, message)
+    in_configuration(set, &entry.scope.file, entry.line, message)
 }
 
 fn removed_entry(set: &SourceSet, entry: &RemovedRuleEntry) -> Finding {
@@ -158,7 +170,7 @@ fn unknown(directive: &Directive, error: UnknownRule) -> Finding {
         None => "",
     };
     let message = format!(
-        "the {} silences nothing: {}{setting}",
+        "the {} suppresses nothing: {}{setting}",
         directive.by.as_str(),
         error.or_setting_of_guard()
     );
@@ -167,7 +179,7 @@ fn unknown(directive: &Directive, error: UnknownRule) -> Finding {
 
 fn without_reason(directive: &Directive) -> Finding {
     let message = format!(
-        "the {} silences findings without a reason",
+        "the {} suppresses findings without a reason",
         directive.by.as_str()
     );
     let mut finding = finding(INVALID_SUPPRESSION, directive, message);

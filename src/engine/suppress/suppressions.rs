@@ -1,4 +1,4 @@
-//! The suppressions of a run, and the findings that they silence.
+//! The suppressions of a run, and the findings that they suppress.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ impl Suppressions {
         }
     }
 
-    /// Marks a finding that a suppression in the files silences. `pods` are the workloads that the finding may be about:
+    /// Marks a finding that a suppression in the files suppresses. `pods` are the workloads that the finding may be about:
     /// the annotation of a kustomization is in another file than the finding.
     pub(in crate::engine) fn mark(
         &self,
@@ -89,7 +89,7 @@ impl Suppressions {
     }
 }
 
-/// Marks a finding that the configuration silences.
+/// Marks a finding that the configuration suppresses.
 pub(in crate::engine) fn mark_configured(
     set: &SourceSet,
     ignores: &Ignores<'_>,
@@ -99,11 +99,11 @@ pub(in crate::engine) fn mark_configured(
         return;
     }
     let paths = paths_of(set, finding);
-    if let Some(entry) = ignores.silencing(finding.rule, &paths) {
+    if let Some(entry) = ignores.suppressing(finding.rule, &paths) {
         finding.suppressed.get_or_insert_with(|| Suppression {
             by: SuppressedBy::Configuration,
             reason: entry.reason.clone(),
-            path: Arc::clone(&entry.file),
+            path: Arc::clone(&entry.scope.file),
             line: entry.line,
         });
     }

@@ -5,7 +5,7 @@ use crate::finding::Label;
 use crate::mesh::istio::rewrite::rewritten_since;
 use crate::mesh::{Fact, Mesh, Reason};
 
-use super::explanation_lines::{Explanation, Line};
+use super::explanation_lines::{Explanation, Line, Noted};
 use super::json::mode_text;
 use super::merged_explanations::merge_environments;
 use super::shown::{Shown, in_file_order};
@@ -123,9 +123,7 @@ impl MachinePrediction<'_> {
             name: "outcome",
             value: format!("{}: {}", row.outcome, row.why),
             certainty: self.certainty.as_str(),
-            because: because
-                .map(|reason| format_reason(context, reason).into())
-                .collect(),
+            because: because.map(|reason| noted(context, reason)).collect(),
             environments: Vec::new(),
         };
         Explanation {
@@ -195,10 +193,7 @@ fn fact_line<T>(
     fact: &Fact<T>,
     value: impl FnOnce(&T) -> String,
 ) -> Line {
-    let because = fact
-        .because
-        .iter()
-        .map(|reason| format_reason(context, reason).into());
+    let because = fact.because.iter().map(|reason| noted(context, reason));
     Line {
         name,
         value: value(&fact.value),
@@ -208,11 +203,17 @@ fn fact_line<T>(
     }
 }
 
-fn format_reason(context: &Context<'_>, reason: &Reason) -> String {
-    match (&reason.place, reason.settle) {
-        (Some(place), _) => format!("{} ({})", reason.message, format_place(context, place)),
-        (None, Some(settle)) => format!("{} [{settle}]", reason.message),
-        (None, None) => reason.message.clone(),
+fn noted(context: &Context<'_>, reason: &Reason) -> Noted {
+    let place = reason.place.as_ref();
+    let settle = reason.settle.filter(|_| place.is_none());
+    let settle = settle.map(|settle| format!(" [{settle}]"));
+    let text = format!("{}{}", reason.message, settle.unwrap_or_default());
+    Noted {
+        places: place
+            .map(|place| format_place(context, place))
+            .into_iter()
+            .collect(),
+        ..text.into()
     }
 }
 

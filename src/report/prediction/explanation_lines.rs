@@ -20,8 +20,10 @@ pub struct Line {
 /// A reason, with the environments to which it applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Noted {
-    /// The reason, with its place or the option that settles it.
+    /// The reason, with the option that settles it.
     pub text: String,
+    /// The places that show it, such as `apps/web.yaml:31`, in the order of the environments.
+    pub places: Vec<String>,
     /// The names of the environments; empty if it applies to all of the line.
     pub environments: Vec<Arc<str>>,
 }
@@ -30,6 +32,7 @@ impl From<String> for Noted {
     fn from(text: String) -> Self {
         Self {
             text,
+            places: Vec::new(),
             environments: Vec::new(),
         }
     }

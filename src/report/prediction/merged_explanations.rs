@@ -80,9 +80,10 @@ impl Explanation {
             }
         };
         for line in &mut self.lines {
+            line.because = merge_places(std::mem::take(&mut line.because));
             for reason in &mut line.because {
                 // The reasons of a line that names its environments apply to the same ones.
-                if reason.environments == line.environments {
+                if reason.environments.len() == line.environments.len() {
                     reason.environments.clear();
                 }
                 keep(&mut reason.environments);
@@ -106,7 +107,7 @@ impl Line {
             let known = self
                 .because
                 .iter_mut()
-                .find(|known| known.text == reason.text);
+                .find(|known| (&known.text, &known.places) == (&reason.text, &reason.places));
             match known {
                 Some(Noted { environments, .. }) => environments.extend(reason.environments),
                 None => self.because.push(reason),
@@ -114,4 +115,23 @@ impl Line {
         }
         self.environments.extend(other.environments);
     }
+}
+
+/// Merges equal reasons of different environments that have different places.
+fn merge_places(reasons: Vec<Noted>) -> Vec<Noted> {
+    let mut merged: Vec<Noted> = Vec::new();
+    for reason in reasons {
+        let is_elsewhere = |known: &&mut Noted| {
+            let mut environments = reason.environments.iter();
+            known.text == reason.text && !environments.any(|name| known.environments.contains(name))
+        };
+        match merged.iter_mut().find(is_elsewhere) {
+            Some(known) if !reason.environments.is_empty() => {
+                known.places.extend(reason.places);
+                known.environments.extend(reason.environments);
+            }
+            _ => merged.push(reason),
+        }
+    }
+    merged
 }

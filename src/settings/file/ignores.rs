@@ -1,6 +1,4 @@
-//! Parses `ignore`: findings that are silenced, with reasons.
-
-use std::sync::Arc;
+//! Parses `ignore`: findings that are suppressed, with reasons.
 
 use crate::yaml::NodeRef;
 
@@ -68,9 +66,7 @@ impl Reader<'_> {
             rule: rule?,
             scope,
             reason,
-            file: Arc::default(),
             line: line_of(item),
-            is_covered: false,
         })
     }
 }

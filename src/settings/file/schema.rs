@@ -102,7 +102,7 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
         ),
         "ignore" => described(
             list(ignore(names)),
-            "Findings that are silenced, with reasons.",
+            "Findings that are suppressed, with reasons.",
         ),
         "mesh" => described(mapping(MESH_KEYS, mesh_key), "The service mesh."),
         "root" => described(
@@ -211,7 +211,7 @@ fn ignore(names: &RuleNames) -> Value {
                 json!({"type": ["string", "number", "boolean"], "pattern": "\\S"}),
                 "moves away in June",
             ),
-            "Why the finding is silenced. Reports contain it.",
+            "Why the finding is suppressed. Reports contain it.",
         ),
         "rule" => described(
             words(&texts(names.reported())),
@@ -221,7 +221,7 @@ fn ignore(names: &RuleNames) -> Value {
     });
     described(
         require(entry, &["reason", "rule"]),
-        "The findings of a rule that are silenced.",
+        "The findings of a rule that are suppressed.",
     )
 }
 

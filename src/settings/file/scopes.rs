@@ -4,8 +4,8 @@ use crate::yaml::NodeRef;
 
 use super::super::scope::{Scope, glob};
 use super::super::{FactOverrides, RemovedRule};
-use super::Reader;
 use super::values::{is_bare_version, rule_level, setting_text};
+use super::{Reader, line_of};
 
 pub(super) const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
 
@@ -53,7 +53,10 @@ impl Reader<'_> {
         }
         for item in items {
             match setting_text(item).map(glob) {
-                Some(Ok(glob)) => scope.paths.push(glob),
+                Some(Ok(glob)) => {
+                    scope.paths.push(glob);
+                    scope.lines.push(line_of(item));
+                }
                 Some(Err(message)) => self.error(item.span(), message),
                 None => self.error(item.span(), "expected strings in `paths`".into()),
             }

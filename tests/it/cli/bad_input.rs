@@ -50,7 +50,7 @@ fn a_document_that_does_not_parse_costs_only_itself() {
     insta::assert_snapshot!(stdout, @r"
     bad.yaml:9:9: error[syntax-error] the document is not YAML: unclosed bracket '['
     bad.yaml:11:8: note[syntax-error] the document is not YAML: unclosed bracket '['
-    Found 1 error, 1 note in 2 files (0 workloads, 0 handlers).
+    Found 1 error, 1 note in 1 of 2 files (0 workloads, 0 handlers).
     ");
 }
 

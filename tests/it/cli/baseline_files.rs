@@ -98,6 +98,85 @@ fn entries_that_no_longer_occur_are_counted() {
 }
 
 #[test]
+fn entries_that_no_longer_occur_are_listed_by_every_command() {
+    let project = project();
+    project
+        .run(&["check", "--write-baseline", "known.json"])
+        .exits(0);
+    let fixed = project.read("apps/web.yaml").replace(OPT_OUT, "a: b");
+    project.write("apps/web.yaml", fixed);
+    let expected = "note: 1 finding of the baseline `known.json` no longer occurs; run `meshprobe check --write-baseline \
+                    known.json`\n  apps/web.yaml: strict-probe-not-rewritten (Deployment/shop/web)\n";
+    for arguments in [
+        &[][..],
+        &["--fix"],
+        &["--diff"],
+        &["--add-ignore", "why"],
+        &["--output-format", "json"],
+        &["--output-format", "sarif"],
+    ] {
+        let all = [&["check", "--baseline", "known.json"][..], arguments].concat();
+        project.run(&all).exits(0).stderr_contains(expected);
+    }
+    // A long list is cut.
+    let entry = |number: usize| {
+        format!("{{\"path\": \"apps/{number:02}.yaml\", \"rule\": \"syntax-error\"}}")
+    };
+    let entries: Vec<String> = (1..=12).chain([1]).map(entry).collect();
+    let text = format!("{{\"version\": 1, \"findings\": [{}]}}", entries.join(", "));
+    project.write("known.json", text);
+    let run = project.run(&["check", "--baseline", "known.json", "apps"]);
+    run.stderr_contains("note: 13 findings of the baseline")
+        .stderr_contains("\n  apps/01.yaml: syntax-error, 2 times\n")
+        .stderr_contains("\n  apps/10.yaml: syntax-error\n  and 2 more\n");
+}
+
+/// The probe of a base targets another port in each overlay, so that it has a finding for each.
+#[test]
+fn a_partial_run_keeps_the_larger_number_of_findings_of_other_files() {
+    let web = ANNOTATED_WEB
+        .replace("a: b", OPT_OUT)
+        .replace(
+            "[{containerPort: 8080}]",
+            "[{name: http, containerPort: 8080}]",
+        )
+        .replace("port: 8080}}", "port: http}}");
+    let patch = "resources: [../../base]\npatches:\n- target: {kind: Deployment}\n  patch: |\n    - {op: replace, path: \
+                 /spec/template/spec/containers/0/ports/0/containerPort, value: 9090}\n";
+    let project = Project::with(&[
+        ("base/web.yaml", &web),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("clusters/a/kustomization.yaml", "resources: [../../base]\n"),
+        ("clusters/b/kustomization.yaml", patch),
+        ("mesh/mesh.yaml", &format!("{INJECTED}---\n{STRICT}")),
+    ]);
+    let write = ["check", "--write-baseline", "known.json"];
+    let entries = |project: &Project| {
+        let text = project.read("known.json");
+        text.matches("strict-probe-not-rewritten").count()
+    };
+    project.run(&write).exits(0);
+    assert_eq!(entries(&project), 2, "{}", project.read("known.json"));
+    // The overlay `a` alone shows one of the two, in a file that is not among the given paths.
+    project
+        .run(&[&write[..], &["clusters/a"]].concat())
+        .exits(0);
+    assert_eq!(entries(&project), 2, "{}", project.read("known.json"));
+    assert_eq!(count(&project, &[]).0, 0);
+    // A baseline of the one grows to both, and with the file itself, a smaller number replaces a larger one.
+    std::fs::remove_file(project.path("known.json")).unwrap();
+    project
+        .run(&[&write[..], &["clusters/a"]].concat())
+        .exits(0);
+    assert_eq!(entries(&project), 1, "{}", project.read("known.json"));
+    project.run(&[&write[..], &["clusters"]].concat()).exits(0);
+    assert_eq!(entries(&project), 2, "{}", project.read("known.json"));
+    project.write("clusters/b/kustomization.yaml", "resources: [../../base]\n");
+    project.run(&write).exits(0);
+    assert_eq!(entries(&project), 1, "{}", project.read("known.json"));
+}
+
+#[test]
 fn each_occurrence_is_counted() {
     let project = project();
     project

@@ -1,5 +1,6 @@
 //! Names, variables and files that users know from other tools.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -115,10 +116,71 @@ fn variables_are_documented_in_the_help_and_the_manual_page() {
     let project = Project::new();
     let help = project.run(&["--help"]).exits(0).stdout;
     let page = project.run(&["man"]).exits(0).stdout;
+    let page = page.replace("\\fB", " ");
     assert_eq!(page.matches(".SH ENVIRONMENT").count(), 1);
-    for name in ["NO_COLOR", "CLICOLOR_FORCE", "GITHUB_ACTIONS", "PATH"] {
-        assert!(help.contains(name) && page.contains(name), "{name}");
+    let mut names = variables();
+    names.insert("PATH".to_owned());
+    let is_documented = |text: &str, name: &str| {
+        let is_part_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        text.split(|c: char| !is_part_of_name(c))
+            .any(|word| word == name)
+    };
+    for name in &names {
+        assert!(is_documented(&help, name), "{name}");
+        assert!(is_documented(&page, name), "{name}");
     }
+    for name in ["HOME", "COLUMNS", "TERM", "LANG", "TF_BUILD", "CI"] {
+        assert!(names.contains(name), "{name}: {names:?}");
+    }
+}
+
+/// Returns the environment variables that the program reads. Only a session reads them: their names are the literals in
+/// capital letters in the code of the command line.
+fn variables() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (path, text) in sources() {
+        let (code, _) = text.split_once("#[cfg(test)]").unwrap_or((&text, ""));
+        let reads = code.contains("env::var");
+        // The variable of `panic.rs` only exists in tests.
+        let may_read = path.ends_with("cli/session.rs") || path.ends_with("cli/panic.rs");
+        assert!(
+            may_read || !reads,
+            "{path} reads a variable without a session"
+        );
+        let is_cli = path.contains("src/cli/") && !path.contains("src/cli/args/");
+        if !is_cli {
+            continue;
+        }
+        for line in code.lines().filter(|line| !line.contains("env!(")) {
+            let literals = line.split('"').skip(1).step_by(2);
+            let is_name = |text: &&str| {
+                text.len() > 1 && text.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+            };
+            names.extend(literals.filter(is_name).map(str::to_owned));
+        }
+    }
+    names
+}
+
+/// Returns all source files of the program, each with its path.
+fn sources() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let shown = path
+                    .to_string_lossy()
+                    .replace(std::path::MAIN_SEPARATOR, "/");
+                found.push((shown, text));
+            }
+        }
+    }
+    found
 }
 
 /// A workload whose probe fails with mutual TLS.

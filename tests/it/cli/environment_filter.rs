@@ -80,7 +80,7 @@ fn an_unknown_name_is_an_error_that_lists_the_known_ones() {
         assert_eq!(
             run.stderr.lines().take(2).collect::<Vec<_>>(),
             [
-                "error: unknown environment `prod-ue` for `--overlay`; did you mean `prod-eu`?",
+                "error: unknown environment `prod-ue` for `--cluster`; did you mean `prod-eu`?",
                 "help: the environments are `prod-eu`, `prod-us`, `staging`",
             ],
         );
@@ -196,7 +196,29 @@ fn a_filter_that_leaves_no_workload_is_named() {
     let project = platform();
     let run = project.run(&["check", "--cluster", "prod-us", "apps/invoices"]);
     let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    let expected = "No workload of the files that were read is in `prod-us` (`--overlay`).";
+    let expected =
+        "No workload of the files that were read is in `prod-us` (`--overlay` or `--cluster`).";
     assert!(text.contains(expected), "{}", run.stdout);
     assert!(!text.contains("contains a workload"), "{}", run.stdout);
+}
+
+#[test]
+fn errors_name_the_option_that_was_used() {
+    let project = platform();
+    for command in ["check", "predict"] {
+        project
+            .run(&[command, "--cluster", "prod-ue"])
+            .exits(2)
+            .stderr_contains(
+                "error: unknown environment `prod-ue` for `--cluster`; did you mean `prod-eu`?",
+            );
+    }
+    project
+        .run(&["check", "--cluster", "a", "--overlay", "b"])
+        .exits(2)
+        .stderr_contains("error: unknown environments for `--overlay` and `--cluster`: `b`, `a`");
+    // Both options add to the same list.
+    let both = ["--cluster", "prod-eu", "--overlay", "prod-us"];
+    let overlays = ["--overlay", "prod-eu", "--overlay", "prod-us"];
+    assert_eq!(found(&project, &both), found(&project, &overlays));
 }

@@ -53,7 +53,7 @@ fn a_file_that_is_a_target_by_one_name_is_not_context_by_another() {
     let alone = project
         .run_in("x", &alone, "")
         .exits(1)
-        .stdout_contains("in 3 files");
+        .stdout_contains("in 1 of 3 files");
     let beside = project.run_in("x", &beside, "").exits(1);
     assert_eq!(beside.transcript(), alone.transcript());
     project
@@ -133,7 +133,7 @@ fn a_template_of_a_chart_is_none_less_for_parsing() {
     let run = project.run(&["check", "chart", "--output-format", "concise"]);
     insta::assert_snapshot!(run.exits(0).stdout, @r"
     chart/templates/deep/web.yaml:34:30: note[unrendered-template] `chart/templates/deep/web.yaml` is an unrendered template, not YAML: it was not checked
-    Found 1 note in 3 files (0 workloads, 0 handlers; not judged: 1 chart).
+    Found 1 note in 1 of 3 files (0 workloads, 0 handlers; not judged: 1 chart).
     Not judged: chart/Chart.yaml:1: the chart in `chart` is not rendered: `meshprobe check --helm chart --namespace NAMESPACE`
     None of the files that were read contains a workload: `chart/Chart.yaml`, `chart/templates/deep/web.yaml`, `chart/templates/plain.yaml`.
     The commands above would judge the workloads.

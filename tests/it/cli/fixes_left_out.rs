@@ -123,7 +123,7 @@ fn a_fix_that_would_break_a_working_pod_is_not_applied() {
     assert!(!after.contains(OFF) && after.contains("--bind"), "{after}");
 }
 
-/// Two containers; a comment or annotation silences the finding about the second.
+/// Two containers; a comment or annotation suppresses the finding about the second.
 fn two(above: &str, annotation: &str) -> String {
     let first = format!(
         "{TCP}\n        - name: other\n          image: other:1\n{above}          livenessProbe: {{tcpSocket: {{port: 2}}}}"

@@ -435,9 +435,9 @@ fn workloads_that_a_function_should_have_rewritten_are_required() {
             plain.replace("inject: \"true\"", "inject: \"false\""),
         )
         .exits(0);
-    let silenced = plain.replace(
+    let suppressed = plain.replace(
         "a: b",
         "meshprobe.dev/ignore: 'not-rewritten-ahead: as we like it'",
     );
-    project.pipe(&arguments, silenced).exits(0);
+    project.pipe(&arguments, suppressed).exits(0);
 }

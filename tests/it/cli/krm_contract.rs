@@ -339,11 +339,11 @@ kind: ResourceList
 "
         )
     };
-    let silenced = "      meshprobe.dev/ignore: 'strict-probe-not-rewritten: known'\n";
+    let suppressed = "      meshprobe.dev/ignore: 'strict-probe-not-rewritten: known'\n";
     let cases = [
         (list(""), "Not shown: 1 finding ignored by the settings."),
         (
-            list(silenced).replace("    rules: {strict-probe-not-rewritten: ignore}\n", ""),
+            list(suppressed).replace("    rules: {strict-probe-not-rewritten: ignore}\n", ""),
             "Not shown: 1 finding suppressed.",
         ),
         (

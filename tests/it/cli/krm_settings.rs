@@ -177,10 +177,10 @@ fn levels_and_suppressions_apply() {
         .exits(0)
         .stdout_contains("severity: info");
     let spec = format!("{{ignore: [{{rule: {id}, reason: moves away in June}}]}}");
-    let silenced = run(&failing_items(), &spec).exits(0);
+    let suppressed = run(&failing_items(), &spec).exits(0);
     let counted = "meshprobe: Not shown: 1 finding suppressed.\n";
-    assert_eq!(silenced.stderr, counted);
-    assert!(!silenced.stdout.contains(&format!("rule: {id}\n")));
+    assert_eq!(suppressed.stderr, counted);
+    assert!(!suppressed.stdout.contains(&format!("rule: {id}\n")));
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn a_run_without_workloads_says_what_was_read_and_what_to_try() {
     project.write("apps/web.yaml", RELEASE);
     let run = project.run(&["check"]).exits(0);
     let run = run
-        .stdout_contains("in 4 files (0 workloads, 0 handlers; not judged: 1 HelmRelease).")
+        .stdout_contains("in 1 of 4 files (0 workloads, 0 handlers; not judged: 1 HelmRelease).")
         .stdout_contains("The commands above would judge the workloads.")
         .stdout_contains("Not judged: apps/web.yaml:3: HelmRelease/web: the chart in `charts/web` is not rendered: `meshprobe check --helm");
     assert!(!run.stdout.contains("No findings"), "{}", run.stdout);
@@ -238,10 +238,27 @@ fn a_run_can_require_workloads() {
         "a/service.yaml",
         "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n",
     )]);
-    project.run(&["check", "--require-workloads"]).exits(1);
+    let why = "error: the files contain no workload that can be judged, but `--require-workloads` requires one";
     project
-        .run(&["check", "--require-workloads", "--fail-on", "never"])
-        .exits(1);
+        .run(&["check", "--require-workloads"])
+        .exits(1)
+        .stderr_contains(why);
+    // A warning replaces the text "Nothing was judged", and does not fail the run.
+    project.write("a/broken.yaml", "a: b: c\n");
+    for format in ["full", "json"] {
+        let never = ["check", "--fail-on", "never", "--output-format", format];
+        let run = project.run(&never).exits(0);
+        assert!(
+            !run.stderr.contains("--require-workloads"),
+            "{}",
+            run.stderr
+        );
+        project
+            .run(&[&never[..], &["--require-workloads"]].concat())
+            .exits(1)
+            .stderr_contains(why);
+    }
+    std::fs::remove_file(project.path("a/broken.yaml")).unwrap();
     project.write("b/web.yaml", WEB);
     project
         .run(&["check", "--require-workloads"])

@@ -5,6 +5,7 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::support::manifest::{ANNOTATED_WEB, INJECTED, OPT_OUT, STRICT};
 use crate::support::project::Project;
 
 const MESH: &str = "\
@@ -25,7 +26,7 @@ spec:
     mode: STRICT
 ";
 
-/// One probe that fails, one that is silenced, one that always passes.
+/// One probe that fails, one that is suppressed, one that always passes.
 const WEB: &str = r#"apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -389,4 +390,51 @@ fn control_sequences_of_manifests_are_escaped() {
             ])
             .stdout
     );
+}
+
+#[test]
+fn reports_for_web_pages_name_the_command_of_a_fix() {
+    let project = Project::with(&[(
+        "all.yaml",
+        &[INJECTED, STRICT, &*ANNOTATED_WEB.replace("a: b", OPT_OUT)].join("---\n"),
+    )]);
+    let fix = "fix: set `sidecar.istio.io/rewriteAppHTTPProbers`";
+    let command = "the agent in the sidecar then makes the check (`meshprobe check --fix`)";
+    for format in ["summary", "github", "gitlab", "junit", "sarif"] {
+        let run = project.run(&["check", "--output-format", format]);
+        run.stdout_contains(fix).stdout_contains(command);
+    }
+    // A viewer of SARIF applies the fix itself.
+    let run = project.run(&["check", "--output-format", "sarif"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let description = report["runs"][0]["results"][0]["fixes"][0]["description"]["text"]
+        .as_str()
+        .unwrap();
+    assert!(
+        description.ends_with(" then makes the check"),
+        "{description}"
+    );
+}
+
+/// "in 1 file" counts the files with findings, and the parenthesis what was checked.
+#[test]
+fn the_summary_counts_files_with_findings_and_files_that_were_checked() {
+    let web = ANNOTATED_WEB.replace("a: b", OPT_OUT);
+    let project = Project::with(&[
+        ("apps/web.yaml", &web),
+        ("mesh/mesh.yaml", &format!("{INJECTED}---\n{STRICT}")),
+    ]);
+    project
+        .run(&["check"])
+        .stdout_contains("Found 1 error in 1 of 2 files (1 workload, 1 handler).");
+    project
+        .run(&["check", "--output-format", "summary"])
+        .stdout_contains("**1 error** in 1 of 2 files (1 workload, 1 handler).");
+    project.write("apps/api.yaml", web.replace("web", "api"));
+    project
+        .run(&["check"])
+        .stdout_contains("Found 2 errors in 2 of 3 files (2 workloads, 2 handlers).");
+    project
+        .run(&["check", "mesh"])
+        .stdout_contains("Nothing was judged in 1 file (0 workloads, 0 handlers).");
 }

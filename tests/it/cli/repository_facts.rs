@@ -243,15 +243,15 @@ fn standard_input_has_no_context() {
 }
 
 #[test]
-fn suppressions_elsewhere_silence_what_is_deployed() {
+fn suppressions_elsewhere_suppress_what_is_deployed() {
     let project = shop();
     project.write("clusters/prod.yaml", flux("apps", "./apps"));
     assert_eq!(check(&project, &["clusters"]), in_web());
-    let silenced = NOT_REWRITTEN.replace(
+    let suppressed = NOT_REWRITTEN.replace(
         "    readinessProbe",
         &format!("    # meshprobe: ignore[{RULE}] measured\n    readinessProbe"),
     );
-    project.write("apps/web.yaml", silenced);
+    project.write("apps/web.yaml", suppressed);
     assert_eq!(check(&project, &["clusters"]), [""; 0]);
     // Unused suppressions are only reported for the given paths.
     project.write("infra/mtls.yaml", STRICT.replace("STRICT", "PERMISSIVE"));
@@ -263,7 +263,7 @@ fn suppressions_elsewhere_silence_what_is_deployed() {
 }
 
 #[test]
-fn an_entry_of_ignore_is_used_if_it_silences_a_finding_anywhere() {
+fn an_entry_of_ignore_is_used_if_it_suppresses_a_finding_anywhere() {
     let project = shop();
     project.write(
         ".meshprobe.yaml",

@@ -1,4 +1,4 @@
-//! Findings that the user silences, and baselines.
+//! Findings that the user suppresses, and baselines.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ fn report(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-/// Returns the reported rules with their severities, and the silenced rules with source, reason and location.
+/// Returns the reported rules with their severities, and the suppressed rules with source, reason and location.
 fn judged(project: &Project, arguments: &[&str]) -> String {
     let mut all = vec!["check", "--output-format", "json"];
     all.extend(arguments);
@@ -51,7 +51,7 @@ fn judged(project: &Project, arguments: &[&str]) -> String {
             )
         } else {
             format!(
-                "{place} [{}] silenced by {} at {}:{}: {}",
+                "{place} [{}] suppressed by {} at {}:{}: {}",
                 text(&finding["rule"]),
                 text(&suppressed["by"]),
                 text(&suppressed["path"]),
@@ -72,8 +72,8 @@ fn a_comment_above_or_after_a_line_suppresses() {
     insta::assert_snapshot!(judged(&project(&behind), &[]));
     // Other comments are allowed between the suppression and the probe.
     let stacked = above(&format!("{comment}\n          # deep"));
-    assert!(judged(&project(&stacked), &[]).contains("silenced by comment"));
-    // The summary counts the silenced finding.
+    assert!(judged(&project(&stacked), &[]).contains("suppressed by comment"));
+    // The summary counts the suppressed finding.
     project(&above(&comment))
         .run(&["check"])
         .exits(0)
@@ -88,7 +88,7 @@ fn text_that_only_looks_like_a_comment_does_not_suppress() {
     assert!(judged(&project(&quoted), &[]).contains(&format!("error[{RULE}]")));
     let scalar = above(&format!("command:\n            - |\n              {text}"));
     assert!(judged(&project(&scalar), &[]).contains(&format!("error[{RULE}]")));
-    // A comment two lines above does not silence either.
+    // A comment two lines above does not suppress either.
     let far = above(&format!("{text}\n          workingDir: /"));
     let lines = judged(&project(&far), &[]);
     assert!(lines.contains(&format!("error[{RULE}]")) && lines.contains("unused-suppression"));
@@ -108,7 +108,7 @@ fn annotations_of_object_and_template_suppress() {
         "keep: me",
         &format!("meshprobe.dev/ignore: '{RULE}: known'"),
     );
-    assert!(judged(&project(&template), &[]).contains("silenced by annotation"));
+    assert!(judged(&project(&template), &[]).contains("suppressed by annotation"));
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn items_of_lists_are_suppressed_separately() {
         let lines: Vec<String> = lines.map(|line| format!("    {line}\n")).collect();
         lines.concat().replacen("    ", "  - ", 1)
     };
-    let silenced = item(&annotated(&format!("'{RULE}: known'")));
+    let suppressed = item(&annotated(&format!("'{RULE}: known'")));
     let reported = item(&opted_out().replace("name: web", "name: api"));
-    let list = format!("apiVersion: v1\nkind: List\nitems:\n{silenced}{reported}");
+    let list = format!("apiVersion: v1\nkind: List\nitems:\n{suppressed}{reported}");
     insta::assert_snapshot!(judged(&project(&list), &[]));
 }
 
@@ -210,6 +210,19 @@ fn ignore_entries_match_paths_and_unused_ones_are_reported() {
     assert!(!part.contains("matches no file"), "{part}");
 }
 
+#[test]
+fn paths_of_scopes_that_match_no_file_are_reported() {
+    let project = project(&opted_out());
+    let scopes = "  scopes:\n    - paths:\n        - 'apps/**'\n        - elsewhere/\n      assume: {mtls: STRICT}\n";
+    project.write(".meshprobe.yaml", format!("{CONFIG}{scopes}"));
+    let whole = project.run(&["check", "--output-format", "concise"]).stdout;
+    let stale = ".meshprobe.yaml:8:1: note[unused-suppression] the path `elsewhere` of `scopes` in line 8 matches no file";
+    assert!(whole.contains(stale), "{whole}");
+    assert_eq!(whole.matches("matches no file").count(), 1, "{whole}");
+    let part = project.run(&["check", "apps"]).transcript();
+    assert!(!part.contains("matches no file"), "{part}");
+}
+
 /// `--isolated` reads no configuration file; suppressions in manifests belong to the manifests.
 #[test]
 fn an_isolated_run_applies_suppressions_in_manifests_and_no_configuration() {
@@ -253,7 +266,7 @@ fn formats_without_suppressed_findings_count_them() {
     run.stderr_contains(counted.trim_end());
     let quiet = ["check", "--quiet", "--output-format", "gitlab"];
     assert_eq!(project.run(&quiet).exits(0).stderr, "");
-    // The message appears only if something is silenced.
+    // The message appears only if something is suppressed.
     std::fs::write(project.path("apps/web.yaml"), opted_out()).unwrap();
     for format in ["github", "gitlab"] {
         let run = project.run(&["check", "--output-format", format]).exits(1);
@@ -375,7 +388,7 @@ fn a_baseline_suppresses_all_findings_and_keeps_every_other_byte() {
             .run(&["check", "--add-ignore", "known since May"])
             .exits(0)
             .stdout_contains("No findings")
-            .stderr_contains("Silenced 1 finding in 1 file");
+            .stderr_contains("Suppressed 1 finding in 1 file");
         let text = project.read("apps/web.yaml");
         assert!(text.contains(&format!(
             "          # meshprobe: ignore[{RULE}] known since May{end}          readinessProbe:"
@@ -384,7 +397,7 @@ fn a_baseline_suppresses_all_findings_and_keeps_every_other_byte() {
         project.run(&["check"]).exits(0);
         project
             .run(&["check", "--add-ignore", "again"])
-            .stderr_contains("Silenced 0 findings");
+            .stderr_contains("Suppressed 0 findings");
         assert_eq!(project.read("apps/web.yaml"), text);
     }
 }
@@ -397,12 +410,12 @@ fn a_baseline_skips_findings_that_comments_cannot_suppress_and_ignored_rules() {
     project
         .run(&["check", "--add-ignore", "x", "--ignore", RULE])
         .exits(0)
-        .stderr_contains("Silenced 0");
+        .stderr_contains("Suppressed 0");
     project
         .run(&["check", "--add-ignore", "x"])
         .exits(1)
         .stdout_contains("apps/flow.yaml")
-        .stderr_contains("apps/flow.yaml: comments cannot silence");
+        .stderr_contains("apps/flow.yaml: comments cannot suppress");
     assert_eq!(project.read("apps/flow.yaml"), flow);
     for bad in ["", " ", "a\nb"] {
         project

@@ -178,7 +178,7 @@ fn context_is_read_but_not_reported() {
     project
         .run(&["check", "a.yaml", "ctx", "--context", "ctx"])
         .exits(1)
-        .stdout_contains("in 2 files");
+        .stdout_contains("in 1 of 2 files");
 }
 
 #[test]
