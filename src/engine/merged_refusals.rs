@@ -5,7 +5,6 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::finding::Finding;
-use crate::rewrite::reason_of;
 
 /// Merges the refusals of each workload into the first of them, which then lists all reasons. Keeps other findings, and
 /// the order.
@@ -29,10 +28,10 @@ pub(super) fn merged_refusals(findings: Vec<Finding>) -> Vec<Finding> {
 
 /// Returns the workload of a refusal, and the start of its message; `None` for other findings.
 fn group_of(finding: &Finding) -> Option<impl Eq + std::hash::Hash + use<>> {
-    let (start, _) = reason_of(&finding.message).filter(|_| finding.rule.refuses_rewrite())?;
+    let start = finding.refusal.as_ref()?.start.clone();
     let path = Arc::clone(&finding.primary.path);
     let object = finding.object.clone();
-    Some((path, finding.document, object, start.to_owned()))
+    Some((path, finding.document, object, start))
 }
 
 fn merged(group: Vec<Finding>) -> Option<Finding> {
@@ -48,9 +47,8 @@ fn merged(group: Vec<Finding>) -> Option<Finding> {
     if reasons.len() == 1 {
         return Some(first);
     }
-    if let Some((start, _)) = reason_of(&first.message) {
-        first.message = format!("{start}{}", reasons.join("; "));
-    }
+    let start = first.refusal.as_ref().map(|refusal| &*refusal.start);
+    first.message = format!("{}{}", start.unwrap_or_default(), reasons.join("; "));
     first.primary.message = "(1)".to_owned();
     for (at, other) in (2..).zip(group) {
         let mut label = other.primary;
@@ -65,7 +63,7 @@ fn merged(group: Vec<Finding>) -> Option<Finding> {
 }
 
 fn numbered_reason((at, finding): (usize, &Finding)) -> String {
-    let message = &*finding.message;
-    let reason = reason_of(message).map_or(message, |(_, reason)| reason);
+    let refusal = finding.refusal.as_ref();
+    let reason = refusal.map_or(&finding.message, |refusal| &refusal.reason);
     format!("({}) {reason}", at + 1)
 }

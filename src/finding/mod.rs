@@ -4,6 +4,7 @@ mod environment;
 mod fix;
 mod guard_id;
 mod probe_ref;
+mod refusal;
 mod rule_id;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ pub use environment::{DifferentOutcome, Environment, name_list, shortened};
 pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
 pub use probe_ref::ProbeRef;
+pub use refusal::Refusal;
 pub use rule_id::RuleId;
 pub(crate) use rule_id::rule_id;
 
@@ -174,6 +176,8 @@ pub struct Finding {
     pub environments: Vec<Environment>,
     /// The probe or hook whose outcome the finding reports.
     pub probe: Option<ProbeRef>,
+    /// The parts of the message, if `rewrite` refuses the object.
+    pub refusal: Option<Refusal>,
     /// The field path within the object.
     pub field: Option<String>,
     /// The outcome of `predict` for the probe.
@@ -212,6 +216,7 @@ impl Finding {
             overlays: Vec::new(),
             environments: Vec::new(),
             probe: None,
+            refusal: None,
             field: None,
             outcome: None,
             kubelet: None,
@@ -220,6 +225,12 @@ impl Finding {
             fix: None,
             suppressed: None,
         }
+    }
+
+    /// Sets the message to that of a refusal.
+    pub(crate) fn set_refusal(&mut self, refusal: Refusal) {
+        self.message = refusal.message();
+        self.refusal = Some(refusal);
     }
 
     /// Sorts the environments: those that the finding applies to, then the others by outcome, each by name. Those that

@@ -26,7 +26,6 @@ mod unrewritten;
 mod vm;
 
 pub(crate) use crate::rewrite::guard::checks::ALLOWABLE;
-pub(crate) use crate::rewrite::guard::failure::reason_of;
 pub(crate) use crate::rewrite::overlay_check::Edited;
 pub(crate) use crate::rewrite::undo::planner::undo;
 pub(crate) use crate::rewrite::vm::{GeneratedDocument, mesh_yamls, workload_groups};

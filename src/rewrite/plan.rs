@@ -4,19 +4,25 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::finding::{Finding, GuardId, Severity};
-use crate::kube::{Object, ObjectId};
+use crate::finding::{Finding, GuardId, Refusal, Severity};
+use crate::kube::{Object, ObjectId, Workload};
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
-use crate::rewrite::guard::failure::{GuardFailure, NOT_UNDONE};
+use crate::rewrite::guard::failure::GuardFailure;
 use crate::yaml::{Change, FieldPath};
 
 pub(in crate::rewrite) fn refused(refusal: GuardFailure, pod: &WorkloadPrediction<'_>) -> Finding {
-    let title = pod.workload.title();
-    let message = format!("the rewrite of {title}{NOT_UNDONE}{}", refusal.message);
-    Finding {
-        message,
-        ..refusal.finding(pod)
+    let parts = not_undone(&pod.workload, &refusal.message);
+    let mut finding = refusal.finding(pod);
+    finding.set_refusal(parts);
+    finding
+}
+
+/// Returns the refusal to undo the rewrite of a workload.
+pub(in crate::rewrite) fn not_undone(workload: &Workload<'_>, reason: &str) -> Refusal {
+    Refusal {
+        start: format!("the rewrite of {} is not undone: ", workload.title()),
+        reason: reason.to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The refusal of a guard.
 
-use crate::finding::{Finding, GuardId, Severity};
+use crate::finding::{Finding, GuardId, Refusal, Severity};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Span;
 
@@ -35,28 +35,17 @@ impl GuardFailure {
     /// Turns the refusal into a finding about the workload.
     pub(in crate::rewrite) fn finding(self, pod: &WorkloadPrediction<'_>) -> Finding {
         let object = &pod.workload.object;
-        let message = format!("{}{NOT_REWRITTEN}{}", pod.workload.title(), self.message);
         let label = object.label_at(self.span, String::new());
-        let mut finding = Finding::new(self.guard, Severity::Error, label, message);
+        let mut finding = Finding::new(self.guard, Severity::Error, label, String::new());
+        finding.set_refusal(Refusal {
+            start: format!("{} is not rewritten: ", pod.workload.title()),
+            reason: self.message,
+        });
         finding.document = object.document.index;
         finding.object = Some(object.reference());
         finding.help = self.help;
         finding
     }
-}
-
-/// The part of a message between the title of a workload that is not rewritten and the reason.
-const NOT_REWRITTEN: &str = " is not rewritten: ";
-/// The part of a message between the title of a workload whose rewrite is not undone and the reason.
-pub(in crate::rewrite) const NOT_UNDONE: &str = " is not undone: ";
-
-/// Splits the message of a refusal before the reason; `None` for other messages.
-pub(crate) fn reason_of(message: &str) -> Option<(&str, &str)> {
-    let start = [NOT_REWRITTEN, NOT_UNDONE]
-        .into_iter()
-        .filter_map(|part| Some(message.find(part)? + part.len()))
-        .min()?;
-    message.split_at_checked(start)
 }
 
 pub(in crate::rewrite) fn name_span(pod: &WorkloadPrediction<'_>) -> Span {

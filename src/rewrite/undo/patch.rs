@@ -7,6 +7,7 @@ use crate::source::{Role, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
 use super::carrier::Carrier;
+use crate::rewrite::plan::not_undone;
 
 /// Returns a refusal for each patch that contains a part of a rewrite.
 pub(super) fn refusals(sources: &SourceSet) -> Vec<(ObjectId, Finding)> {
@@ -42,12 +43,10 @@ fn rewritten_at(workload: &Workload<'_>) -> Option<Span> {
 
 fn refusal(workload: &Workload<'_>, span: Span) -> Finding {
     let object = &workload.object;
-    let message = format!(
-        "the rewrite of {} is not undone: it is in a patch of a kustomization",
-        workload.title()
-    );
     let label = object.label_at(span, String::new());
-    let mut finding = Finding::new(GuardId::KUSTOMIZE_PATCH, Severity::Error, label, message);
+    let guard = GuardId::KUSTOMIZE_PATCH;
+    let mut finding = Finding::new(guard, Severity::Error, label, String::new());
+    finding.set_refusal(not_undone(workload, "it is in a patch of a kustomization"));
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     let help =
