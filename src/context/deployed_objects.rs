@@ -13,7 +13,7 @@ use crate::gitops::repositories::Repositories;
 use crate::kube::{Destination, Object};
 use crate::kustomize::Rendering;
 use crate::source::paths::folder;
-use crate::source::{RenderedChart, SourceSet};
+use crate::source::{RenderedChart, SourceSet, release_of_output};
 
 /// Assigns objects to the file that deploys them unchanged. An object that several clusters deploy
 /// is copied to each of them. Also returns which findings are reported; if `pulls_in` is not set, those in the given files
@@ -116,23 +116,42 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     (objects, reported)
 }
 
+/// An output of a chart that objects of the tree deploy.
+struct DeployedChart<'t> {
+    chart: &'t RenderedChart,
+    /// Whether several files deploy the release, with the same values or with others.
+    is_shared: bool,
+}
+
 /// Returns the outputs of charts that objects of the tree deploy, by the paths of the outputs.
-fn deployed_charts(sources: &SourceSet) -> HashMap<&str, &RenderedChart> {
+fn deployed_charts(sources: &SourceSet) -> HashMap<&str, DeployedChart<'_>> {
     let rendered = sources.files.iter().filter(|file| file.rendered);
-    rendered
+    let charts: Vec<(&str, &RenderedChart)> = rendered
         .filter_map(|file| Some((&*file.path, file.rendered_chart.as_deref()?)))
         .filter(|(_, chart)| !chart.releases.is_empty())
-        .collect()
+        .collect();
+    let mut homes: HashMap<&str, HashSet<&str>> = HashMap::new();
+    for (path, chart) in &charts {
+        let files = chart.releases.iter().map(|release| &*release.location_file);
+        let known = homes.entry(release_of_output(path)).or_default();
+        known.extend(files);
+    }
+    let deployed = charts.into_iter().map(|(path, chart)| {
+        let homes = homes.get(release_of_output(path));
+        let is_shared = chart.releases.len() > 1 || homes.is_some_and(|homes| homes.len() > 1);
+        (path, DeployedChart { chart, is_shared })
+    });
+    deployed.collect()
 }
 
 /// Returns a copy of an object of a chart for each object that deploys the chart, and whether findings about it are
 /// reported.
 fn chart_copies<'t>(
-    chart: &'t RenderedChart,
+    deployed: &DeployedChart<'t>,
     object: &Object<'t>,
 ) -> impl Iterator<Item = (Object<'t>, bool)> {
-    let is_shared = chart.releases.len() > 1;
-    chart.releases.iter().map(move |release| {
+    let is_shared = deployed.is_shared;
+    deployed.chart.releases.iter().map(move |release| {
         let home = &release.location_file;
         let destination = release.namespace.as_deref().map(|namespace| Destination {
             namespace,

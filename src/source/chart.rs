@@ -22,6 +22,16 @@ pub fn chart_of_output(path: &str) -> Option<&str> {
     name.starts_with(HELM_OUTPUT_PREFIX).then_some(folder)
 }
 
+/// Returns the start of the path of an output of `helm template`, which is the same for all outputs of a release: they only
+/// differ in a number.
+#[must_use]
+pub fn release_of_output(path: &str) -> &str {
+    let name = path.rsplit_once('/').map_or(0, |(folder, _)| folder.len());
+    let number = path.get(name..).and_then(|name| name.find(", "));
+    let end = number.map_or_else(|| path.trim_end_matches(')').len(), |at| name + at);
+    path.get(..end).unwrap_or(path)
+}
+
 /// Returns the folder of the chart of a template, as displayed; `None` if the path does not contain it.
 #[must_use]
 pub fn chart_folder(path: &str) -> Option<&str> {
@@ -44,7 +54,7 @@ pub(super) fn is_in_chart(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{chart_folder, chart_of_output};
+    use super::{chart_folder, chart_of_output, release_of_output};
 
     #[test]
     fn the_chart_directory_is_derived_from_the_path() {
@@ -60,6 +70,10 @@ mod tests {
     fn outputs_are_displayed_in_the_folder_of_their_chart() {
         let output = "charts/web/(helm template web, 2)";
         assert_eq!(chart_of_output(output), Some("charts/web"));
+        let of_release = "charts/web/(helm template web";
+        assert_eq!(release_of_output(output), of_release);
+        assert_eq!(release_of_output(&format!("{of_release})")), of_release);
+        assert_eq!(release_of_output("(helm template)"), "(helm template");
         assert_eq!(chart_of_output("(helm template)"), Some("."));
         assert_eq!(chart_of_output("charts/web/templates/a.yaml"), None);
     }

@@ -542,6 +542,20 @@ fn a_finding_in_a_template_is_reported_once_and_names_its_clusters() {
         table.contains("prod-eu, prod-us") && table.contains("staging"),
         "{table}"
     );
+    // The HelmReleases may also be in the folders of the clusters.
+    std::fs::remove_dir_all(project.path("apps")).unwrap();
+    for (cluster, values) in [
+        ("prod-eu", ""),
+        ("prod-us", ""),
+        ("staging", "  values: {path: /x}\n"),
+    ] {
+        project.write(&format!("clusters/{cluster}/apps.yaml"), flux(values));
+        let mesh = format!("{INJECTED}---\n{STRICT}");
+        project.write(&format!("clusters/{cluster}/mesh.yaml"), mesh);
+    }
+    let run = run_with_helm(&project, &check).unwrap().exits(1);
+    let run = run.stdout_contains("  in: prod-eu, prod-us, staging\n");
+    assert_eq!(run.stdout.matches("error[").count(), 1, "{}", run.stdout);
     // One of the clusters can be selected.
     let run = run_with_helm(&project, &[&check[..], &["--cluster", "prod-eu"]].concat()).unwrap();
     run.exits(1)
