@@ -3,7 +3,7 @@
 use crate::context::{Dataplane, ProberEnv};
 use crate::finding::Certainty;
 use crate::kube;
-use crate::kube::{Container, Probe, ProbeHandler, Workload};
+use crate::kube::{Container, HttpGet, Probe, ProbeHandler, Workload};
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::is_agent_path;
@@ -118,14 +118,44 @@ impl<'t> HandlerPrediction<'t> {
             .flatten()
     }
 
+    /// Returns the host of the handler after the rewrite. A webhook keeps the host of an `httpGet`, unless the mesh
+    /// removes it; the rewrite of another kind of handler has none.
+    #[must_use]
+    pub fn rewritten_host(&self) -> Option<&str> {
+        let keeps_host = self
+            .rewritten_to
+            .as_ref()
+            .is_some_and(|to| !to.drops_origin);
+        let http = self.http_get().filter(|_| keeps_host)?;
+        http.host.as_deref().filter(|host| !host.is_empty())
+    }
+
+    /// Returns the headers of the handler after the rewrite: those that the webhook writes, or else those of the
+    /// `httpGet`, which the webhook keeps.
+    #[must_use]
+    pub fn rewritten_headers(&self) -> &[(String, String)] {
+        let Some(rewritten_to) = &self.rewritten_to else {
+            return &[];
+        };
+        let kept = || self.http_get().map(|http| &http.headers);
+        let headers = rewritten_to.headers.as_ref().or_else(kept);
+        headers.map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the `httpGet` as it is written.
+    fn http_get(&self) -> Option<&HttpGet> {
+        match &self.handler.action {
+            Ok(ProbeHandler::HttpGet(http)) => Some(http),
+            _ => None,
+        }
+    }
+
     /// Returns the path of the agent that the written handler requests; `None` if it requests another
     /// path.
     #[must_use]
     pub fn agent_path(&self) -> Option<&str> {
-        match &self.handler.action {
-            Ok(ProbeHandler::HttpGet(http)) if is_agent_path(&http.path) => Some(&http.path),
-            _ => None,
-        }
+        let path = self.http_get()?.path.as_str();
+        is_agent_path(path).then_some(path)
     }
 }
 

@@ -52,10 +52,11 @@ pub fn handler_text(handler: &Probe<'_>) -> String {
     }
 }
 
-/// Returns a handler after the rewrite: `http :15020/app-health/web/readyz`.
+/// Returns a handler after the rewrite, with the host that it keeps: `http :15020/app-health/web/readyz`.
 #[must_use]
-pub fn rewritten_text(handler: &Target) -> String {
-    http_text(handler.scheme, "", &handler.port.to_string(), &handler.path)
+pub fn rewritten_text(handler: &Target, host: Option<&str>) -> String {
+    let (host, port) = (host.unwrap_or_default(), handler.port.to_string());
+    http_text(handler.scheme, host, &port, &handler.path)
 }
 
 pub(in crate::predict) fn http_text(scheme: &str, host: &str, port: &str, path: &str) -> String {

@@ -123,7 +123,9 @@ struct AgentTarget {
     #[serde(skip_serializing_if = "is_plain")]
     scheme: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    http_headers: Option<Vec<HeaderReport>>,
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    http_headers: Vec<HeaderReport>,
 }
 
 #[derive(Debug, Serialize)]
@@ -295,23 +297,26 @@ fn handler(
         outcome: verdict.outcome.as_str(),
         certainty: verdict.certainty.as_str(),
         kubelet: verdict.kubelet.clone(),
-        becomes: prediction
-            .rewritten_to
-            .as_ref()
-            .map(|becomes| BecomesReport {
-                http_get: AgentTarget {
-                    path: becomes.path.clone(),
-                    port: becomes.port,
-                    scheme: becomes.scheme,
-                    http_headers: becomes.headers.clone().map(|headers| {
-                        let header = |(name, value)| HeaderReport { name, value };
-                        headers.into_iter().map(header).collect()
-                    }),
-                },
-            }),
+        becomes: becomes(prediction),
         assumptions: verdict.assumptions(),
         because: verdict.because.iter().map(|r| reason(r, places)).collect(),
     }
+}
+
+/// Returns the handler after the rewrite, if it is rewritten.
+fn becomes(prediction: &HandlerPrediction<'_>) -> Option<BecomesReport> {
+    let rewritten_to = prediction.rewritten_to.as_ref()?;
+    let headers = prediction.rewritten_headers().iter().cloned();
+    let http_get = AgentTarget {
+        path: rewritten_to.path.clone(),
+        port: rewritten_to.port,
+        scheme: rewritten_to.scheme,
+        host: prediction.rewritten_host().map(str::to_owned),
+        http_headers: headers
+            .map(|(name, value)| HeaderReport { name, value })
+            .collect(),
+    };
+    Some(BecomesReport { http_get })
 }
 
 /// Returns the name of a mode; `unknown` if another tool fills it in.

@@ -96,7 +96,7 @@ impl<'t> WorkloadPrediction<'t> {
             rewritten_to: prediction
                 .rewritten_to
                 .as_ref()
-                .map(rewritten_text)
+                .map(|to| rewritten_text(to, prediction.rewritten_host()))
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
             why: prediction.verdict.cause.describe().to_owned(),

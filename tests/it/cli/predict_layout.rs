@@ -114,3 +114,27 @@ fn equal_objects_of_different_files_are_not_merged() {
     let run = project.run(&["predict", "."]).exits(0);
     assert_eq!(run.stdout.lines().count(), 3, "{}", run.stdout);
 }
+
+/// Source: `pkg/kube/inject/app_probe.go` of Istio 1.31, which only replaces the path, the port and the scheme.
+#[test]
+fn a_rewritten_handler_keeps_its_host_and_headers() {
+    let manifest = "apiVersion: v1\n\
+         kind: Pod\n\
+         metadata: {name: web, labels: {sidecar.istio.io/inject: \"true\"}}\n\
+         spec:\n\
+         \x20 containers:\n\
+         \x20 - name: web\n\
+         \x20   livenessProbe: {httpGet: {port: 80, host: 10.0.0.7, httpHeaders: [{name: X-Token, value: a}]}}\n\
+         \x20   readinessProbe: {tcpSocket: {port: 80, host: 10.0.0.7}}\n";
+    let project = Project::with(&[("pod.yaml", manifest)]);
+    let run = project.run(&["predict", "--output-format=json", "pod.yaml"]);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let handlers = &report["workloads"][0]["handlers"];
+    let http = serde_json::json!({
+        "path": "/app-health/web/livez", "port": 15020, "host": "10.0.0.7",
+        "httpHeaders": [{"name": "X-Token", "value": "a"}]
+    });
+    assert_eq!(handlers[0]["becomes"]["httpGet"], http);
+    let tcp = serde_json::json!({"path": "/app-health/web/readyz", "port": 15020});
+    assert_eq!(handlers[1]["becomes"]["httpGet"], tcp);
+}
