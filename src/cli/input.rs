@@ -175,7 +175,7 @@ fn add_charts(session: &Session, common: &Common, rendered: Vec<Rendered>, reque
     }
 }
 
-/// Rejects a release that does not belong to Istio 1, and prints a note for a release that is older or newer than those
+/// Rejects a release that does not belong to Istio 1, and prints a note for a release that is older than those
 /// that are modelled. `mesh_version` is a release of Istio unless the settings name another mesh.
 fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<(), Stop> {
     let (first, last) = (Version::FIRST_ISTIO, Version::LAST_ISTIO);
@@ -196,11 +196,6 @@ fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<()
         session.errln(&format!(
             "note: Istio {version} is older than {first_modelled}, the oldest release that meshprobe models; predictions \
              may be wrong"
-        ));
-    }
-    if version > last && !common.quiet {
-        session.errln(&format!(
-            "note: Istio {version} is treated as {last}, the latest release that meshprobe knows"
         ));
     }
     Ok(())

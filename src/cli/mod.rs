@@ -24,6 +24,7 @@ mod stop;
 mod surroundings;
 mod terminal;
 mod threads;
+mod version;
 mod vm;
 
 pub use run::{main, run};

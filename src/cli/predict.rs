@@ -28,12 +28,16 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
             let unknown = engine::unknown_environments(context, predictions);
             let is_empty = !predictions.iter().any(|pod| pod.is_target)
                 && predict::machines(context).is_empty();
-            (shown(args, context, predictions), (unknown, is_empty))
+            let unproven = engine::newest_unproven(predictions);
+            (
+                shown(args, context, predictions),
+                (unknown, is_empty, unproven),
+            )
         })
     });
-    let (view, (unknown, is_empty)) = match predicted.view {
+    let (view, (unknown, is_empty, unproven)) = match predicted.view {
         Some((view, about)) => (Some(view), about),
-        None => (None, (None, false)),
+        None => (None, (None, false, None)),
     };
     reject_unknown_environments(&args.environments, unknown.as_ref())?;
     let is_json = args.output_format == TableFormat::Json && !args.explain;
@@ -43,6 +47,9 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     print_findings(session, &run.set, &findings, &args.common);
     if is_empty && !args.common.quiet {
         session.errln(NOTHING_PREDICTED);
+    }
+    if let Some((mesh, release)) = unproven.filter(|_| !args.common.quiet) {
+        session.errln(&report::unproven_release_note(mesh, release));
     }
     match shown {
         // meshprobe panicked on every file, which the findings report.

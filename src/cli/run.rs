@@ -16,7 +16,7 @@ use super::args::{Cli, Command};
 use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
-use super::{check, misnamed, panic, predict, rewrite, rule, schema, shell};
+use super::{check, misnamed, panic, predict, rewrite, rule, schema, shell, version};
 
 /// The time after which a program that waits for standard input explains itself.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -91,6 +91,10 @@ fn is_called_as_function(arguments: &[OsString]) -> bool {
 }
 
 fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
+    if cli.version {
+        session.print(&version::text(cli.verbose))?;
+        return Ok(Exit::Success);
+    }
     match cli.command {
         Some(Command::Check(args)) => check::run(session, &args),
         Some(Command::Rewrite(args)) => rewrite::run(session, &args),

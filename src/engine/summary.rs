@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
+use crate::mesh::{Mesh, Version, is_newer_than_proven};
 use crate::predict::{Cause, Outcome, Verdict, WorkloadPrediction};
 use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 
@@ -113,6 +114,9 @@ pub struct Summary {
     /// The missing facts of workloads without a verdict. A workload can be counted more than once.
     #[serde(skip)]
     pub missing_facts: MissingFacts,
+    /// The newest release of the workloads, if it is newer than all that an oracle has compared with meshprobe.
+    #[serde(skip)]
+    pub unproven_release: Option<(Mesh, Version)>,
     /// Probes and lifecycle hooks.
     pub handlers: usize,
     /// Findings of severity error.
@@ -200,6 +204,7 @@ impl Summary {
             self.handlers += workload.handlers.len();
             self.missing_facts.count(workload);
         }
+        self.unproven_release = newest_unproven(predictions);
     }
 
     /// Counts findings by severity.
@@ -214,4 +219,14 @@ impl Summary {
         self.warnings = count(Severity::Warning);
         self.notes = count(Severity::Note);
     }
+}
+
+/// Returns the newest release of the workloads, if it is newer than all that an oracle has compared with meshprobe.
+#[must_use]
+pub fn newest_unproven(predictions: &[WorkloadPrediction<'_>]) -> Option<(Mesh, Version)> {
+    let targets = predictions.iter().filter(|prediction| prediction.is_target);
+    targets
+        .filter_map(|prediction| Some((prediction.mesh.value?, prediction.release.value?)))
+        .filter(|(mesh, release)| is_newer_than_proven(*mesh, *release))
+        .max_by_key(|(_, release)| *release)
 }

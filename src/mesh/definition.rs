@@ -18,4 +18,6 @@ pub(in crate::mesh) struct MeshDefinition {
     pub faults: &'static [&'static ProbeFault],
     /// The configurations that `docs/meshes.md` shows; at least one.
     pub setups: &'static [MeshSetup],
+    /// The file of the releases that the mesh's oracle has compared with meshprobe; empty without an oracle.
+    pub proven: &'static str,
 }

@@ -6,8 +6,10 @@ use super::definition::MeshDefinition;
 use super::fault::ProbeFault;
 use super::model::MeshModel;
 use super::name::Mesh;
+use super::proven::{self, ProvenRelease};
 use super::setup::MeshSetup;
 use super::shared_faults;
+use super::version::Version;
 
 /// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.
 macro_rules! for_each_mesh {
@@ -57,6 +59,21 @@ pub(crate) fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
 pub fn faults() -> impl Iterator<Item = &'static ProbeFault> {
     let own = DEFINITIONS.iter().flat_map(|definition| definition.faults);
     own.chain(shared_faults::ALL).copied()
+}
+
+/// Returns the newest release of a mesh that its oracle has compared with meshprobe.
+#[must_use]
+pub fn newest_proven(mesh: Mesh) -> Option<ProvenRelease> {
+    let definition = DEFINITIONS
+        .iter()
+        .find(|definition| definition.mesh == mesh)?;
+    proven::releases(definition.proven).last()
+}
+
+/// Returns whether a release is newer than every release that the oracle of its mesh has compared with meshprobe.
+#[must_use]
+pub fn is_newer_than_proven(mesh: Mesh, release: Version) -> bool {
+    newest_proven(mesh).is_some_and(|proven| release > proven.release)
 }
 
 /// Returns the documented configurations of a mesh.

@@ -38,6 +38,7 @@ mod summary;
 mod table;
 mod terminal_style;
 mod text;
+mod unproven_release;
 mod wrap;
 
 pub use crate::report::full::full;
@@ -64,4 +65,5 @@ pub use rules::{rule_docs, rule_list, rule_page, rules_json};
 pub use sarif::sarif;
 pub use statistics::{RuleCount, statistics, statistics_table};
 pub use summary::{Hint, summary_line};
+pub use unproven_release::unproven_release_note;
 pub use wrap::wrap;

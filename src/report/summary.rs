@@ -8,6 +8,7 @@ use super::counted::counted;
 use super::counted_files::counted_files;
 use super::not_judged::{not_judged_lines, nothing_judged};
 use super::not_shown::{milder, not_shown};
+use super::unproven_release::unproven_release_note;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
 /// The hint about fixes in the summary.
@@ -64,6 +65,10 @@ pub fn summary_line(
         out.push('\n');
     }
     out.push_str(&without_verdict(summary.missing_facts));
+    if let Some((mesh, release)) = summary.unproven_release {
+        out.push_str(&unproven_release_note(mesh, release));
+        out.push('\n');
+    }
     match hint {
         Hint::Fixed(count) if count > 0 => {
             out.push_str(&format!("Fixed {}.\n", counted(count, "finding")))

@@ -14,6 +14,7 @@ Options:
   --seed N, --count N      The seed and the number of generated pods [default: 1, 2000]
   --module NAME=SOURCE     Take a Go module from another source (repeatable): a version such as v1.31.1, or a Git
                            repository that contains the version that the REF requires
+  --record                 Record each REF without a difference in src/mesh/istio/proven.csv, as a proven release
   --quote-proxy-metadata   Quote the values of proxyMetadata in the injection template. Succeeds if the annotation
                            form fails and the container forms pass
 
@@ -30,10 +31,12 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 meshprobe=$root/target/release/meshprobe
 output=oracle-istio
 modules=() compare=()
+record=false
 while [[ ${1-} == -* ]]; do
   case $1 in
     -h | --help) usage && exit 0 ;;
     --quote-proxy-metadata) compare+=("$1") && shift && continue ;;
+    --record) record=true && shift && continue ;;
   esac
   [[ $# -ge 2 ]] || fail "option \`$1\` requires a value"
   case $1 in
@@ -109,7 +112,12 @@ for index in "${!refs[@]}"; do
   python3 "$root/tests/oracle/istio/oracle.py" --oracle "$work/$index/oracle" --tree "$work/$index/tree" \
     --meshprobe "$meshprobe" --fixtures "$root/fixtures/istio" --output "$output/$ref" ${compare[@]+"${compare[@]}"} || code=$?
   [[ $code -le 1 ]] || exit 2
-  [[ $code -eq 0 ]] || status=1
+  if [[ $code -ne 0 ]]; then
+    status=1
+  elif $record; then
+    python3 "$root/tests/oracle/istio/record.py" "$root/src/mesh/istio/proven.csv" "$work/$index/tree" "$ref" \
+      "$(git -C "$checkout" rev-parse --short=12 "$ref")" "$output/$ref/pods"
+  fi
   rm -rf "${work:?}/$index"
 done
 exit "$status"

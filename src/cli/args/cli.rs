@@ -119,10 +119,17 @@ Exit codes:
 /// mesh to the manifests, ahead of deployment. `predict` shows the outcome of every probe.
 /// meshprobe sends nothing over the network.
 #[derive(Debug, Parser)]
-#[command(name = "meshprobe", version, styles = STYLES, after_help = EXIT_CODES, after_long_help = long_help())]
+#[command(name = "meshprobe", version, disable_version_flag = true, styles = STYLES, after_help = EXIT_CODES, after_long_help = long_help())]
 pub(in crate::cli) struct Cli {
     #[command(subcommand)]
     pub(in crate::cli) command: Option<Command>,
+
+    /// Print the version; with --verbose also the newest release of each mesh that was compared with meshprobe.
+    #[arg(short = 'V', long)]
+    pub(in crate::cli) version: bool,
+
+    #[arg(short, long, hide = true, requires = "version")]
+    pub(in crate::cli) verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -32,6 +32,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     },
     faults: &[],
     setups: SETUPS,
+    proven: "",
 };
 
 /// Returns whether a policy requires mutual authentication.

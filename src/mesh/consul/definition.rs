@@ -23,4 +23,5 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     },
     faults: faults::ALL,
     setups: SETUPS,
+    proven: "",
 };

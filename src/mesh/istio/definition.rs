@@ -38,4 +38,5 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     },
     faults: &[],
     setups: SETUPS,
+    proven: include_str!("proven.csv"),
 };

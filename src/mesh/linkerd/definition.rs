@@ -36,6 +36,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     },
     faults: faults::ALL,
     setups: SETUPS,
+    proven: "",
 };
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";

@@ -168,9 +168,12 @@ fn unsupported_releases_are_replaced_with_a_note_or_rejected() {
     let project = Project::with(&[("ns.yaml", INJECTED), ("w.yaml", POD)]);
     let run = |version: &str| project.run(&["predict", "--mesh-version", version]);
     assert_eq!(run("1.31").exits(0).stderr, "");
-    run("1.99")
-        .exits(0)
-        .stderr_contains("note: Istio 1.99 is treated as 1.31");
+    run("1.99").exits(0).stderr_contains(
+        "note: Istio 1.99 is newer than 1.31, the newest release that was compared",
+    );
+    project
+        .run(&["check", "--mesh-version", "1.99"])
+        .stdout_contains("note: Istio 1.99 is newer than 1.31");
     project
         .run(&["predict", "--mesh-version", "1.4", "."])
         .stderr_contains(

@@ -166,6 +166,29 @@ fn tables(mesh: Mesh, setup: &MeshSetup) -> String {
     text
 }
 
+/// Returns the table of the newest proven releases.
+fn proven_releases() -> String {
+    let mut text = "\n## Proven releases\n\nThe newest release of each mesh whose own code was compared with meshprobe \
+                    without a difference ([oracles](oracles.md)).\nThe models of the others come from their source code \
+                    and documentation, and from recorded output.\n\n\
+                    | mesh | release | tag or branch | commit | pods |\n|---|---|---|---|---|\n"
+        .to_owned();
+    for mesh in mesh::all() {
+        let row = mesh::newest_proven(mesh).map_or_else(
+            || "none | | |".to_owned(),
+            |proven| {
+                let (release, reference) = (proven.release, proven.reference);
+                format!(
+                    "{release} | {reference} | {} | {}",
+                    proven.commit, proven.pods
+                )
+            },
+        );
+        writeln!(text, "| {} | {row} |", mesh.title()).unwrap();
+    }
+    text
+}
+
 /// Returns the tables of virtual machines, which have one check; the agent runs it.
 fn machines() -> String {
     let mut text = String::new();
@@ -247,7 +270,8 @@ fn the_page_matches_the_models() {
         }
     }
     // Empty cells have no blanks at their edges.
-    let text = format!("{HEAD}{tables_of_all}{}", machines()).replace("|  |", "| |");
+    let text =
+        format!("{HEAD}{}{tables_of_all}{}", proven_releases(), machines()).replace("|  |", "| |");
     let mut text = text.replace("|  |", "| |");
     text += &targets(&text);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/meshes.md");

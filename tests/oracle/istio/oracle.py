@@ -224,6 +224,8 @@ def main() -> int:
     arguments.meshprobe = str(Path(arguments.meshprobe).resolve())
     version = Path(arguments.tree, "VERSION").read_text().strip()
     found = compare_modes(arguments, version)
+    Path(arguments.output).mkdir(parents=True, exist_ok=True)
+    Path(arguments.output, "pods").write_text(f"{len(inputs(arguments))}\n")
     if arguments.quote_proxy_metadata:
         print("-- with quoted proxyMetadata")
         return report.judge_quoted(found, compare_modes(arguments, version, quote=True))
