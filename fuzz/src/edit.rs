@@ -274,6 +274,7 @@ fn are_separate_settings(changes: &[Change]) -> bool {
 /// Rewrites a text and undoes the rewrite.
 fn there_and_back(text: &str, form: Form) {
     let set = |text: &str| SourceSet::from_text("web.yaml", text);
+    let form = form.into();
     let settings = Settings { form, ..injected() };
     let original = set(text);
     let there = engine::rewrite(&original, &settings);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::rule_names;
-use crate::settings::{self, FactOverrides, Form, Layer};
+use crate::settings::{self, FactOverrides, FormChoice, Layer};
 use crate::source::{
     CONFIG_NAMES, Input, boundary, canonical, io_error_reason, read_resolved_text, read_text,
     resolved_within, shown_path,
@@ -294,7 +294,7 @@ fn options(common: &Common) -> Result<Layer, Stop> {
         assume,
         overrides,
         namespace: common.namespace.clone(),
-        form: None::<Form>,
+        form: None::<FormChoice>,
         renders_charts: common.renders_charts_of_tree().then_some(true),
         ..Layer::default()
     })

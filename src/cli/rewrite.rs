@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::engine::{self, CopyError, Exit, RewriteCounts, Rewritten, failing};
 use crate::finding::Severity;
 use crate::report::{counted, escape_control, rewrite_sum};
-use crate::settings::{FailOn, Form};
+use crate::settings::{FailOn, FormChoice};
 
 use super::args::RewriteArgs;
 use super::input::{
@@ -63,7 +63,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     run.layer.preview = args.preview;
     run.layer.allow.extend(args.allow.iter().copied());
     if let Some(form) = args.form {
-        run.layer.form = Some(Form::from(form));
+        run.layer.form = Some(FormChoice::from(form));
     }
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);

@@ -20,6 +20,7 @@ mod pod;
 mod pod_outcome;
 mod preview;
 mod remainder;
+mod selected_templates;
 mod undo;
 mod unknown_kind;
 mod unrewritten;

@@ -7,9 +7,10 @@ use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::{OLDEST_REWRITE, parse_bool};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use crate::settings::{Form, InjectionAssumption};
+use crate::settings::{Form, FormChoice, InjectionAssumption};
 
 use super::handlers::{left, since};
+use crate::rewrite::form::choice::ContainerReason;
 use crate::rewrite::form::rewrite_form::{self, RewriteForm};
 
 fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) -> Finding {
@@ -115,7 +116,10 @@ fn is_injected_namespace(context: &Context<'_>, pod: &WorkloadPrediction<'_>) ->
 }
 
 /// Notes that the pod is already written in another form than the requested one, and keeps it.
-pub(super) fn form_kept(requested: Form, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+pub(super) fn form_kept(choice: FormChoice, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let FormChoice::Fixed(requested) = choice else {
+        return None;
+    };
     let written = rewrite_form::existing_form(pod).filter(|written| *written != requested)?;
     let may_be_injected = matches!(pod.dataplane.value, Dataplane::Sidecar | Dataplane::Unknown);
     let message = format!(
@@ -140,11 +144,35 @@ pub(super) fn of_rewritten(
         port_assumed(pod),
         newer_release(pod, writing),
         opt_in(pod, writing),
+        form_chosen(pod, writing),
     ];
     all.into_iter()
         .flatten()
         .chain(deadlocks(pod, wanted))
         .collect()
+}
+
+/// Notes why `auto` chose the form `container`, which adds a container that policies and scanners see.
+fn form_chosen(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Finding> {
+    let (reason, advice) = match writing.reason? {
+        ContainerReason::ReleaseUnknown => (
+            "the tree does not state the release of Istio".to_owned(),
+            "; with `--mesh-version`, `auto` uses the form `annotation` for a proven release",
+        ),
+        ContainerReason::ReleaseNotProven(release) => (
+            format!("Istio {release} is newer than every release that was compared with meshprobe"),
+            "",
+        ),
+        ContainerReason::CustomTemplate => (
+            "its custom injection template may not pass `proxyMetadata` to the sidecar".to_owned(),
+            "",
+        ),
+    };
+    let message = format!(
+        "{} is rewritten in the form `container`, because {reason}{advice}",
+        pod.workload.title()
+    );
+    Some(note(pod, GuardId::FORM_CHOSEN, message))
 }
 
 fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {

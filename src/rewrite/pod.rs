@@ -10,6 +10,7 @@ use crate::rewrite::guard::failure::GuardFailure;
 use crate::rewrite::handlers::{point_at_agent, prober, wanted};
 use crate::rewrite::pod_outcome::PodOutcome;
 use crate::rewrite::{guard, notes, preview};
+use crate::settings::FormChoice;
 use crate::yaml::Change;
 
 /// Plans one pod. Pods that are not injected and pods with nothing to rewrite are skipped silently. `injected_as` is
@@ -34,15 +35,15 @@ pub(super) fn rewrite<'t>(
     if !pod.rewrite.value && pod.prober_env.is_none() {
         return PodOutcome::left(notes::opt_out(pod, &wanted));
     }
-    let requested = context.settings.form;
-    let writing = RewriteForm::of(requested, pod);
+    let choice = context.settings.form;
+    let writing = RewriteForm::of(choice, context, pod);
     match plan(context, pod, &wanted, writing) {
-        Ok(changes) if changes.is_empty() => PodOutcome::left(notes::form_kept(requested, pod)),
+        Ok(changes) if changes.is_empty() => PodOutcome::left(notes::form_kept(choice, pod)),
         Ok(changes) => {
             let mut findings = notes::of_rewritten(pod, &wanted, writing);
-            if writing.form != requested {
-                findings.extend(notes::form_kept(requested, pod));
-            }
+            findings.extend(
+                notes::form_kept(choice, pod).filter(|_| choice != FormChoice::Fixed(writing.form)),
+            );
             PodOutcome { changes, findings }
         }
         Err(refusals) => PodOutcome::left(refusals.into_iter().map(|refusal| refusal.finding(pod))),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::finding::{GuardId, RuleId, Severity};
 
 use super::{
-    FactOverrides, FailOn, Form, Ignore, MeshKind, RemovedRuleEntry, RuleLevel, Scope, Settings,
-    Version,
+    FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RemovedRuleEntry, RuleLevel, Scope,
+    Settings, Version,
 };
 
 /// A step of the KRM function.
@@ -44,7 +44,7 @@ pub struct Layer {
     /// `--namespace`.
     pub namespace: Option<String>,
     /// `form`, `--form`.
-    pub form: Option<Form>,
+    pub form: Option<FormChoice>,
     /// `--preview`: not available in the configuration, because a preview must not be deployed.
     pub preview: bool,
     /// `--allow`.

@@ -68,16 +68,50 @@ pub struct FactOverrides {
     pub ambient: Option<bool>,
 }
 
-/// How a rewrite carries the prober env.
+/// The requested form of a rewrite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FormChoice {
+    /// `annotation` where the release is known and proven, otherwise `container`.
+    #[default]
+    Auto,
+    /// Always this form.
+    Fixed(Form),
+}
+
+impl FormChoice {
+    /// All choices, in the order in which they are documented.
+    pub const ALL: [Self; 4] = [
+        Self::Auto,
+        Self::Fixed(Form::Annotation),
+        Self::Fixed(Form::Container),
+        Self::Fixed(Form::ContainerOnly),
+    ];
+
+    /// Returns the name in settings and messages.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Fixed(form) => form.as_str(),
+        }
+    }
+}
+
+/// How a rewrite carries the prober env.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// In the annotation `proxy.istio.io/config`, with the opt-out.
-    #[default]
     Annotation,
     /// In a partial `istio-proxy` container, with the opt-out.
     Container,
     /// In a partial `istio-proxy` container, without the opt-out: the injected pod equals the injected original.
     ContainerOnly,
+}
+
+impl From<Form> for FormChoice {
+    fn from(form: Form) -> Self {
+        Self::Fixed(form)
+    }
 }
 
 impl Form {
@@ -135,7 +169,7 @@ pub struct Settings {
     /// `--namespace`: the namespace of objects without one.
     pub namespace: Option<String>,
     /// `--form`.
-    pub form: Form,
+    pub form: FormChoice,
     /// `--preview`: show the rewrite of pods that the webhook rewrites itself.
     pub preview: bool,
     /// `--allow`: guards that do not refuse pods.

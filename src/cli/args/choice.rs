@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
-use crate::settings::{Form, MeshKind, unknown_value_message};
+use crate::settings::{Form, FormChoice, MeshKind, unknown_value_message};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum OutputFormat {
@@ -120,6 +120,8 @@ pub(in crate::cli) enum SchemaKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum FormArg {
+    /// `annotation` for releases of Istio that are known and proven, otherwise `container`.
+    Auto,
     /// In an annotation of the pod template. The webhook's own rewrite is switched off.
     Annotation,
     /// In a partial istio-proxy container, for custom injection templates. The webhook's own rewrite is switched off.
@@ -129,12 +131,13 @@ pub(in crate::cli) enum FormArg {
     ContainerOnly,
 }
 
-impl From<FormArg> for Form {
+impl From<FormArg> for FormChoice {
     fn from(form: FormArg) -> Self {
         match form {
-            FormArg::Annotation => Self::Annotation,
-            FormArg::Container => Self::Container,
-            FormArg::ContainerOnly => Self::ContainerOnly,
+            FormArg::Auto => Self::Auto,
+            FormArg::Annotation => Self::Fixed(Form::Annotation),
+            FormArg::Container => Self::Fixed(Form::Container),
+            FormArg::ContainerOnly => Self::Fixed(Form::ContainerOnly),
         }
     }
 }

@@ -23,7 +23,10 @@ impl EnvironmentArgs {
 
     /// Returns the options that contain one of `names`.
     pub(in crate::cli) fn options_with(&self, names: &[String]) -> String {
-        let options = [("`--overlay`", &self.overlay), ("`--cluster`", &self.cluster)];
+        let options = [
+            ("`--overlay`", &self.overlay),
+            ("`--cluster`", &self.cluster),
+        ];
         let options = options
             .into_iter()
             .filter(|(_, given)| given.iter().any(|name| names.contains(name)));

@@ -13,7 +13,7 @@ use super::common::Common;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RewriteArgs {
-    /// Where the rewritten manifests contain the original probes [default: annotation].
+    /// Where the rewritten manifests contain the original probes [default: auto].
     #[arg(long, value_name = "FORM", value_enum, help_heading = "Rewrite")]
     pub(in crate::cli) form: Option<FormArg>,
 

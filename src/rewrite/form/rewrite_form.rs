@@ -7,9 +7,10 @@ use crate::finding::GuardId;
 use crate::kube::ContainerList;
 use crate::mesh::istio::{keys, prober_json};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::rewrite::form::choice::{ChosenForm, ContainerReason};
 use crate::rewrite::form::{annotation, container, container_only, partial_container};
 use crate::rewrite::guard::failure::GuardFailure;
-use crate::settings::Form;
+use crate::settings::{Form, FormChoice};
 use crate::yaml::{Change, NodeRef, Value};
 
 /// How one pod is written: in the requested form, or in the form that it already has.
@@ -20,6 +21,8 @@ pub(in crate::rewrite) struct RewriteForm {
     pub(in crate::rewrite) place: EnvCarrier,
     /// Whether the rewritten pod opts out of the webhook's rewrite.
     pub(in crate::rewrite) opts_out: bool,
+    /// Why `auto` chose a new container.
+    pub(in crate::rewrite) reason: Option<ContainerReason>,
 }
 
 /// What carries the prober env.
@@ -34,13 +37,19 @@ pub(in crate::rewrite) enum EnvCarrier {
 }
 
 impl RewriteForm {
-    /// Decides how to write `pod`. The user requests the form `requested`; a pod that is already rewritten keeps its
+    /// Decides how to write `pod`. The user requests a form with `choice`; a pod that is already rewritten keeps its
     /// carrier, because two carriers would give the sidecar two prober envs.
-    pub(in crate::rewrite) fn of(requested: Form, pod: &WorkloadPrediction<'_>) -> Self {
+    pub(in crate::rewrite) fn of(
+        choice: FormChoice,
+        context: &Context<'_>,
+        pod: &WorkloadPrediction<'_>,
+    ) -> Self {
+        let chosen = ChosenForm::of(choice, context, pod);
         let form = match existing_form(pod) {
             Some(Form::Annotation) => Form::Annotation,
-            Some(Form::Container) if requested == Form::ContainerOnly => Form::Container,
-            _ => requested,
+            Some(existing) if choice == FormChoice::Auto => existing,
+            Some(Form::Container) if chosen.form == Form::ContainerOnly => Form::Container,
+            _ => chosen.form,
         };
         let in_annotation = pod
             .prober_env
@@ -59,6 +68,7 @@ impl RewriteForm {
             form,
             place,
             opts_out: form != Form::ContainerOnly || !pod.rewrite.value,
+            reason: chosen.reason.filter(|_| place == EnvCarrier::NewContainer),
         }
     }
 

@@ -11,9 +11,10 @@ use crate::rewrite::guard::{env, handlers, injection, ports, template};
 
 /// Guards that `--allow` can disable, because the user may know better. `unknown-template` can only be allowed for a
 /// prober env in a container, which every template passes on.
-pub(crate) const ALLOWABLE: [GuardId; 4] = [
+pub(crate) const ALLOWABLE: [GuardId; 5] = [
     GuardId::FOREIGN_INJECTOR,
     GuardId::KNATIVE,
+    GuardId::RELEASE_NOT_PROVEN,
     GuardId::UNKNOWN_TEMPLATE,
     GuardId::VM_PROBE_REFUSED,
 ];
@@ -45,6 +46,7 @@ pub(in crate::rewrite) fn refusals<'t>(
     all.extend(env::conflict(pod));
     all.extend(env::conflicting_carriers(pod));
     all.extend(template::template(context, pod, writing));
+    all.extend(template::not_proven(pod, writing));
     all.extend(handlers::rewrite_blockers(context, pod, wanted));
     all.extend(writing.refusals(context, pod, wanted));
     if writing.opts_out {

@@ -2,13 +2,12 @@
 
 use crate::context::Context;
 use crate::finding::GuardId;
-use crate::mesh::Version;
-use crate::mesh::istio::keys;
+use crate::mesh::{Mesh, Version, is_newer_than_proven};
 use crate::predict::WorkloadPrediction;
-use crate::yaml::Span;
 
 use crate::rewrite::form::rewrite_form::{EnvCarrier, RewriteForm};
 use crate::rewrite::guard::failure::{GuardFailure, name_span};
+use crate::rewrite::selected_templates::SelectedTemplates;
 
 /// Templates of the charts of Istio 1.31 (`manifests/charts/istio-control/istio-discovery/files`).
 const OWN: [&str; 8] = [
@@ -31,27 +30,13 @@ pub(super) const fn needs_metadata(writing: RewriteForm) -> bool {
     matches!(writing.place, EnvCarrier::Annotation)
 }
 
-/// The templates that a pod is injected with.
-struct SelectedTemplates {
-    names: Vec<String>,
-    /// Where they are selected; the name of the workload if that is in another file.
-    span: Span,
-}
-
 pub(super) fn template(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
     writing: RewriteForm,
 ) -> Option<GuardFailure> {
-    let selected = selected(context, pod)?;
-    let install = context.istio(&pod.workload).installation();
-    let planes = || install.candidates.iter().chain(&install.cluster);
-    let is_custom = |name: &String| {
-        planes()
-            .flat_map(|plane| &plane.custom_templates)
-            .any(|custom| custom.value == *name)
-    };
-    if let Some(name) = selected.names.iter().find(|name| is_custom(name)) {
+    let selected = SelectedTemplates::of(context, pod)?;
+    if let Some(name) = selected.custom(context, pod) {
         return needs_metadata(writing).then(|| {
             let message = format!(
                 "injection template `{name}` is a custom template, which may not pass \
@@ -70,6 +55,24 @@ pub(super) fn template(
         );
     }
     without_sidecar(pod, &selected)
+}
+
+/// Refuses the annotation form for a release that no oracle has compared: its template may no longer pass
+/// `proxyMetadata` on unescaped.
+pub(super) fn not_proven(
+    pod: &WorkloadPrediction<'_>,
+    writing: RewriteForm,
+) -> Option<GuardFailure> {
+    let release = pod.release.value.filter(|_| needs_metadata(writing))?;
+    is_newer_than_proven(Mesh::ISTIO, release).then(|| {
+        let message = format!(
+            "Istio {release} is newer than every release that was compared with meshprobe; its \
+             injection template may read `proxyMetadata` differently"
+        );
+        let help =
+            "use `--form container`, or `--allow release-not-proven` after a test in a cluster";
+        GuardFailure::new(GuardId::RELEASE_NOT_PROVEN, name_span(pod), message).with_help(help)
+    })
 }
 
 /// Refuses those of Istio's own templates that add no sidecar.
@@ -93,32 +96,4 @@ fn without_sidecar(
             let message = "a gateway template does not pass `proxyMetadata` to a sidecar";
             GuardFailure::new(GuardId::GATEWAY_TEMPLATE, selected.span, message)
         })
-}
-
-/// Returns the templates that the annotation names, or else those of the installation. An alias represents several.
-fn selected(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<SelectedTemplates> {
-    let install = context.istio(&pod.workload).installation();
-    let (names, span) = if let Some(entry) = pod.workload.template.annotation(keys::TEMPLATES) {
-        let names = entry
-            .value
-            .text()?
-            .split(',')
-            .map(|name| name.trim().to_owned());
-        (names.collect::<Vec<_>>(), entry.value.span())
-    } else {
-        let defaults = install.fact(keys::TEMPLATES, |plane| plane.default_templates.as_ref());
-        let names = defaults.map_or_else(|| vec!["sidecar".to_owned()], |fact| fact.value);
-        (names, name_span(pod))
-    };
-    let planes = || install.candidates.iter().chain(&install.cluster);
-    let expanded = names.into_iter().flat_map(|name| {
-        let alias = planes()
-            .flat_map(|plane| &plane.template_aliases)
-            .find(|alias| alias.value.0 == name);
-        alias.map_or_else(|| vec![name], |alias| alias.value.1.clone())
-    });
-    Some(SelectedTemplates {
-        names: expanded.collect(),
-        span,
-    })
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::finding::RuleId;
 
 use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
-use super::super::{Form, MeshKind, REMOVED_RULES, RuleNames};
+use super::super::{FormChoice, MeshKind, REMOVED_RULES, RuleNames};
 use super::ignores::IGNORE_KEYS;
 use super::schema_types::{
     boolean, by_default, described, for_example, glob, list, mapping, object, port, require, text,
@@ -91,8 +91,8 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
         ),
         "form" => described(
             by_default(
-                words(&Form::ALL.map(Form::as_str)),
-                Form::default().as_str(),
+                words(&FormChoice::ALL.map(FormChoice::as_str)),
+                FormChoice::default().as_str(),
             ),
             "How a rewrite carries the original probes.",
         ),

@@ -5,7 +5,7 @@ use crate::yaml::{NodeRef, Scalar};
 
 use crate::settings::layer::{Action, Emit};
 use crate::settings::suggest::unknown_value_message;
-use crate::settings::{FailOn, Form, RuleLevel, RuleNames};
+use crate::settings::{FailOn, FormChoice, RuleLevel, RuleNames};
 
 // The allowed values. The schema uses the same lists.
 pub(super) const ACTIONS: &[&str] = &["check", "rewrite"];
@@ -75,11 +75,13 @@ pub(super) fn helm(text: &str) -> Result<bool, String> {
 ///
 /// # Errors
 /// The message for an unknown value.
-pub(super) fn form(text: &str) -> Result<Form, String> {
-    Form::ALL
+pub(super) fn form(text: &str) -> Result<FormChoice, String> {
+    FormChoice::ALL
         .into_iter()
         .find(|form| form.as_str() == text)
-        .ok_or_else(|| unknown_value_message("form", text, &Form::ALL.map(Form::as_str)))
+        .ok_or_else(|| {
+            unknown_value_message("form", text, &FormChoice::ALL.map(FormChoice::as_str))
+        })
 }
 
 /// Parses the value of `failOn`.

@@ -39,7 +39,8 @@ fn a_proxy_config_that_is_not_a_string_is_not_changed() {
 fn comments_inside_the_proxy_config_are_kept() {
     let comment = "    proxy.istio.io/config: |\n      # keep this\n";
     let project = project(comment, "");
-    project.run(&["rewrite", "--write", "pod.yaml"]).exits(0);
+    let write = ["rewrite", "--write", "--form", "annotation", "pod.yaml"];
+    project.run(&write).exits(0);
     let after = project.read("pod.yaml");
     assert!(
         after.contains("# keep this\n      proxyMetadata:\n"),

@@ -210,7 +210,7 @@ fn a_guard_that_is_also_a_rule_is_reported_once() {
 fn a_legacy_plugin_gets_a_file_and_a_stream() {
     let project = Project::with(&[(
         "config.yaml",
-        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: m}\nspec: {failOn: never}\n",
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: m}\nspec: {failOn: never, mesh: {version: \"1.28\"}}\n",
     )]);
     let items = SHOP
         .split_once("items:\n")

@@ -83,7 +83,13 @@ fn fail_on_decides_the_exit_code() {
             1,
         ),
         (ITEMS.to_owned(), "{failOn: warning}", 0),
-        (ITEMS.to_owned(), "{failOn: note}", 0),
+        (
+            ITEMS.to_owned(),
+            "{failOn: note, mesh: {version: \"1.28\"}}",
+            0,
+        ),
+        // The choice of the form for an unknown release is a note.
+        (ITEMS.to_owned(), "{failOn: note}", 1),
         // A switched-off rewrite is a note.
         (failing_items(), "{actions: [rewrite], failOn: note}", 1),
         (failing_items(), "{actions: [rewrite]}", 0),
@@ -142,7 +148,10 @@ fn the_actions_select_check_and_rewrite() {
 
 #[test]
 fn the_form_of_the_rewrite_can_be_set() {
-    run(ITEMS, "{}").stdout_contains("proxy.istio.io/config");
+    run(ITEMS, "{}")
+        .stdout_contains("name: istio-proxy")
+        .stdout_contains("rule: form-chosen");
+    run(ITEMS, "{mesh: {version: \"1.28\"}}").stdout_contains("proxy.istio.io/config");
     run(ITEMS, "{form: annotation}").stdout_contains("proxy.istio.io/config");
     let container = run(ITEMS, "{form: container}").exits(0);
     assert!(container.stdout.contains("name: istio-proxy"));

@@ -20,6 +20,7 @@ mod fix_counts;
 mod fixes;
 mod fixes_adding_documents;
 mod fixes_left_out;
+mod form_auto;
 mod formats;
 mod generated_files;
 mod guard_docs;

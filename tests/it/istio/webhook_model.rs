@@ -213,6 +213,27 @@ fn the_webhook_gives_the_same_result_for_every_rewritten_golden() {
     }
 }
 
+/// The form `annotation` relies on a line of the template that does not escape `proxyMetadata`. If a release changes
+/// that line, the comparison must fail for this form, and only for this form.
+#[test]
+fn a_template_that_escapes_metadata_breaks_only_the_annotation_form() {
+    let mesh = Mesh {
+        escapes_metadata: true,
+        ..Mesh::of("1.31.0")
+    };
+    for form in FORMS {
+        let is_different = |case: &&Case| {
+            let Some((release, _)) = case.releases().last() else {
+                return false;
+            };
+            let Rewrite { output, .. } = case.rewrite(form, release);
+            case.input != **output && composed(&case.input, output, form, mesh).is_err()
+        };
+        let different = cases().iter().filter(is_different).count();
+        assert_eq!(different > 0, form == "annotation", "{form}: {different}");
+    }
+}
+
 fn of_case(case: &Case) -> Counts {
     let mut counts = Counts::new();
     for (release, _) in case.releases() {

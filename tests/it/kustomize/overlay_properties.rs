@@ -33,7 +33,7 @@ fn trees() -> u64 {
 fn settings(form: Form) -> Settings {
     Settings {
         mesh_version: "1.28".parse().ok(),
-        form,
+        form: form.into(),
         ..Settings::default()
     }
 }

@@ -15,7 +15,7 @@ const RELEASES: [&str; 6] = ["1.10", "1.12", "1.18", "1.24", "1.28", "1.31"];
 fn settings(form: Form, release: &str, mtls: &str) -> Settings {
     let mut settings = Settings {
         mesh_version: release.parse().ok(),
-        form,
+        form: form.into(),
         ..Settings::default()
     };
     settings.overrides.injection = Some(InjectionAssumption::All);

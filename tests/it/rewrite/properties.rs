@@ -23,7 +23,7 @@ const ENV: &str = "ISTIO_KUBE_APP_PROBERS";
 fn settings(form: Form) -> Settings {
     let mut settings = Settings {
         mesh_version: "1.28".parse().ok(),
-        form,
+        form: form.into(),
         ..Settings::default()
     };
     settings.assume.injection = Some(InjectionAssumption::All);

@@ -34,6 +34,8 @@ pub(crate) struct Mesh {
     pub(crate) rewrites: bool,
     /// Whether sidecars are native.
     pub(crate) native: bool,
+    /// Whether the template escapes the values of `proxyMetadata`. No release does; a later one could.
+    pub(crate) escapes_metadata: bool,
 }
 
 impl Mesh {
@@ -44,6 +46,7 @@ impl Mesh {
             status_port: 15020,
             rewrites: true,
             native: false,
+            escapes_metadata: false,
         }
     }
 }
@@ -203,7 +206,7 @@ fn add_sidecar(pod: &mut Value, template: &str, mesh: Mesh) {
     let native = is_native(pod, mesh);
     let mut env = Vec::new();
     if template == "sidecar" {
-        env = metadata_env(pod);
+        env = metadata_env(pod, mesh);
     }
     let key = if native {
         "initContainers"
@@ -244,8 +247,8 @@ fn take_proxy(pod: &mut Value, key: &str) -> Option<Value> {
 }
 
 /// Returns the env from `proxyMetadata`. The template contains `- name: {{ $key }}` and `value: "{{ $value }}"`: each
-/// value is put between quotes, and then read as YAML.
-fn metadata_env(pod: &Value) -> Vec<Value> {
+/// value is put between quotes, and then read as YAML. A template with `{{ $value | quote }}` would keep each value.
+fn metadata_env(pod: &Value, mesh: Mesh) -> Vec<Value> {
     let Some(text) = annotation(pod, CONFIG) else {
         return Vec::new();
     };
@@ -255,6 +258,9 @@ fn metadata_env(pod: &Value) -> Vec<Value> {
     entries
         .map(|(name, value)| {
             let pasted = value.as_str().unwrap();
+            if mesh.escapes_metadata {
+                return json!({"name": name, "value": pasted});
+            }
             let read: String = serde_yaml::from_str(&format!("\"{pasted}\"")).unwrap();
             json!({"name": name, "value": read})
         })

@@ -1,0 +1,63 @@
+//! The choice of `--form auto`.
+
+use crate::context::Context;
+use crate::finding::Certainty;
+use crate::mesh::{Mesh, Version, is_newer_than_proven};
+use crate::predict::WorkloadPrediction;
+use crate::rewrite::selected_templates::SelectedTemplates;
+use crate::settings::{Form, FormChoice};
+
+/// Why `auto` chooses the form `container`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rewrite) enum ContainerReason {
+    /// The release is unknown.
+    ReleaseUnknown,
+    /// The release is newer than the newest one that the oracle has compared.
+    ReleaseNotProven(Version),
+    /// A custom injection template may not pass `proxyMetadata` to the sidecar.
+    CustomTemplate,
+}
+
+/// The form for a pod that is not rewritten yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::rewrite) struct ChosenForm {
+    pub(in crate::rewrite) form: Form,
+    /// Why `auto` chose `container`; `None` for every other form or choice.
+    pub(in crate::rewrite) reason: Option<ContainerReason>,
+}
+
+impl ChosenForm {
+    /// Returns the form that `choice` means for `pod`.
+    pub(in crate::rewrite) fn of(
+        choice: FormChoice,
+        context: &Context<'_>,
+        pod: &WorkloadPrediction<'_>,
+    ) -> Self {
+        if let FormChoice::Fixed(form) = choice {
+            return Self { form, reason: None };
+        }
+        let reason = container_reason(context, pod);
+        let form = match reason {
+            Some(_) => Form::Container,
+            None => Form::Annotation,
+        };
+        Self { form, reason }
+    }
+}
+
+fn container_reason(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+) -> Option<ContainerReason> {
+    let templates = SelectedTemplates::of(context, pod);
+    if templates.is_some_and(|all| all.custom(context, pod).is_some()) {
+        return Some(ContainerReason::CustomTemplate);
+    }
+    match pod.release.value {
+        Some(release) if pod.release.certainty > Certainty::Unknown => {
+            is_newer_than_proven(Mesh::ISTIO, release)
+                .then_some(ContainerReason::ReleaseNotProven(release))
+        }
+        _ => Some(ContainerReason::ReleaseUnknown),
+    }
+}

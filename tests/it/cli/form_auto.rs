@@ -1,0 +1,147 @@
+//! The default form depends on the release of the mesh, and a release that no oracle has compared is reported.
+
+use crate::support::Run;
+use crate::support::manifest::{INJECTED, STRICT, join};
+use crate::support::project::Project;
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\nspec:\n  containers:\n  \
+                   - name: web\n    livenessProbe: {httpGet: {path: /, port: 8080}}\n";
+
+fn istiod(version: &str) -> String {
+    format!(
+        "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {{name: mesh, namespace: istio-system}}\n\
+         spec: {{tag: {version}}}\n"
+    )
+}
+
+fn project(objects: &[&str]) -> Project {
+    Project::with(&[(
+        "tree.yaml",
+        &join(&[&[INJECTED, STRICT, POD], objects].concat()),
+    )])
+}
+
+fn rewrite(project: &Project, options: &[&str]) -> Run {
+    project.run(&[&["rewrite", "--write"], options, &["tree.yaml"]].concat())
+}
+
+#[track_caller]
+fn has_annotation(project: &Project) {
+    let text = project.read("tree.yaml");
+    assert!(text.contains("proxyMetadata"), "{text}");
+    assert!(!text.contains("name: istio-proxy"), "{text}");
+}
+
+#[track_caller]
+fn has_container(project: &Project) {
+    let text = project.read("tree.yaml");
+    assert!(text.contains("name: istio-proxy"), "{text}");
+    assert!(text.contains("rewriteAppHTTPProbers"), "{text}");
+    assert!(!text.contains("proxyMetadata"), "{text}");
+}
+
+#[test]
+fn a_known_release_gets_the_annotation() {
+    let given = project(&[]);
+    let run = rewrite(&given, &["--mesh-version", "1.28"]).exits(0);
+    assert!(!run.stderr.contains("form-chosen"), "{}", run.stderr);
+    has_annotation(&given);
+
+    let installed = project(&[&istiod("1.28.1")]);
+    rewrite(&installed, &[]).exits(0);
+    has_annotation(&installed);
+}
+
+#[test]
+fn an_unknown_release_gets_the_container_and_a_note() {
+    let project = project(&[]);
+    rewrite(&project, &[])
+        .exits(0)
+        .stderr_contains("note[form-chosen]: Pod/web is rewritten in the form `container`, because the tree does not state");
+    has_container(&project);
+    // The pod keeps its form when the release becomes known.
+    let after = project.read("tree.yaml");
+    let again = rewrite(&project, &["--mesh-version", "1.28"]).exits(0);
+    assert!(!again.stderr.contains("form-"), "{}", again.stderr);
+    assert_eq!(project.read("tree.yaml"), after);
+}
+
+#[test]
+fn a_custom_template_gets_the_container() {
+    let mesh = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: mesh, namespace: istio-system}\n\
+                spec:\n  tag: 1.28.1\n  values:\n    sidecarInjectorWebhook:\n      defaultTemplates: [own]\n      \
+                templates: {own: \"spec: {}\"}\n";
+    let project = project(&[mesh]);
+    rewrite(&project, &[])
+        .exits(0)
+        .stderr_contains("because its custom injection template may not pass");
+    has_container(&project);
+    let fixed = self::project(&[mesh]);
+    rewrite(&fixed, &["--form", "annotation"])
+        .exits(1)
+        .stderr_contains("error[custom-template]");
+}
+
+#[test]
+fn a_newer_release_gets_the_container_and_is_reported() {
+    let newer = project(&[&istiod("1.99.0")]);
+    rewrite(&newer, &[])
+        .exits(0)
+        .stderr_contains("because Istio 1.99 is newer than every release");
+    has_container(&newer);
+    for command in ["check", "predict"] {
+        let run = newer.run(&[command, "tree.yaml"]);
+        let text = format!("{}{}", run.stdout, run.stderr);
+        assert!(
+            text.contains("note: Istio 1.99 is newer than 1.31"),
+            "{text}"
+        );
+    }
+    let known = project(&[&istiod("1.31.0")]);
+    let run = known.run(&["check", "tree.yaml"]);
+    assert!(!run.stdout.contains("is newer than"), "{}", run.stdout);
+}
+
+#[test]
+fn the_annotation_form_is_refused_for_a_newer_release_unless_it_is_allowed() {
+    let refused = project(&[]);
+    let before = refused.read("tree.yaml");
+    let options = ["--mesh-version", "1.99", "--form", "annotation"];
+    rewrite(&refused, &options)
+        .exits(1)
+        .stderr_contains("error[release-not-proven]")
+        .stderr_contains("use `--form container`");
+    assert_eq!(refused.read("tree.yaml"), before);
+    rewrite(
+        &refused,
+        &[&options[..], &["--allow", "release-not-proven"]].concat(),
+    )
+    .exits(0);
+    has_annotation(&refused);
+    // A pod in the annotation form is not extended for a newer release.
+    let probe = "    readinessProbe: {httpGet: {path: /, port: 8080}}\n";
+    let text = refused.read("tree.yaml");
+    let (start, end) = text.split_once("    livenessProbe").unwrap();
+    refused.write("tree.yaml", format!("{start}{probe}    livenessProbe{end}"));
+    rewrite(&refused, &["--mesh-version", "1.99"])
+        .exits(1)
+        .stderr_contains("error[release-not-proven]");
+}
+
+#[test]
+fn the_long_version_names_the_proven_releases() {
+    let project = Project::new();
+    let short = project.run(&["--version"]).exits(0).stdout;
+    assert_eq!(
+        short,
+        concat!("meshprobe ", env!("CARGO_PKG_VERSION"), "\n")
+    );
+    let long = project.run(&["--version", "--verbose"]).exits(0).stdout;
+    assert!(long.starts_with(&short), "{long}");
+    assert_eq!(project.run(&["-Vv"]).exits(0).stdout, long);
+    assert!(long.contains("\n  Istio: 1.31 ("), "{long}");
+    project
+        .run(&["--verbose"])
+        .exits(2)
+        .stderr_contains("--version");
+}
