@@ -60,6 +60,7 @@ if [[ $# -eq 0 ]]; then
   [[ -n ${refs[0]} ]] || fail "\`$checkout\` has no tags; name a ref"
 fi
 
+export PYTHONPATH=$root/tests/oracle/common
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

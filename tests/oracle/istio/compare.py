@@ -3,6 +3,9 @@
 import copy
 from typing import Any
 
+import pods
+from pods import PROBES, first_difference
+
 Json = dict[str, Any]
 PROBER_ENV = "ISTIO_KUBE_APP_PROBERS"
 PROXY = "istio-proxy"
@@ -11,23 +14,11 @@ ANNOTATIONS = ("sidecar.istio.io/rewriteAppHTTPProbers", "proxy.istio.io/config"
 # Environment variables of the sidecar that repeat annotations of the pod.
 COPIES = ("PROXY_CONFIG", "ISTIO_METAJSON_ANNOTATIONS", PROBER_ENV)
 FALSE = ("0", "f", "F", "false", "False", "FALSE")
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-HOOKS = ("postStart", "preStop")
 
 
 def handlers(pod: Json) -> Json:
     """Returns the probes and hooks of the application, as the kubelet sees them."""
-    found: Json = {}
-    for group in ("initContainers", "containers"):
-        for container in pod["spec"].get(group) or []:
-            if container["name"] == PROXY:
-                continue
-            slots = {slot: container.get(slot) for slot in PROBES}
-            slots.update({slot: (container.get("lifecycle") or {}).get(slot) for slot in HOOKS})
-            for slot, handler in slots.items():
-                if handler is not None:
-                    found[f"{group}/{container['name']}/{slot}"] = handler
-    return found
+    return pods.handlers(pod, (PROXY,))
 
 
 def remainder(pod: Json) -> Json:
@@ -69,26 +60,6 @@ def differences(expected: Json, actual: Json) -> Json:
     return {part: difference for part, difference in found.items() if difference}
 
 
-def first_difference(expected: Any, actual: Any, path: str = "") -> str:
-    """Returns the first path at which two values differ, with both values; empty if they are equal."""
-    if expected == actual:
-        return ""
-    if isinstance(expected, dict) and isinstance(actual, dict):
-        for key in sorted(expected.keys() | actual.keys()):
-            if difference := first_difference(expected.get(key), actual.get(key), f"{path}/{key}"):
-                return difference
-    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for index, pair in enumerate(zip(expected, actual, strict=True)):
-            if difference := first_difference(*pair, f"{path}/{index}"):
-                return difference
-    return f"{path or '/'}: expected {shorten(expected)}, got {shorten(actual)}"
-
-
-def shorten(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 400 else text[:400] + "..."
-
-
 def prediction_differences(before: Json, after: Json | None, prediction: Json) -> dict[str, str]:
     """Compares the predicted request of the kubelet with that of the injected pod, and the fields that it keeps.
 
@@ -100,10 +71,11 @@ def prediction_differences(before: Json, after: Json | None, prediction: Json) -
         return {"prediction": unchanged}
     becomes = {"scheme": "HTTP", **prediction["becomes"]["httpGet"]}
     changed, kept = ("path", "port", "scheme"), ("host", "httpHeaders")
-    return {
-        "prediction": first_difference(*({key: value.get(key) for key in changed} for value in (action, becomes))),
-        "kept fields": first_difference(*({key: value.get(key) for key in kept} for value in (action, becomes))),
-    }
+
+    def difference(keys: tuple[str, ...]) -> str:
+        return first_difference({key: action.get(key) for key in keys}, {key: becomes.get(key) for key in keys})
+
+    return {"prediction": difference(changed), "kept fields": difference(kept)}
 
 
 def invalid_port(answer: Json) -> str:

@@ -1,17 +1,11 @@
 """Compares meshprobe with the injector of one Istio release. tests/oracle/istio.sh calls it."""
 
 import argparse
-import json
-import os
-import re
-import subprocess
 import sys
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import report
 from compare import (
     differences,
     effect,
@@ -22,62 +16,33 @@ from compare import (
     prediction_differences,
     unserved,
 )
-from generate import generate, to_yaml
+from injector import Injector
 from minimize import minimize
-from product import FORMS, Product, read
+from product import FORMS, Product
+from program import read
+from quoted import judge_quoted
+from report import Difference, print_counts, write_cases
+from workloads import generate
+from yaml_writer import to_yaml
 
 Json = dict[str, Any]
 
 
-class Oracle:
+class Oracle(Injector):
     """The process that runs Istio's webhook."""
 
     def __init__(self, arguments: argparse.Namespace, native: bool, quote: bool) -> None:
         command = [arguments.oracle, "-manifests", f"{arguments.tree}/manifests"]
         if quote:
             command.append("-quote-proxy-metadata")
-        # The process is short-lived; collecting garbage less often saves a third of its time.
-        environment = {"GOGC": "1000", **os.environ, "ENABLE_NATIVE_SIDECARS": str(native).lower()}
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-            env=environment,
-        )  # fmt: skip
-
-    def admit(self, manifest: str) -> list[Json]:
-        """Returns the outcome of each workload of a manifest."""
-        assert self.process.stdin and self.process.stdout
-        self.process.stdin.write(json.dumps({"manifest": manifest}) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the injector stopped with exit code {self.process.wait()}")
-        answers: list[Json] = json.loads(line)
-        return answers
-
-
-@dataclass
-class Difference:
-    """One pod for which meshprobe and Istio do not agree."""
-
-    file: str
-    check: str
-    part: str
-    detail: str
-    native: bool
-    workload: Json
-
-    def signature(self) -> tuple[str, str, str]:
-        """Returns a key that is the same for differences with the same likely cause: it contains no values."""
-        path, _, values = self.detail.partition(": expected ")
-        kind = re.sub(r"\d+|\'[^']*\'|\"[^\"]*\"|[^,\[\]{}N]", "", values)[:4]
-        return (self.check, self.part, re.sub(r"ontainers/[^/]*/", "", path)[:60] + kind)
+        super().__init__(command, {"ENABLE_NATIVE_SIDECARS": str(native).lower()})
 
 
 class Comparison:
     """Compares in one sidecar mode."""
 
     def __init__(self, arguments: argparse.Namespace, version: str, native: bool, quote: bool = False) -> None:
-        self.native = native
+        self.mode = "native sidecars" if native else "classic sidecars"
         self.oracle = Oracle(arguments, native, quote)
         self.product = Product(arguments.meshprobe, version, native)
         self.counts: dict[str, Counter[str]] = {}
@@ -87,7 +52,7 @@ class Comparison:
         self.counts.setdefault(check, Counter())[outcome] += 1
 
     def differ(self, file: str, check: str, part: str, detail: str, answer: Json) -> None:
-        self.differences.append(Difference(file, check, part, detail, self.native, answer["object"]))
+        self.differences.append(Difference(file, check, part, detail, self.mode, answer["object"]))
 
     def run(self, manifests: dict[str, str]) -> None:
         originals = {file: self.oracle.admit(text) for file, text in manifests.items()}
@@ -97,7 +62,7 @@ class Comparison:
 
     def compare_form(self, manifests: dict[str, str], originals: dict[str, list[Json]], form: str) -> None:
         """Compares `inject(rewrite(x))` with `inject(x)`."""
-        output, refused = self.product.rewrite(manifests, form)
+        output, refused = self.product.rewrite(manifests, f"--form={form}")
         for file, answers in originals.items():
             changed = output[file] != manifests[file]
             rewritten = self.oracle.admit(output[file]) if changed else answers
@@ -168,7 +133,7 @@ class Comparison:
 
 def minimized(arguments: argparse.Namespace, version: str, difference: Difference) -> Json:
     """Returns a smaller workload with the same difference."""
-    comparison = Comparison(arguments, version, difference.native)
+    comparison = Comparison(arguments, version, difference.mode == "native sidecars")
 
     def holds(workload: Json) -> bool:
         comparison.differences.clear()
@@ -214,7 +179,7 @@ def compare_modes(arguments: argparse.Namespace, version: str, quote: bool = Fal
         comparison = Comparison(arguments, version, native, quote)
         comparison.run(manifests)
         comparison.oracle.process.kill()
-        report.print_counts(native, len(manifests), comparison.counts)
+        print_counts(f"{comparison.mode}, {len(manifests)} manifests", comparison.counts)
         found += comparison.differences
     return found
 
@@ -228,14 +193,9 @@ def main() -> int:
     Path(arguments.output, "pods").write_text(f"{len(inputs(arguments))}\n")
     if arguments.quote_proxy_metadata:
         print("-- with quoted proxyMetadata")
-        return report.judge_quoted(found, compare_modes(arguments, version, quote=True))
-    groups: dict[tuple[str, str, str], list[Difference]] = {}
-    for difference in found:
-        groups.setdefault(difference.signature(), []).append(difference)
-    for number, group in enumerate(groups.values(), 1):
-        case = to_yaml(minimized(arguments, version, group[0]))
-        report.write_case(Path(arguments.output), number, version, group[0], len(group), case)
-    return 1 if found else 0
+        return judge_quoted(found, compare_modes(arguments, version, quote=True))
+    folder = Path(arguments.output)
+    return write_cases(folder, f"Istio {version}", found, lambda case: to_yaml(minimized(arguments, version, case)))
 
 
 if __name__ == "__main__":

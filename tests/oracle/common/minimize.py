@@ -2,12 +2,25 @@
 
 import copy
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
-Json = dict[str, Any]
 Path = tuple[str | int, ...]
-# Without these, the manifest is not a workload.
-REQUIRED = {"apiVersion", "kind", "metadata", "name", "spec", "template", "jobTemplate", "containers", "image"}
+# A workload, or the documents of a file.
+Manifest = TypeVar("Manifest")
+# Without these, the manifest is not a valid workload.
+REQUIRED = {
+    "apiVersion",
+    "kind",
+    "metadata",
+    "name",
+    "namespace",
+    "spec",
+    "template",
+    "jobTemplate",
+    "containers",
+    "image",
+    "port",
+}
 
 
 def paths(value: Any, prefix: Path = ()) -> Iterator[Path]:
@@ -20,7 +33,7 @@ def paths(value: Any, prefix: Path = ()) -> Iterator[Path]:
             yield from paths(child, path)
 
 
-def without(manifest: Json, path: Path) -> Json | None:
+def without(manifest: Manifest, path: Path) -> Manifest | None:
     """Returns a copy without the field or item at a path; None if the path does not exist."""
     manifest = copy.deepcopy(manifest)
     parent: Any = manifest
@@ -33,8 +46,8 @@ def without(manifest: Json, path: Path) -> Json | None:
     return manifest
 
 
-def minimize(manifest: Json, holds: Callable[[Json], bool], attempts: int = 400) -> Json:
-    """Returns a manifest for which the condition holds, and from which no single field can be deleted."""
+def minimize(manifest: Manifest, holds: Callable[[Manifest], bool], attempts: int = 400) -> Manifest:
+    """Returns a smaller manifest for which the condition holds. No single field of it can be deleted."""
     changed = True
     while changed and attempts > 0:
         changed = False
