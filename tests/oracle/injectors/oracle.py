@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from comparison import Comparison, manifest
+from consul import CONSUL
 from kuma import KUMA
 from mesh import Mesh
 from minimize import minimize
@@ -14,7 +15,7 @@ from proven import upsert
 from report import Difference, print_counts, write_cases
 
 Json = dict[str, Any]
-MESHES = {mesh.name: mesh for mesh in (KUMA,)}
+MESHES = {mesh.name: mesh for mesh in (KUMA, CONSUL)}
 ROOT = Path(__file__).resolve().parents[3]
 
 
