@@ -8,6 +8,7 @@ from typing import Any
 from comparison import Comparison, manifest
 from consul import CONSUL
 from kuma import KUMA
+from linkerd import LINKERD
 from mesh import Mesh
 from minimize import minimize
 from program import read
@@ -15,7 +16,7 @@ from proven import upsert
 from report import Difference, print_counts, write_cases
 
 Json = dict[str, Any]
-MESHES = {mesh.name: mesh for mesh in (KUMA, CONSUL)}
+MESHES = {mesh.name: mesh for mesh in (KUMA, CONSUL, LINKERD)}
 ROOT = Path(__file__).resolve().parents[3]
 
 
