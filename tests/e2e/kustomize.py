@@ -97,12 +97,16 @@ def recorded(probe, ports):
 
 
 def take_probers(workload):
-    """Removes the proxy config and returns the prober env that the sidecar will receive.
-
-    The injection template inserts the value between double quotes, so the
-    sidecar receives the value that YAML decodes from a double-quoted scalar.
-    """
+    """Removes what the form of the rewrite added, and returns the prober env that the sidecar will receive."""
     template = workload["spec"]["template"]
+    last = template["spec"]["containers"][-1]
+    if last["name"] == "istio-proxy":
+        template["spec"]["containers"].pop()
+        assert last == {"name": "istio-proxy", "image": "auto", "env": last["env"]}, last
+        assert [entry["name"] for entry in last["env"]] == [PROBERS], last
+        return last["env"][0]["value"]
+    # The injection template inserts the value between double quotes, so the sidecar receives the value that YAML
+    # decodes from a double-quoted scalar.
     config = yaml.safe_load(template["metadata"]["annotations"].pop(PROXY_CONFIG))
     assert list(config) == ["proxyMetadata"], config
     assert list(config["proxyMetadata"]) == [PROBERS], config
