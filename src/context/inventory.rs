@@ -25,7 +25,7 @@ use crate::context::unrendered::{
 };
 use crate::gitops::repositories::Repositories;
 use crate::kube::{
-    LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods,
+    LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods, runs_pods,
     workload_selector,
 };
 use crate::kustomize::Rendering;
@@ -291,25 +291,49 @@ impl<'t> Inventory<'t> {
                 object,
             };
             self.mesh_objects.push(place, sign);
-        } else if let Some(workload) = Workload::from_object(&object) {
+        } else if runs_pods(object.group(), object.kind) {
+            let workload = Workload::from_object(&object);
+            self.add_workloads(place, workload, is_target);
+        } else {
+            self.add_pods_of_unknown_kind(place, object, is_target);
+        }
+    }
+
+    /// Adds the pod templates of an object whose kind is not built in: the usual one, `spec.template`, and all others.
+    fn add_pods_of_unknown_kind(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
+        let usual = Workload::from_object(&object);
+        let is_creator = may_create_pods(object.group(), object.kind);
+        if is_creator {
+            let embedded = embedded_pods(&object);
+            if let Some((node, why)) = embedded.incomplete.filter(|_| is_target) {
+                self.not_judged.push(incomplete_pod(&object, node, why));
+            }
+            let route = usual.as_ref().map(|workload| &workload.template.route);
+            let others = embedded.workloads.into_iter();
+            let others: Vec<Workload<'t>> = others
+                .filter(|workload| Some(&workload.template.route) != route)
+                .collect();
+            self.add_workloads(place, usual.clone().into_iter().chain(others), is_target);
+        } else {
+            self.add_workloads(place, usual.clone(), is_target);
+        }
+        if is_creator && usual.is_none() {
+            self.pod_creators.push(object);
+        }
+    }
+
+    fn add_workloads(
+        &mut self,
+        place: Place<'t>,
+        workloads: impl IntoIterator<Item = Workload<'t>>,
+        is_target: bool,
+    ) {
+        for workload in workloads {
             let subject = Subject {
                 workload,
                 is_target,
             };
             self.workloads.push(place, subject);
-        } else if may_create_pods(object.group(), object.kind) {
-            let embedded = embedded_pods(&object);
-            if let Some((node, why)) = embedded.incomplete.filter(|_| is_target) {
-                self.not_judged.push(incomplete_pod(&object, node, why));
-            }
-            for workload in embedded.workloads {
-                let subject = Subject {
-                    workload,
-                    is_target,
-                };
-                self.workloads.push(place, subject);
-            }
-            self.pod_creators.push(object);
         }
     }
 }

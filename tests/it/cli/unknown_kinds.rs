@@ -203,3 +203,28 @@ fn values_of_charts_are_not_pods() {
         assert_eq!(report["workloads"].as_array().unwrap().len(), 0, "{kind}");
     }
 }
+
+/// The usual field `spec.template` does not hide other templates of the same object.
+#[test]
+fn templates_beside_the_usual_one_are_judged() {
+    let spec = "{template: TEMPLATE, backup: {podTemplate: TEMPLATE}}";
+    let project = project(&object("example.com/v1", "Database", spec));
+    let found = findings(&project.run(&["check", "--output-format", "json"]));
+    let mut places: Vec<(&str, &str)> = found
+        .iter()
+        .filter(|finding| finding["rule"] == "strict-probe-not-rewritten")
+        .map(|finding| {
+            let text = |key: &str| finding[key].as_str().unwrap();
+            (text("field"), text("certainty"))
+        })
+        .collect();
+    places.sort_unstable();
+    let expected = [
+        (
+            "spec.backup.podTemplate.spec.containers[0].readinessProbe",
+            "assumed",
+        ),
+        ("spec.template.spec.containers[0].readinessProbe", "known"),
+    ];
+    assert_eq!(places, expected);
+}
