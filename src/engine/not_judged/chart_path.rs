@@ -21,6 +21,17 @@ pub(super) struct MissingChart {
     pub(super) help: String,
 }
 
+impl MissingChart {
+    /// The chart of an object that names none.
+    pub(super) fn unnamed() -> Self {
+        Self {
+            why: "it names no chart".to_owned(),
+            help: "set `spec.chart` or `spec.chartRef`, or check the output of what adds it"
+                .to_owned(),
+        }
+    }
+}
+
 /// Returns the folder of the chart that `object` deploys from a source.
 ///
 /// # Errors

@@ -7,13 +7,13 @@ use crate::gitops::named_source::SourceName;
 use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
 
-use super::chart_path::chart_folder;
+use super::chart_path::{MissingChart, chart_folder};
 use super::chart_release::{ChartRelease, local_file, text};
 use super::helm_command::HelmCommand;
 use super::release_tree::{ConfigKey, ReleaseTree, namespace_of};
 use super::target_path::values_at;
 
-/// Returns what a `HelmRelease` releases; `None` if it names no chart.
+/// Returns what a `HelmRelease` releases; `None` if it has no `spec`.
 pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Option<ChartRelease> {
     let spec = object.node.get("spec")?;
     let target = text(spec, "targetNamespace");
@@ -29,15 +29,21 @@ pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Op
         },
         ..ChartRelease::default()
     };
-    if let Some(reference) = spec.get("chartRef") {
+    let named = if let Some(reference) = spec.get("chartRef") {
         release.chart_span = Some(reference.span());
         let chart = referenced_chart(tree.context, reference);
         match chart {
-            Some((object, spec)) => set_chart_of(tree.context, object, spec, &mut release)?,
-            None => set_artifact(tree.context, reference, &mut release),
+            Some((object, spec)) => set_chart_of(tree.context, object, spec, &mut release),
+            None => {
+                set_artifact(tree.context, reference, &mut release);
+                Some(())
+            }
         }
     } else {
-        set_chart(tree.context, object, spec, &mut release)?;
+        set_chart(tree.context, object, spec, &mut release)
+    };
+    if named.is_none() {
+        release.missing_chart = Some(MissingChart::unnamed());
     }
     if spec
         .get("postRenderers")

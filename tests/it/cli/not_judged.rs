@@ -337,6 +337,15 @@ fn a_chart_in_git_of_the_first_helm_operator_is_named() {
 }
 
 #[test]
+fn a_release_without_a_chart_is_named() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\n\
+                   spec: {interval: 5m}\n";
+    let project = Project::with(&[("apps/web.yaml", release)]);
+    let help = help_of(&not_judged(&project, &["apps"]), "helm-release");
+    assert!(help.starts_with("set `spec.chart`"), "{help}");
+}
+
+#[test]
 fn the_applications_of_a_set_are_named_instead_of_the_set() {
     let set = |generators: &str, source: &str| {
         format!(
