@@ -4,12 +4,17 @@ use crate::finding::Certainty;
 use crate::kube::Object;
 use crate::mesh::Fact;
 use crate::mesh::model::{Membership, PodInput};
+use crate::mesh::version::Version;
 use crate::source::placeholder;
 use crate::yaml::{Entry, Scalar};
 
 use super::keys::{INJECT, PROXY};
 
 const SETTLE: &str = "--assume injection=all|none";
+const SETTLE_TOKEN: &str = "identity.serviceAccountTokenProjection of the chart";
+
+/// The first release whose proxy has a token of its own (edge-21.11.1).
+const PROJECTED_TOKEN: Version = Version::new(2, 12);
 
 /// The value of the injection annotation.
 enum InjectValue {
@@ -31,7 +36,8 @@ fn inject_value(entry: &Entry<'_>) -> Option<InjectValue> {
 }
 
 /// Decides whether the pod is a member of the mesh. Source: `pkg/inject/report.go`. The Namespace enables injection
-/// unless the pod disables it, or the pod enables it itself; pods on the host network or without a token are excluded.
+/// unless the pod disables it, or the pod enables it itself; pods on the host network are excluded, and before 2.12 those
+/// without a token.
 pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
     let object = &input.workload.object;
     let template = &input.workload.template;
@@ -50,14 +56,36 @@ pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
         let message = "pods on the host network are not injected";
         return known(Membership::Outside, object, entry.key.span(), message);
     }
-    let token = template
+    let without_token = template
         .spec
         .entry("automountServiceAccountToken")
         .filter(|entry| entry.value.scalar() == Some(Scalar::Bool(false)));
-    if let Some(entry) = token {
+    let projects_token = input
+        .release
+        .is_none_or(|release| release >= PROJECTED_TOKEN);
+    if let Some(entry) = without_token.as_ref().filter(|_| !projects_token) {
         let message = "pods without the token of their ServiceAccount are not injected";
         return known(Membership::Outside, object, entry.key.span(), message);
     }
+    let member = requested(input);
+    match without_token {
+        Some(_) if member.value == Membership::Injected => member.depending_on(&projected_token()),
+        _ => member,
+    }
+}
+
+/// Returns the reason why a pod without the token of its ServiceAccount is injected. Source:
+/// `identity.serviceAccountTokenProjection` in `charts/linkerd-control-plane/values.yaml`.
+fn projected_token() -> Fact<()> {
+    let message = "the chart enables `identity.serviceAccountTokenProjection` by default, so the \
+                   pod does not need the token of its ServiceAccount";
+    Fact::default((), message, SETTLE_TOKEN)
+}
+
+/// Decides by the annotations of the pod and its Namespace.
+fn requested(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let object = &input.workload.object;
+    let template = &input.workload.template;
     let of_pod = template.annotation(INJECT).map(|entry| (object, entry));
     let of_namespace = input
         .namespace
@@ -107,12 +135,8 @@ pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
                 "neither the pod nor Namespace `{}` has the annotation `{INJECT}`",
                 namespace.name()
             );
-            known(
-                Membership::Outside,
-                namespace,
-                namespace.name_span(),
-                &message,
-            )
+            let place = namespace.label_at(namespace.name_span(), message);
+            Fact::known(Membership::Outside, place)
         }
         None => {
             let message = format!(

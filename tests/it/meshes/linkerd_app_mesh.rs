@@ -81,7 +81,7 @@ fn linkerd_injects_by_pod_and_namespace() {
             "linkerd.io/inject: enabled",
             "",
             "automountServiceAccountToken: false",
-            "none",
+            "sidecar",
         ),
         ("linkerd.io/inject: ${INJECT}", "", "", "unknown"),
         ("", "", "", "none"),
@@ -99,6 +99,20 @@ fn linkerd_injects_by_pod_and_namespace() {
     assert_eq!(judged(&[&alone], &linkerd), "unknown unknown unknown");
     let assumed = [&linkerd[..], &["--assume", "injection=all"]].concat();
     assert_eq!(judged(&[&alone], &assumed), "sidecar ok assumed");
+}
+
+/// Since 2.12 the proxy has a token of its own, unless a value of the chart switches that off.
+#[test]
+fn linkerd_injects_pods_without_a_token_since_2_12() {
+    let on = namespace("linkerd.io/inject: enabled");
+    let web = pod("", "automountServiceAccountToken: false", HTTP);
+    let judged = |release: &str| {
+        let options = ["--mesh", "linkerd", "--mesh-version", release];
+        judged(&[&on, &web], &options)
+    };
+    assert_eq!(judged("2.11"), "none not-in-mesh known");
+    assert_eq!(judged("2.12"), "sidecar ok default");
+    assert_eq!(judged("2.20"), "sidecar ok default");
 }
 
 const SERVER: &str = "\
