@@ -8,7 +8,8 @@ use crate::mesh::version::Version;
 use crate::source::placeholder;
 use crate::yaml::{Entry, Scalar};
 
-use super::keys::{INJECT, PROXY};
+use super::keys::INJECT;
+use super::sidecar;
 
 const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TOKEN: &str = "identity.serviceAccountTokenProjection of the chart";
@@ -36,21 +37,16 @@ fn inject_value(entry: &Entry<'_>) -> Option<InjectValue> {
 }
 
 /// Decides whether the pod is a member of the mesh. Source: `pkg/inject/report.go`. The Namespace enables injection
-/// unless the pod disables it, or the pod enables it itself; pods on the host network are excluded, and before 2.12 those
-/// without a token.
+/// unless the pod disables it, or the pod enables it itself; pods with a sidecar or on the host network are
+/// excluded, and before 2.12 those without a token.
 pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
     let object = &input.workload.object;
     let template = &input.workload.template;
     let known = |value, object: &Object<'_>, span, message: &str| {
         Fact::known(value, object.label_at(span, message))
     };
-    let containers = template.containers();
-    let own = containers
-        .iter()
-        .find(|container| container.name() == PROXY);
-    if let Some(name) = own.and_then(|container| container.node.get("name")) {
-        let message = "the manifest contains the proxy of Linkerd";
-        return known(Membership::AlreadyInjected, object, name.span(), message);
+    if let Some(sidecar) = sidecar::of(input) {
+        return sidecar;
     }
     if let Some(entry) = template.host_network() {
         let message = "pods on the host network are not injected";

@@ -13,3 +13,5 @@ pub(crate) const OPAQUE_PORTS: &str = "config.linkerd.io/opaque-ports";
 pub(crate) const REQUIRE_IDENTITY: &str = "config.linkerd.io/proxy-require-identity-inbound-ports";
 /// The name of the proxy container.
 pub(crate) const PROXY: &str = "linkerd-proxy";
+/// The name of the init container that redirects traffic.
+pub(crate) const INIT: &str = "linkerd-init";

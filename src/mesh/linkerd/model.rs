@@ -10,7 +10,7 @@ use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
 
 use super::injection;
-use super::keys::PROXY;
+use super::keys::{INIT, PROXY};
 use super::treatment::{PROBE_ROUTES, judge};
 
 /// Linkerd, which does not change probes: the policy of a port decides the outcome.
@@ -23,7 +23,7 @@ impl MeshModel for Linkerd {
     }
 
     fn own_containers(&self) -> &'static [&'static str] {
-        &[PROXY, "linkerd-init"]
+        &[PROXY, INIT]
     }
 
     fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {

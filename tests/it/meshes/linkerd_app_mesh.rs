@@ -115,6 +115,80 @@ fn linkerd_injects_pods_without_a_token_since_2_12() {
     assert_eq!(judged("2.20"), "sidecar ok default");
 }
 
+/// The webhook leaves pods with a sidecar alone, also those of Istio. `pkg/healthcheck/sidecar.go` lists the names and
+/// images.
+#[test]
+fn linkerd_does_not_inject_pods_with_a_sidecar() {
+    let on = namespace("linkerd.io/inject: enabled");
+    let with = |list: &str, name: &str, image: &str| {
+        let web = Pod::new("web").within("demo").field("image: web:1");
+        let web = web.field(HTTP);
+        let web = match list {
+            "init" => web.init_container(name),
+            _ => web.container(name),
+        };
+        web.field(&format!("image: {image}")).to_string()
+    };
+    let cases = [
+        // List, name, image, dataplane before 2.16, dataplane since.
+        ("main", "istio-proxy", "x", "none", "none"),
+        ("init", "istio-proxy", "x", "sidecar", "none"),
+        ("init", "istio-init", "x", "none", "none"),
+        ("init", "linkerd-init", "x", "none", "none"),
+        (
+            "main",
+            "a",
+            "gcr.io/istio-release/proxyv2:1.29",
+            "none",
+            "none",
+        ),
+        (
+            "init",
+            "a",
+            "gcr.io/istio-release/proxy_init:1",
+            "none",
+            "none",
+        ),
+        (
+            "init",
+            "a",
+            "cr.l5d.io/linkerd/proxy-init:v2",
+            "none",
+            "none",
+        ),
+        ("main", "a", "cr.l5d.io/linkerd/proxy:v1", "none", "none"),
+        ("init", "a", "cr.l5d.io/linkerd/proxy:v1", "sidecar", "none"),
+        // The proxy of Linkerd itself: the pod is a member.
+        ("main", "linkerd-proxy", "x", "sidecar", "sidecar"),
+        ("init", "linkerd-proxy", "x", "sidecar", "sidecar"),
+        // Not in the list.
+        ("main", "istio-init", "x", "sidecar", "sidecar"),
+        ("main", "linkerd-init", "x", "sidecar", "sidecar"),
+        (
+            "main",
+            "a",
+            "docker.io/istio/proxyv2:1.29",
+            "sidecar",
+            "sidecar",
+        ),
+        (
+            "main",
+            "a",
+            "cr.l5d.io/linkerd/proxy-init:v2",
+            "sidecar",
+            "sidecar",
+        ),
+    ];
+    for (list, name, image, before, since) in cases {
+        for (release, wanted) in [("2.15", before), ("2.16", since)] {
+            let options = ["--mesh", "linkerd", "--mesh-version", release];
+            let found = judged(&[&on, &with(list, name, image)], &options);
+            let dataplane = found.split(' ').next().unwrap();
+            assert_eq!(dataplane, wanted, "{list} {name} {image} {release}");
+        }
+    }
+}
+
 const SERVER: &str = "\
 apiVersion: policy.linkerd.io/v1beta3
 kind: Server
