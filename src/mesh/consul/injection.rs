@@ -48,6 +48,11 @@ fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
         let message = format!("namespace `{}` is never injected", input.namespace_name);
         return Fact::settled(Membership::Outside, message);
     }
+    if let Some(entry) = status(input) {
+        let message = "the webhook does not inject pods with this annotation";
+        let place = object.label_at(entry.key.span(), message);
+        return Fact::known(Membership::Outside, place);
+    }
     let Some(entry) = input.workload.template.annotation(INJECT) else {
         if let Some(hypothesis) = &input.supposed {
             return hypothesis.clone().map(|on| match on {
@@ -74,23 +79,33 @@ fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
     }
 }
 
-/// Detects a pod that the webhook has already processed: the manifest contains its proxy or its annotation.
-fn already_injected(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
-    let template = &input.workload.template;
-    let status = template
+/// Returns the annotation of a pod that the webhook has processed, if it is not empty.
+fn status<'t>(input: &PodInput<'_, 't>) -> Option<Entry<'t>> {
+    input
+        .workload
+        .template
         .annotation(STATUS)
-        .filter(|entry| entry.value.text().is_some_and(|text| !text.is_empty()));
-    let containers = template.containers();
-    let proxy = containers
+        .filter(|entry| entry.value.text().is_some_and(|text| !text.is_empty()))
+}
+
+/// Detects a pod that was injected before: the manifest contains the proxy and the annotation of the webhook.
+fn already_injected(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
+    let entry = status(input)?;
+    let containers = input.workload.template.containers();
+    containers
         .iter()
-        .find(|container| container.name() == DATAPLANE)
-        .and_then(|container| container.node.get("name"));
-    let span = status
-        .map(|entry| entry.key.span())
-        .or_else(|| proxy.map(|name| name.span()))?;
-    let message = "the manifest contains the proxy of Consul";
-    let place = input.workload.object.label_at(span, message);
-    Some(Fact::known(Membership::AlreadyInjected, place))
+        .any(|container| is_proxy(container.name()))
+        .then(|| {
+            let message = "the manifest contains the proxy of Consul";
+            let place = input.workload.object.label_at(entry.key.span(), message);
+            Fact::known(Membership::AlreadyInjected, place)
+        })
+}
+
+/// Returns whether a container has the name of a proxy: pods with several services have one for each.
+fn is_proxy(name: &str) -> bool {
+    name.strip_prefix(DATAPLANE)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
 fn refused(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {

@@ -2,6 +2,7 @@
 
 mod ambient;
 mod assumptions;
+mod consul;
 mod detection;
 mod docs;
 mod kuma_consul_goldens;

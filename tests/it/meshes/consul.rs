@@ -1,0 +1,57 @@
+//! Consul: which pods its webhook injects, and which it rejects.
+
+use super::isolated;
+use crate::support::manifest::Pod;
+use serde_json::Value;
+
+const ON: &str = "consul.hashicorp.com/connect-inject: \"true\"";
+
+fn annotated(annotations: &str) -> Pod {
+    let web = Pod::new("web").within("demo").annotations(annotations);
+    web.field("image: web:1")
+        .field("readinessProbe: {httpGet: {path: /healthz, port: 8080}}")
+}
+
+/// Returns the dataplane of a pod and the deciding reason.
+fn judged(pod: &Pod, options: &[&str]) -> (String, String) {
+    let arguments = ["predict", "--output-format", "json", "--mesh", "consul"];
+    let run = isolated(&[&arguments, options].concat(), &pod.to_string());
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let dataplane = &report["workloads"][0]["dataplane"];
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    (
+        text(&dataplane["value"]),
+        text(&dataplane["because"][0]["message"]),
+    )
+}
+
+fn dataplane(pod: &Pod) -> String {
+    judged(pod, &[]).0
+}
+
+/// `shouldInject` in `control-plane/connect-inject/webhook/mesh_webhook.go` reads the annotation, not the containers.
+#[test]
+fn consul_recognizes_injected_pods_by_their_status() {
+    let status = "consul.hashicorp.com/connect-inject-status: injected";
+    let with_status = annotated(ON).annotations(status);
+    let (value, reason) = judged(&with_status, &[]);
+    assert_eq!(value, "none");
+    assert_eq!(
+        reason,
+        "the webhook does not inject pods with this annotation"
+    );
+    let assumed = judged(&with_status, &["--override", "injection=all"]).0;
+    assert_eq!(assumed, "none");
+    for proxy in ["consul-dataplane", "consul-dataplane-web"] {
+        let (value, reason) = judged(&with_status.clone().container(proxy), &[]);
+        assert_eq!(value, "sidecar", "{proxy}");
+        assert_eq!(reason, "the manifest contains the proxy of Consul");
+    }
+    let native = with_status.clone().init_container("consul-dataplane");
+    assert_eq!(dataplane(&native), "sidecar");
+    let empty = annotated(ON).annotations("consul.hashicorp.com/connect-inject-status: \"\"");
+    assert_eq!(dataplane(&empty), "sidecar");
+    // A pod that runs the proxy itself, such as a gateway.
+    let off = annotated("consul.hashicorp.com/connect-inject: \"false\"");
+    assert_eq!(dataplane(&off.container("consul-dataplane")), "none");
+}
