@@ -12,6 +12,7 @@ use crate::source::placeholder;
 use crate::yaml::Entry;
 
 use super::keys::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, SERVICE, STATUS, TRANSPARENT};
+use super::rejection;
 
 const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TRANSPARENT: &str = "annotation consul.hashicorp.com/transparent-proxy";
@@ -117,7 +118,7 @@ fn refused(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
     )
 }
 
-/// Returns the reason why the webhook rejects a pod that it would inject, if there is one.
+/// Returns the reason why a pod that the webhook would inject cannot be created, if there is one.
 fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
     let object = &input.workload.object;
     let invalid = [TRANSPARENT, OVERWRITE]
@@ -133,11 +134,16 @@ fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
     {
         return Some(refused(namespace, &entry));
     }
+    by_several_services(input).or_else(|| rejection::by_service_port(input))
+}
+
+/// Rejects a pod that represents several services and uses the transparent proxy.
+fn by_several_services(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
     let entry = several_services(input.workload)?;
     let transparent = transparent(input);
     let message =
         "the webhook rejects the pod: the transparent proxy does not support several services";
-    let place = object.label_at(entry.value.span(), message);
+    let place = input.workload.object.label_at(entry.value.span(), message);
     let fact = Fact::known(Membership::Refused, place);
     transparent.value.then(|| fact.depending_on(&transparent))
 }

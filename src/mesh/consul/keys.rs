@@ -6,6 +6,10 @@ pub(crate) const INJECT: &str = "consul.hashicorp.com/connect-inject";
 pub(crate) const STATUS: &str = "consul.hashicorp.com/connect-inject-status";
 /// Annotation of pods with the names of their services.
 pub(crate) const SERVICE: &str = "consul.hashicorp.com/connect-service";
+/// Annotation of pods with the ports of their services: numbers or names.
+pub(crate) const SERVICE_PORT: &str = "consul.hashicorp.com/connect-service-port";
+/// Annotation of pods with the port of their metrics, instead of that of their service.
+pub(crate) const METRICS_PORT: &str = "consul.hashicorp.com/service-metrics-port";
 /// Annotation of pods and label of Namespaces that switches traffic capture.
 pub(crate) const TRANSPARENT: &str = "consul.hashicorp.com/transparent-proxy";
 /// Annotation of pods that switches the rewrite of probes.
@@ -15,3 +19,5 @@ pub(crate) const EXCLUDED_PORTS: &str =
     "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports";
 /// The name of the proxy container.
 pub(crate) const DATAPLANE: &str = "consul-dataplane";
+/// The name of the init container.
+pub(crate) const INIT: &str = "consul-connect-inject-init";

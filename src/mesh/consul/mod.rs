@@ -12,8 +12,9 @@ mod model;
 mod name;
 mod ports;
 mod probes;
+mod rejection;
 mod setups;
 
 pub(super) use definition::DEFINITION;
 pub(crate) use injection::several_services;
-pub(crate) use keys::{OVERWRITE, SERVICE, TRANSPARENT};
+pub(crate) use keys::{OVERWRITE, SERVICE, SERVICE_PORT, TRANSPARENT};

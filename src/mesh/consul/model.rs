@@ -8,7 +8,7 @@ use crate::mesh::model::{
 use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
 
-use super::keys::DATAPLANE;
+use super::keys::{DATAPLANE, INIT};
 use super::probes::Pod;
 use super::{injection, ports};
 
@@ -22,7 +22,7 @@ impl MeshModel for Consul {
     }
 
     fn own_containers(&self) -> &'static [&'static str] {
-        &[DATAPLANE, "consul-connect-inject-init"]
+        &[DATAPLANE, INIT]
     }
 
     fn namespace_decides(&self) -> bool {

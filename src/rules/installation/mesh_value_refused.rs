@@ -113,6 +113,9 @@ fn help(entry: &Entry<'_>) -> String {
     let text = entry.value.text().unwrap_or_default();
     match entry.key.text() {
         Some(kuma::INJECTION) => "set it to `enabled` or `disabled`".to_owned(),
+        Some(consul::SERVICE_PORT) => {
+            "declare the port in a container, or set the annotation to a port number".to_owned()
+        }
         Some(kuma::PROXY_PORT) if text.parse::<u16>().is_ok() => {
             "remove the annotation: a gateway does not have a probe proxy".to_owned()
         }

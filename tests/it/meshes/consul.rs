@@ -55,3 +55,41 @@ fn consul_recognizes_injected_pods_by_their_status() {
     let off = annotated("consul.hashicorp.com/connect-inject: \"false\"");
     assert_eq!(dataplane(&off.container("consul-dataplane")), "none");
 }
+
+/// `PortValue` in `control-plane/connect-inject/common/common.go`: the first port is a name or an integer of Go.
+#[test]
+fn consul_rejects_a_service_port_that_no_container_declares() {
+    let port = |value: &str| {
+        let value = format!("consul.hashicorp.com/connect-service-port: \"{value}\"");
+        annotated(ON)
+            .annotations(&value)
+            .container("metrics")
+            .field("ports: [{name: metrics, containerPort: 9090}]")
+            .init_container("setup")
+            .field("ports: [{name: setup, containerPort: 9091}]")
+    };
+    for value in ["8080", "metrics", "metrics,http", "0x1F90", "", "${PORT}"] {
+        assert_eq!(dataplane(&port(value)), "sidecar", "{value}");
+    }
+    for value in [
+        "http",
+        "setup",
+        "http,metrics",
+        "08080",
+        " 8080",
+        "2147483648",
+    ] {
+        let (dataplane, reason) = judged(&port(value), &[]);
+        assert_eq!(dataplane, "none", "{value}");
+        assert!(
+            reason.starts_with("the webhook rejects the pod: no container declares the port"),
+            "{reason}"
+        );
+    }
+    let metrics = "consul.hashicorp.com/service-metrics-port: \"9090\"";
+    assert_eq!(dataplane(&port("http").annotations(metrics)), "sidecar");
+    let off = Pod::new("web").within("demo").field("image: web:1");
+    let off = off.annotations("consul.hashicorp.com/connect-service-port: http");
+    let reason = judged(&off, &[]).1;
+    assert!(reason.starts_with("no annotation"), "{reason}");
+}
