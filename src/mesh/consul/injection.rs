@@ -134,7 +134,9 @@ fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
     {
         return Some(refused(namespace, &entry));
     }
-    by_several_services(input).or_else(|| rejection::by_service_port(input))
+    by_several_services(input)
+        .or_else(|| rejection::by_service_port(input))
+        .or_else(|| rejection::by_container_name(input))
 }
 
 /// Rejects a pod that represents several services and uses the transparent proxy.

@@ -17,4 +17,4 @@ mod setups;
 
 pub(super) use definition::DEFINITION;
 pub(crate) use injection::several_services;
-pub(crate) use keys::{OVERWRITE, SERVICE, SERVICE_PORT, TRANSPARENT};
+pub(crate) use keys::{OVERWRITE, SERVICE, SERVICE_PORT, STATUS, TRANSPARENT};

@@ -1,7 +1,8 @@
-//! Pods that cannot be created because of their ports.
+//! Pods that cannot be created because of their ports or containers.
 //!
 //! Sources, consul-k8s v2.0.3: `ServiceMetricsPort` in `control-plane/connect-inject/metrics/metrics_configuration.go`,
-//! which the webhook calls for every pod, and `PortValue` in `control-plane/connect-inject/common/common.go`.
+//! which the webhook calls for every pod, and `PortValue` in `control-plane/connect-inject/common/common.go`. The names of
+//! added containers: `consul_dataplane_sidecar.go` and `container_init.go` in `control-plane/connect-inject/webhook`.
 
 use crate::kube::{Container, ContainerList};
 use crate::mesh::Fact;
@@ -9,7 +10,8 @@ use crate::mesh::model::{Membership, PodInput};
 use crate::source::placeholder;
 use crate::yaml::{Entry, Scalar, resolve_plain};
 
-use super::keys::{METRICS_PORT, SERVICE_PORT};
+use super::injection::several_services;
+use super::keys::{DATAPLANE, INIT, METRICS_PORT, SERVICE_PORT};
 
 /// Rejects a pod whose service port is neither a number nor a port of its containers. The webhook resolves the first
 /// of several ports, and none if another annotation sets the port for metrics.
@@ -39,4 +41,36 @@ pub(super) fn by_service_port(input: &PodInput<'_, '_>) -> Option<Fact<Membershi
 /// Returns whether Go's `strconv.ParseInt(text, 0, 32)` accepts a text.
 fn is_number(text: &str) -> bool {
     matches!(resolve_plain(text), Scalar::Int(number) if i32::try_from(number).is_ok())
+}
+
+/// Rejects a pod with a container that has the name of one that the webhook adds: the names of a pod are unique.
+pub(super) fn by_container_name(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
+    let services = several_services(input.workload).and_then(|entry| entry.value.text());
+    let containers = input.workload.template.containers();
+    let container = containers
+        .iter()
+        .find(|container| is_added(container.name(), services))?;
+    let message = format!(
+        "the API server rejects the pod: the webhook adds another container `{}`",
+        container.name()
+    );
+    let span = container.node.get("name")?.span();
+    let place = input.workload.object.label_at(span, message);
+    Some(Fact::known(Membership::Refused, place))
+}
+
+/// Returns whether the webhook adds a container of this name: one of each kind, or one for each of several services.
+fn is_added(name: &str, services: Option<&str>) -> bool {
+    [DATAPLANE, INIT].iter().any(|own| {
+        let Some(rest) = name.strip_prefix(own) else {
+            return false;
+        };
+        let Some(services) = services else {
+            return rest.is_empty();
+        };
+        services.split(',').any(|service| match service {
+            "" => rest.is_empty(),
+            _ => rest.strip_prefix('-') == Some(service),
+        })
+    })
 }

@@ -68,12 +68,36 @@ fn report_pod(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<
         return Some(finding);
     }
     let template = &workload.template;
-    let entry = [template.annotations(), template.labels()]
+    let Some(entry) = [template.annotations(), template.labels()]
         .into_iter()
-        .find_map(|entries| entry_at(place, &workload.object, entries))?;
+        .find_map(|entries| entry_at(place, &workload.object, entries))
+    else {
+        return report_container(workload, place);
+    };
     // Rule `consul-multiport-tproxy` reports several services.
     let is_reported_here = entry.key.text() != Some(consul::SERVICE);
     is_reported_here.then(|| about_pod(workload, &entry, entry.value.span(), &place.message))
+}
+
+/// Reports a container that has the name of one that the webhook adds.
+fn report_container(workload: &Workload<'_>, place: &Label) -> Option<Finding> {
+    let span = workload
+        .template
+        .containers()
+        .iter()
+        .filter_map(|container| Some(container.node.get("name")?.span()))
+        .find(|span| workload.object.label_at(*span, "").is_at(place))?;
+    let message = format!(
+        "{} never starts because {}",
+        workload.title(),
+        place.message
+    );
+    let mut finding = RULE.finding_on_workload(workload, span, message);
+    finding.help = Some(format!(
+        "rename the container, or keep the annotation `{}` of an injected pod",
+        consul::STATUS
+    ));
+    Some(finding)
 }
 
 /// Returns the entry whose value is at a place.

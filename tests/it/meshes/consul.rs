@@ -93,3 +93,34 @@ fn consul_rejects_a_service_port_that_no_container_declares() {
     let reason = judged(&off, &[]).1;
     assert!(reason.starts_with("no annotation"), "{reason}");
 }
+
+/// `consulDataplaneSidecar` and `containerInit` in `control-plane/connect-inject/webhook` name the containers.
+#[test]
+fn consul_pods_cannot_use_the_names_of_added_containers() {
+    let several = format!(
+        "{ON}, consul.hashicorp.com/transparent-proxy: \"false\", \
+         consul.hashicorp.com/connect-service: \"web,admin\""
+    );
+    let cases = [
+        // Annotations, container, dataplane.
+        (ON, "consul-dataplane", "none"),
+        (ON, "consul-connect-inject-init", "none"),
+        (ON, "consul-dataplane-web", "sidecar"),
+        (&several, "consul-dataplane-admin", "none"),
+        (&several, "consul-connect-inject-init-web", "none"),
+        (&several, "consul-dataplane", "sidecar"),
+    ];
+    for (annotations, name, wanted) in cases {
+        for pod in [
+            annotated(annotations).container(name),
+            annotated(annotations).init_container(name),
+        ] {
+            let (dataplane, reason) = judged(&pod, &[]);
+            assert_eq!(dataplane, wanted, "{name}");
+            let refused = format!(
+                "the API server rejects the pod: the webhook adds another container `{name}`"
+            );
+            assert_eq!(reason == refused, wanted == "none", "{reason}");
+        }
+    }
+}
