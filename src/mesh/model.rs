@@ -203,6 +203,11 @@ pub(crate) trait MeshModel: Sync {
     /// Returns how a pre-rewritten manifest works together with the webhook.
     fn shape(&self) -> RewriteSupport;
 
+    /// Returns the caution about the output of a preview for a release.
+    fn caution(&self, _release: Option<Version>) -> &'static str {
+        self.shape().caution
+    }
+
     /// Returns what the webhook adds to an injected pod because of its probes.
     ///
     /// # Errors

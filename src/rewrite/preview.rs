@@ -83,7 +83,7 @@ pub(super) fn rewrite<'t>(
     let mut changes: Vec<Change> = pod.handlers.iter().flat_map(handler_changes).collect();
     let additions = additions.into_iter().flatten();
     changes.extend(additions.map(|addition| addition_change(pod, addition)));
-    let findings = vec![note(pod, mesh, other.model.shape())];
+    let findings = vec![note(pod, mesh, other.model.caution(other.input.release))];
     Some(PodOutcome { changes, findings })
 }
 
@@ -234,14 +234,14 @@ fn preview_only(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport)
     .with_help("`--preview` shows the output of the webhook; do not deploy it")
 }
 
-fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport) -> Finding {
+fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, caution: &str) -> Finding {
     let object = &pod.workload.object;
     let label = object.label_at(object.name_span(), String::new());
     let message = format!(
         "{} is shown as {} would rewrite it: {}",
         pod.workload.title(),
         mesh.title(),
-        shape.caution
+        caution
     );
     let mut finding = Finding::new(GuardId::PREVIEW, Severity::Note, label, message);
     finding.document = object.document.index;

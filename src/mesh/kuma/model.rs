@@ -84,14 +84,29 @@ impl MeshModel for Kuma {
         }
     }
 
+    fn caution(&self, release: Option<Version>) -> &'static str {
+        match Era::of(release) {
+            Era::Proxy => {
+                "in Kuma 2.13 and 2.14, no annotation switches off the webhook's rewrite without \
+                 virtual probes, so the webhook rejects that form"
+            }
+            _ => self.shape().caution,
+        }
+    }
+
     fn additions(
         &self,
         input: &PodInput<'_, '_>,
         _: &[HandlerRef<'_>],
     ) -> Result<Vec<Addition>, (Label, String)> {
+        let era = Era::of(input.release);
+        // No annotations keep the rewritten probes: port 0 turns virtual probes on.
+        if era == Era::Proxy {
+            return Ok(Vec::new());
+        }
         let existing = [SIDECAR_ENV, EXCLUDED_PORTS]
             .into_iter()
-            .filter(|key| *key == SIDECAR_ENV || Era::of(input.release) < Era::Three)
+            .filter(|key| *key == SIDECAR_ENV || era < Era::Three)
             .find_map(|key| {
                 input
                     .workload
@@ -115,7 +130,6 @@ impl MeshModel for Kuma {
             add(PROXY_PORT, "0".to_owned()),
             add(SIDECAR_ENV, format!("{PORT_ENV}={port}")),
         ];
-        let era = Era::of(input.release);
         if era < Era::Three {
             all.push(add(EXCLUDED_PORTS, port.to_string()));
         }

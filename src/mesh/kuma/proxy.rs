@@ -49,6 +49,7 @@ struct ProxyPorts {
     port: i64,
     listens: i64,
     gateway: Option<bool>,
+    virtual_probes: bool,
 }
 
 impl ProxyPorts {
@@ -77,7 +78,27 @@ impl ProxyPorts {
             port,
             listens: forced.unwrap_or(by_rewrite),
             gateway,
+            virtual_probes: has_virtual_probes(era, gateway, text(VIRTUAL_PROBES), written),
         }
+    }
+}
+
+/// Returns whether virtual probes are on, which have an effect only if the probe proxy is off. Since 2.13, the proxy port 0
+/// turns them on, whatever their own annotation contains.
+///
+/// Source: `SetVirtualProbesEnabledAnnotation` of v2.12.14, v2.13.0 and v2.14.3.
+fn has_virtual_probes(
+    era: Era,
+    gateway: Option<bool>,
+    annotation: Option<&str>,
+    proxy_port: Option<u16>,
+) -> bool {
+    let written = annotation.and_then(parse_switch);
+    match era {
+        _ if gateway == Some(true) => false,
+        Era::Virtual | Era::Both => written != Some(false),
+        Era::Proxy => written == Some(true) || proxy_port == Some(0),
+        Era::Three => false,
     }
 }
 
@@ -99,6 +120,7 @@ pub(super) struct ProbeProxy<'a, 't> {
     listens: i64,
     /// The annotation `kuma.io/gateway`, if it is set.
     pub(super) gateway: Option<bool>,
+    virtual_probes: bool,
 }
 
 impl<'a, 't> ProbeProxy<'a, 't> {
@@ -108,6 +130,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             port,
             listens,
             gateway,
+            virtual_probes,
         } = ProxyPorts::of(input.workload, input.release);
         Self {
             input,
@@ -115,6 +138,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             port,
             listens,
             gateway,
+            virtual_probes,
         }
     }
 
@@ -293,6 +317,11 @@ impl<'a, 't> ProbeProxy<'a, 't> {
     /// Judges a probe that the probe proxy does not handle because it is off.
     fn without_proxy(&self, handler: &HandlerRef<'_>, action: &ProbeHandler) -> ProbeTreatment {
         let port = port_of(handler);
+        if let ProbeHandler::HttpGet(http) = action
+            && self.virtual_probes
+        {
+            return self.virtual_probe(handler, http);
+        }
         let is_own = |own: i64| own > 0 && port == Some(own);
         let points_at_proxy =
             self.era != Era::Virtual && (is_own(DEFAULT_PORT) || is_own(self.listens));
@@ -307,11 +336,6 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         if self.era == Era::Three {
             return ProbeTreatment::unchanged(port, ProbeDestination::Direct);
         }
-        if let ProbeHandler::HttpGet(http) = action
-            && self.has_virtual_probes()
-        {
-            return self.virtual_probe(handler, http);
-        }
         if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {
             let mut treatment = ProbeTreatment::unchanged(port, ProbeDestination::Direct);
             treatment.because.push(place);
@@ -324,16 +348,6 @@ impl<'a, 't> ProbeProxy<'a, 't> {
                 ProbeDestination::Fault(&shared_faults::GRPC_AT_MTLS),
             ),
             _ => ProbeTreatment::unchanged(port, ProbeDestination::Accepted),
-        }
-    }
-
-    fn has_virtual_probes(&self) -> bool {
-        let entry = self.input.workload.template.annotation(VIRTUAL_PROBES);
-        let written = entry.and_then(|entry| parse_switch(entry.value.text()?));
-        match self.era {
-            Era::Virtual | Era::Both => written != Some(false),
-            Era::Proxy => written == Some(true),
-            Era::Three => false,
         }
     }
 

@@ -120,7 +120,7 @@ fn a_second_preview_for_kuma_changes_nothing() {
         .find(|folder| folder.ends_with("http"));
     let case = case.unwrap();
     let annotations = |text: &str| pod_spec(text)["metadata"]["annotations"].clone();
-    for (release, wanted) in [(None, 2), (Some("2.14"), 3), (Some("2.9"), 4)] {
+    for (release, wanted) in [(None, 2), (Some("2.9"), 4)] {
         let mut options = Vec::new();
         if let Some(release) = release {
             options.extend(["--mesh-version", release]);

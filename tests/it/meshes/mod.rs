@@ -5,6 +5,7 @@ mod assumptions;
 mod consul;
 mod detection;
 mod docs;
+mod kuma_admission;
 mod kuma_consul_goldens;
 mod linkerd;
 mod linkerd_app_mesh;

@@ -1,0 +1,94 @@
+//! The settings of Kuma's webhook, by release: what it rewrites, and which pods it rejects.
+//!
+//! Sources: `pkg/plugins/runtime/k8s/probes/probe.go`, `probes/pod_probe_overrider.go`, `metadata/annotations.go` and
+//! `containers/factory.go` of v2.13.0 and v2.14.3 and of the v3 development head (348b6528). The outcomes are those of
+//! the injectors of v2.14.3 and 348b6528, run.
+
+use super::{KUMA, isolated as run};
+use crate::support::findings;
+use crate::support::predictions::{handlers, texts};
+
+const HTTP: &str = "livenessProbe: {httpGet: {path: /live, port: 8080}}";
+const PORT_ZERO: &str = "kuma.io/application-probe-proxy-port: \"0\"";
+
+/// Returns a pod with these annotations and this probe, in the namespace with injection.
+fn pod(annotations: &str, probe: &str) -> String {
+    format!(
+        "{KUMA}apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations: \
+         {{{annotations}}}\nspec:\n  containers:\n    - {{name: web, image: x, {probe}}}\n"
+    )
+}
+
+fn with_release<'a>(command: &[&'a str], release: &'a str) -> Vec<&'a str> {
+    [command, &["--mesh", "kuma", "--mesh-version", release]].concat()
+}
+
+/// Returns the rewritten port and path of each handler, or `-`.
+fn rewritten(release: &str, text: &str) -> Vec<String> {
+    let shown = run(
+        &with_release(&["predict", "--output-format", "json"], release),
+        text,
+    );
+    handlers(&shown)
+        .iter()
+        .map(|handler| match &handler["becomes"]["httpGet"] {
+            serde_json::Value::Null => "-".to_owned(),
+            http => format!("{}{}", http["port"], http["path"].as_str().unwrap()),
+        })
+        .collect()
+}
+
+/// Returns the ids of the reported rules.
+fn found(release: &str, text: &str) -> Vec<String> {
+    let checked = run(
+        &with_release(&["check", "--output-format", "json"], release),
+        text,
+    );
+    findings(&checked)
+        .iter()
+        .map(|finding| texts(finding, &["/rule"]))
+        .collect()
+}
+
+/// Since 2.13, the proxy port 0 turns virtual probes on, also if their annotation switches them off; before, that
+/// annotation decides, and in 3 there are none (`SetVirtualProbesEnabledAnnotation`).
+#[test]
+fn port_zero_turns_virtual_probes_on_since_2_13() {
+    let off = format!("{PORT_ZERO}, kuma.io/virtual-probes: disabled");
+    for (annotations, release, expected) in [
+        (PORT_ZERO, "2.12", "9000/8080/live"),
+        (PORT_ZERO, "2.13", "9000/8080/live"),
+        (PORT_ZERO, "2.14", "9000/8080/live"),
+        (PORT_ZERO, "3.0", "-"),
+        (&off, "2.12", "-"),
+        (&off, "2.13", "9000/8080/live"),
+        (&off, "2.14", "9000/8080/live"),
+    ] {
+        let text = pod(annotations, HTTP);
+        assert_eq!(rewritten(release, &text), [expected], "{release} {text}");
+    }
+}
+
+/// No annotation of 2.13 and 2.14 keeps rewritten probes, so the preview contains none, and states that the webhook
+/// rejects its output.
+#[test]
+fn a_preview_for_2_14_contains_no_annotations() {
+    for release in ["2.13", "2.14"] {
+        let preview = with_release(&["rewrite", "--preview"], release);
+        let shown = run(&preview, &pod("", HTTP));
+        assert!(shown.stdout.contains("port: 9001"), "{}", shown.stdout);
+        assert!(!shown.stdout.contains("proxy-port"), "{}", shown.stdout);
+        assert!(
+            shown.stderr.contains("rejects that form"),
+            "{}",
+            shown.stderr
+        );
+        assert_eq!(found(release, &shown.stdout), ["kuma-reserved-port"]);
+        let again = run(&preview, &shown.stdout);
+        assert!(
+            again.stderr.contains("admission-refused"),
+            "{}",
+            again.stderr
+        );
+    }
+}
