@@ -61,6 +61,11 @@ impl ProxyPorts {
         let written = text(PROXY_PORT).and_then(|text| text.parse::<u16>().ok());
         let port = match (era, gateway, written) {
             (Era::Virtual, ..) | (_, Some(true), _) => 0,
+            // Without the ConfigMap of the transparent proxy, which is off by default until 2.14, the existence of the
+            // annotation decides (`SetApplicationProbeProxyPortAnnotation`); with it, and in 3, its value.
+            (Era::Both | Era::Proxy, Some(false), _) => 0,
+            // `virtual-probes: disabled` also switches the proxy off, up to 2.12.
+            (Era::Both, _, None) if text(VIRTUAL_PROBES).and_then(parse_switch) == Some(false) => 0,
             (_, _, Some(port)) => i64::from(port),
             (_, _, None) => DEFAULT_PORT,
         };
@@ -333,7 +338,8 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             };
             return ProbeTreatment::unchanged(port, destination);
         }
-        if self.era == Era::Three {
+        // The traffic of gateways is not captured.
+        if self.era == Era::Three || self.gateway == Some(true) {
             return ProbeTreatment::unchanged(port, ProbeDestination::Direct);
         }
         if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {

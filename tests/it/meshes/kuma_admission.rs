@@ -92,3 +92,42 @@ fn a_preview_for_2_14_contains_no_annotations() {
         );
     }
 }
+
+/// Until 2.14, the annotation `kuma.io/gateway` switches the probe proxy off, whatever its value; in 3 the webhook
+/// rewrites the probes of a pod that is not a gateway (`SetApplicationProbeProxyPortAnnotation`).
+#[test]
+fn the_gateway_annotation_switches_the_probe_proxy_off_until_2_14() {
+    let off = "kuma.io/gateway: disabled";
+    for (release, expected) in [
+        ("2.12", "9000/8080/live"),
+        ("2.13", "-"),
+        ("2.14", "-"),
+        ("3.0", "9001/8080/live"),
+    ] {
+        assert_eq!(rewritten(release, &pod(off, HTTP)), [expected], "{release}");
+    }
+    assert_eq!(
+        found("3.0", &pod(off, HTTP)),
+        ["kuma-gateway-annotation-false"]
+    );
+    let both_off = pod("kuma.io/virtual-probes: disabled", HTTP);
+    assert_eq!(rewritten("2.12", &both_off), ["-"]);
+    assert_eq!(rewritten("2.14", &both_off), ["9001/8080/live"]);
+}
+
+/// The traffic of a gateway is not captured, so its probes reach the application.
+#[test]
+fn probes_of_a_gateway_are_not_captured() {
+    for release in ["2.8", "2.12", "2.14", "3.0"] {
+        let text = pod(
+            "kuma.io/gateway: enabled",
+            "livenessProbe: {tcpSocket: {port: 8080}}",
+        );
+        assert_eq!(rewritten(release, &text), ["-"], "{release}");
+        assert_eq!(
+            found(release, &text),
+            ["kuma-probe-port-unprotected"],
+            "{release}"
+        );
+    }
+}
