@@ -10,6 +10,7 @@ mod injection;
 mod keys;
 mod model;
 mod name;
+mod native;
 mod proxy;
 mod setups;
 mod switch;

@@ -1,6 +1,5 @@
 //! How the probe proxy, or the virtual probes before it, treat each probe.
 
-use crate::finding::Certainty;
 use crate::kube::{ContainerList, HttpGet, ProbeHandler, Workload};
 use crate::mesh::model::{
     HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, port_of,
@@ -13,11 +12,11 @@ use super::keys::{
     DEFAULT_PORT, EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV,
     VIRTUAL_PORT, VIRTUAL_PROBES,
 };
+use super::native::native_sidecars;
 use super::switch::parse_switch;
 
 const DEFAULT_VIRTUAL_PORT: i64 = 9000;
 const HOST: &str = "Host";
-const NATIVE: &str = "--assume native-sidecars=true|false";
 
 /// Ranges of releases that treat probes in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -225,22 +224,19 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             }
             return treatment;
         }
-        if handler.0.list == ContainerList::Init && self.input.native_sidecars != Some(true) {
-            let mut treatment =
-                ProbeTreatment::unchanged(port, ProbeDestination::Fault(&faults::SIDECAR_LEFT));
-            if self.input.native_sidecars.is_none() {
-                let message = "Kuma's sidecar is not native by default";
-                treatment
-                    .because
-                    .push(Reason::without_place(message, Some(NATIVE)));
-                treatment.limit_certainty(Certainty::Assumed);
+        let native = (handler.0.list == ContainerList::Init).then(|| native_sidecars(self.input));
+        let is_left = native.as_ref().is_some_and(|native| !native.value);
+        let mut treatment = match self.port > 0 {
+            _ if is_left => {
+                ProbeTreatment::unchanged(port, ProbeDestination::Fault(&faults::SIDECAR_LEFT))
             }
-            return treatment;
+            true => self.rewritten(handler, action),
+            false => self.without_proxy(handler, action),
+        };
+        if let Some(native) = native {
+            treatment.depend_on(&native);
         }
-        if self.port > 0 {
-            return self.rewritten(handler, action);
-        }
-        self.without_proxy(handler, action)
+        treatment
     }
 
     fn rewritten(&self, handler: &HandlerRef<'_>, action: &ProbeHandler) -> ProbeTreatment {

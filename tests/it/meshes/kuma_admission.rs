@@ -131,3 +131,42 @@ fn probes_of_a_gateway_are_not_captured() {
         );
     }
 }
+
+/// Returns a pod with a native sidecar that has this probe.
+fn with_native_sidecar(annotations: &str, probe: &str) -> String {
+    pod(annotations, "").replace(
+        "spec:\n",
+        &format!(
+            "spec:\n  initContainers:\n    - {{name: logs, image: x, restartPolicy: Always, {probe}}}\n"
+        ),
+    )
+}
+
+/// Kuma's sidecar is a native one by default since 2.14.0 (`experimental.sidecarContainers`), so the webhook rewrites
+/// the probes of native sidecars.
+#[test]
+fn probes_of_native_sidecars_are_rewritten_since_2_14() {
+    let text = with_native_sidecar("", HTTP);
+    for (release, expected) in [
+        ("2.13", "-"),
+        ("2.14", "9001/8080/live"),
+        ("3.0", "9001/8080/live"),
+    ] {
+        assert_eq!(rewritten(release, &text), [expected], "{release}");
+    }
+    assert_eq!(found("2.13", &text), ["kuma-native-sidecar-order"]);
+    assert_eq!(found("2.14", &text), [""; 0]);
+    let classic = [
+        "check",
+        "--mesh",
+        "kuma",
+        "--assume",
+        "native-sidecars=false",
+    ];
+    let checked = run(&classic, &text);
+    assert!(
+        checked.stdout.contains("kuma-native-sidecar-order"),
+        "{}",
+        checked.stdout
+    );
+}
