@@ -1,14 +1,13 @@
-//! Decides which pods Kuma's webhook injects, and which it rejects.
+//! Decides which pods Kuma's webhook injects, and which it rejects because of their injection label.
 
 use crate::finding::Certainty;
-use crate::kube::{ContainerList, Object};
+use crate::kube::Object;
 use crate::mesh::Fact;
 use crate::mesh::model::{Membership, PodInput};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::keys::{INJECTION, PROXY_PORT, SIDECAR};
-use super::proxy::{Era, ProbeProxy};
+use super::keys::{INJECTION, SIDECAR};
 use super::switch::parse_switch;
 
 const SETTLE: &str = "--assume injection=all|none";
@@ -78,43 +77,4 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
             )),
         ),
     }
-}
-
-/// Returns the reason why the webhook rejects a pod that it would inject, if there is one.
-pub(super) fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
-    let object = &input.workload.object;
-    let proxy = ProbeProxy::of(input);
-    let has_proxy = Era::of(input.release) != Era::Virtual;
-    let entry = input.workload.template.annotation(PROXY_PORT);
-    if let Some(entry) = entry.filter(|_| has_proxy) {
-        let text = entry.value.text().unwrap_or_default();
-        let port: Option<u16> = text.parse().ok();
-        let reason = match port {
-            None if !placeholder::contains(text) => Some(format!("`{text}` is not a port")),
-            Some(port) if port > 0 && proxy.gateway == Some(true) => {
-                Some("a gateway has no probe proxy".to_owned())
-            }
-            _ => None,
-        };
-        if let Some(reason) = reason {
-            let message = format!("the webhook rejects the pod: {reason}");
-            let place = object.label_at(entry.value.span(), message);
-            return Some(Fact::known(Membership::Refused, place));
-        }
-    }
-    let containers = input.workload.template.containers_in(ContainerList::Main);
-    let mut rejected = containers
-        .iter()
-        .flat_map(|container| {
-            container
-                .handlers()
-                .into_iter()
-                .map(|handler| (container.clone(), handler))
-                .collect::<Vec<_>>()
-        })
-        .filter(|handler| proxy.refuses(handler));
-    let (_, handler) = rejected.next()?;
-    let message = "the webhook rejects the pod: this port belongs to the probe proxy";
-    let place = object.label_at(handler.field_span("port"), message);
-    Some(Fact::known(Membership::Refused, place))
 }

@@ -12,10 +12,14 @@ mod model;
 mod name;
 mod native;
 mod proxy;
+mod refusal;
 mod setups;
 mod switch;
+mod values;
 
 pub(super) use definition::DEFINITION;
-pub(crate) use keys::{GATEWAY, INJECTION, PROXY_PORT};
+pub(crate) use keys::{
+    EXCLUDED_PORTS, GATEWAY, INJECTION, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES,
+};
 pub(crate) use proxy::probe_port;
 pub(crate) use switch::is_switch;

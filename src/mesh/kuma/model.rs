@@ -16,6 +16,7 @@ use super::keys::{
     VIRTUAL_PORT, VIRTUAL_PROBES,
 };
 use super::proxy::{Era, ProbeProxy};
+use super::refusal::refusal;
 
 /// The model of Kuma.
 #[derive(Debug)]
@@ -50,9 +51,7 @@ impl MeshModel for Kuma {
             EXCLUDED_PORTS,
         ];
         let placeholder = placeholder_membership(input, &decide);
-        placeholder
-            .or_else(|| injection::refusal(input))
-            .unwrap_or(member)
+        placeholder.or_else(|| refusal(input)).unwrap_or(member)
     }
 
     fn treatments(

@@ -4,7 +4,7 @@ use crate::kube::{ContainerList, HttpGet, ProbeHandler, Workload};
 use crate::mesh::model::{
     HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, port_of,
 };
-use crate::mesh::{Reason, Version, shared_faults};
+use crate::mesh::{Fact, Reason, Version, shared_faults};
 use crate::yaml::NodeRef;
 
 use super::faults;
@@ -14,6 +14,7 @@ use super::keys::{
 };
 use super::native::native_sidecars;
 use super::switch::parse_switch;
+use super::values::{parse_pairs, parse_uint};
 
 const DEFAULT_VIRTUAL_PORT: i64 = 9000;
 const HOST: &str = "Host";
@@ -57,7 +58,7 @@ impl ProxyPorts {
         let text = |key: &str| template.annotation(key)?.value.text();
         let gateway = text(GATEWAY).map(|value| parse_switch(value).unwrap_or(true));
         let era = Era::of(release);
-        let written = text(PROXY_PORT).and_then(|text| text.parse::<u16>().ok());
+        let written = text(PROXY_PORT).and_then(parse_uint);
         let port = match (era, gateway, written) {
             (Era::Virtual, ..) | (_, Some(true), _) => 0,
             // Without the ConfigMap of the transparent proxy, which is off by default until 2.14, the existence of the
@@ -70,11 +71,10 @@ impl ProxyPorts {
         };
         // The env depends on the existence of the annotation, the rewrite on its value.
         let by_rewrite = if gateway.is_some() { 0 } else { port };
+        // The webhook does not trim names, and the last of several values applies.
         let forced = text(SIDECAR_ENV).and_then(|all| {
-            let value = all
-                .split(';')
-                .map(str::trim)
-                .find_map(|pair| pair.strip_prefix(PORT_ENV)?.strip_prefix('='))?;
+            let pairs = parse_pairs(all)?;
+            let (_, value) = pairs.iter().rfind(|(name, _)| *name == PORT_ENV)?;
             value.trim().parse().ok()
         });
         Self {
@@ -95,7 +95,7 @@ fn has_virtual_probes(
     era: Era,
     gateway: Option<bool>,
     annotation: Option<&str>,
-    proxy_port: Option<u16>,
+    proxy_port: Option<u32>,
 ) -> bool {
     let written = annotation.and_then(parse_switch);
     match era {
@@ -125,6 +125,8 @@ pub(super) struct ProbeProxy<'a, 't> {
     /// The annotation `kuma.io/gateway`, if it is set.
     pub(super) gateway: Option<bool>,
     virtual_probes: bool,
+    /// Whether the sidecar is a native one.
+    pub(super) native: Fact<bool>,
 }
 
 impl<'a, 't> ProbeProxy<'a, 't> {
@@ -143,13 +145,26 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             listens,
             gateway,
             virtual_probes,
+            native: native_sidecars(input),
         }
     }
 
-    /// Returns whether a probe makes the webhook reject the pod: the webhook would rewrite it, and it targets the port of
-    /// the probe proxy.
+    /// Returns whether the release is 3 or later.
+    pub(super) fn is_three(&self) -> bool {
+        self.era == Era::Three
+    }
+
+    /// Returns whether a probe makes the webhook reject the pod: the webhook would rewrite it, and it targets the port that
+    /// the webhook would write.
     pub(super) fn refuses(&self, handler: &HandlerRef<'_>) -> bool {
-        self.port > 0 && !handler.1.slot.is_lifecycle() && port_of(handler) == Some(self.port)
+        let is_rewritten = handler.0.list != ContainerList::Init || self.native.value;
+        let written = match handler.1.action {
+            _ if self.port > 0 => Some(self.port),
+            Ok(ProbeHandler::HttpGet(_)) if self.virtual_probes => Some(self.virtual_port()),
+            _ => None,
+        };
+        let is_reserved = written.is_some_and(|written| port_of(handler) == Some(written));
+        is_rewritten && is_reserved && !handler.1.slot.is_lifecycle()
     }
 
     /// Judges a handler of a pod that the webhook rejects.
@@ -224,8 +239,8 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             }
             return treatment;
         }
-        let native = (handler.0.list == ContainerList::Init).then(|| native_sidecars(self.input));
-        let is_left = native.as_ref().is_some_and(|native| !native.value);
+        let native = (handler.0.list == ContainerList::Init).then_some(&self.native);
+        let is_left = native.is_some_and(|native| !native.value);
         let mut treatment = match self.port > 0 {
             _ if is_left => {
                 ProbeTreatment::unchanged(port, ProbeDestination::Fault(&faults::SIDECAR_LEFT))
@@ -234,7 +249,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             false => self.without_proxy(handler, action),
         };
         if let Some(native) = native {
-            treatment.depend_on(&native);
+            treatment.depend_on(native);
         }
         treatment
     }
@@ -353,9 +368,13 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         }
     }
 
-    fn virtual_probe(&self, handler: &HandlerRef<'_>, http: &HttpGet) -> ProbeTreatment {
+    fn virtual_port(&self) -> i64 {
         let entry = self.input.workload.template.annotation(VIRTUAL_PORT);
-        let written = entry.and_then(|entry| entry.value.text()?.parse().ok());
+        let written = entry.and_then(|entry| parse_uint(entry.value.text()?));
+        written.map_or(DEFAULT_VIRTUAL_PORT, i64::from)
+    }
+
+    fn virtual_probe(&self, handler: &HandlerRef<'_>, http: &HttpGet) -> ProbeTreatment {
         let port = port_of(handler);
         let destination = match (&http.host, http.scheme.as_str()) {
             (Some(_), _) => ProbeDestination::Fault(&shared_faults::HOST_KEPT),
@@ -365,7 +384,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         let mut treatment = ProbeTreatment::unchanged(port, destination);
         treatment.target = Some(Target {
             path: format!("/{}{}", port.unwrap_or(0), rooted(&http.path)),
-            port: written.unwrap_or(DEFAULT_VIRTUAL_PORT),
+            port: self.virtual_port(),
             scheme: if http.scheme == "HTTPS" {
                 "HTTPS"
             } else {

@@ -141,10 +141,20 @@ fn help(entry: &Entry<'_>) -> String {
             "declare the port in a container, or set the annotation to a port number".to_owned()
         }
         Some(kuma::PROXY_PORT) if text.parse::<u16>().is_ok() => {
-            "remove the annotation: a gateway does not have a probe proxy".to_owned()
+            format!(
+                "remove the annotation, or `{}`: a gateway does not have a probe proxy",
+                kuma::GATEWAY
+            )
         }
         Some(kuma::PROXY_PORT) => {
             "set it to a port number, or to `\"0\"` to disable the probe proxy".to_owned()
+        }
+        Some(kuma::SIDECAR_ENV) => "set it to `KEY=VALUE;KEY=VALUE`, or remove it".to_owned(),
+        Some(kuma::GATEWAY) => "set it to `enabled`, or remove it".to_owned(),
+        Some(kuma::VIRTUAL_PROBES) => "set it to `disabled`, or remove it".to_owned(),
+        Some(kuma::VIRTUAL_PORT) => "set it to a port number, or remove it".to_owned(),
+        Some(kuma::EXCLUDED_PORTS) => {
+            "set it to port numbers from 1 to 65535, separated by commas".to_owned()
         }
         _ => "set it to `\"true\"` or `\"false\"`".to_owned(),
     }

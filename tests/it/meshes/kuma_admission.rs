@@ -170,3 +170,63 @@ fn probes_of_native_sidecars_are_rewritten_since_2_14() {
         checked.stdout
     );
 }
+
+/// The webhook rejects a pod if it cannot parse one of its annotations (`GetMap`, `GetEnabled`, `GetUint32`,
+/// `Ports.append`), or if the values contradict each other.
+#[test]
+fn pods_with_invalid_annotations_are_rejected() {
+    let env = "kuma.io/sidecar-env-vars";
+    let port = "kuma.io/application-probe-proxy-port";
+    let excluded = "traffic.kuma.io/exclude-inbound-ports";
+    let gateway_off = "kuma.io/gateway: disabled, kuma.io/application-probe-proxy-port: \"9001\"";
+    let virtual_gateway = "kuma.io/gateway: enabled, kuma.io/virtual-probes: enabled";
+    for (annotations, releases) in [
+        (format!("{env}: \"\""), "2.8 2.14 3.0"),
+        (format!("{env}: A"), "2.8 2.14 3.0"),
+        (format!("{env}: A=1;"), "2.8 2.14 3.0"),
+        (format!("{env}: A=1=2"), "2.8 2.14 3.0"),
+        (format!("{env}: A=1;B="), ""),
+        ("kuma.io/gateway: provided".to_owned(), "2.8 2.14 3.0"),
+        ("kuma.io/gateway: \"\"".to_owned(), "2.8 2.14 3.0"),
+        (gateway_off.to_owned(), "2.14 3.0"),
+        (format!("{port}: \"+9001\""), "2.14 3.0"),
+        (format!("{port}: \"09002\""), ""),
+        (format!("{port}: \"70000\""), "2.14 3.0"),
+        ("kuma.io/virtual-probes: \"on\"".to_owned(), "2.8 2.14"),
+        ("kuma.io/virtual-probes-port: http".to_owned(), "2.8 2.14"),
+        (virtual_gateway.to_owned(), "2.8 2.14"),
+        (format!("{excluded}: \"0\""), "3.0"),
+        (format!("{excluded}: 8000-9000"), "3.0"),
+        (format!("{excluded}: \" 80,, 81 \""), ""),
+        (format!("kuma.io/gateway: enabled, {excluded}: \"0\""), ""),
+    ] {
+        let text = pod(&annotations, HTTP);
+        for release in ["2.8", "2.14", "3.0"] {
+            let is_rejected = found(release, &text).contains(&"mesh-value-refused".to_owned());
+            let expected = releases.split(' ').any(|listed| listed == release);
+            assert_eq!(is_rejected, expected, "{release} {annotations}");
+        }
+    }
+}
+
+/// The webhook of 2.14 reads a port above 65535, but the API server rejects the probes that it writes.
+#[test]
+fn the_message_for_a_port_above_65535_does_not_name_the_webhook() {
+    let text = pod("kuma.io/application-probe-proxy-port: \"70000\"", HTTP);
+    let checked = |release| run(&with_release(&["check"], release), &text).stdout;
+    assert!(checked("2.14").contains("although the webhook accepts it"));
+    assert!(checked("3.0").contains("the webhook rejects the pod"));
+}
+
+/// A probe of a native sidecar that targets the port of the probe proxy rejects the pod if Kuma's sidecar is a native
+/// one, and a probe of port 9000 if virtual probes are on.
+#[test]
+fn probes_of_reserved_ports_reject_the_pod() {
+    let sidecar = with_native_sidecar("", "livenessProbe: {tcpSocket: {port: 9001}}");
+    assert_eq!(found("3.0", &sidecar), ["kuma-reserved-port"]);
+    assert_eq!(found("2.13", &sidecar), ["kuma-native-sidecar-order"]);
+    let own = pod(PORT_ZERO, "livenessProbe: {httpGet: {port: 9000}}");
+    assert_eq!(found("2.14", &own), ["kuma-reserved-port"]);
+    let tcp = pod(PORT_ZERO, "livenessProbe: {tcpSocket: {port: 9000}}");
+    assert!(!found("2.14", &tcp).contains(&"kuma-reserved-port".to_owned()));
+}
