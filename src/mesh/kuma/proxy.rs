@@ -350,7 +350,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             return ProbeTreatment::unchanged(port, destination);
         }
         // The traffic of gateways is not captured.
-        if self.era == Era::Three || self.gateway == Some(true) {
+        if self.gateway == Some(true) || self.era == Era::Three && self.is_excluded(port) {
             return ProbeTreatment::unchanged(port, ProbeDestination::Direct);
         }
         if let Some(place) = exclusion(self.input, EXCLUDED_PORTS, port) {
@@ -366,6 +366,22 @@ impl<'a, 't> ProbeProxy<'a, 't> {
             ),
             _ => ProbeTreatment::unchanged(port, ProbeDestination::Accepted),
         }
+    }
+
+    /// Returns whether the webhook of 3 excludes the port of a probe from traffic capture. It reads the ports before it adds
+    /// its sidecar, so it finds only those of main containers (`RealProbePorts`).
+    fn is_excluded(&self, port: Option<i64>) -> bool {
+        let template = &self.input.workload.template;
+        template
+            .containers_in(ContainerList::Main)
+            .iter()
+            .any(|container| {
+                container
+                    .handlers()
+                    .into_iter()
+                    .filter(|handler| !handler.slot.is_lifecycle())
+                    .any(|handler| port_of(&(container.clone(), handler)) == port)
+            })
     }
 
     fn virtual_port(&self) -> i64 {

@@ -230,3 +230,18 @@ fn probes_of_reserved_ports_reject_the_pod() {
     let tcp = pod(PORT_ZERO, "livenessProbe: {tcpSocket: {port: 9000}}");
     assert!(!found("2.14", &tcp).contains(&"kuma-reserved-port".to_owned()));
 }
+
+/// Without the probe proxy, the webhook of 3 excludes the ports of probes of main containers from traffic capture, but
+/// not those of native sidecars (`RealProbePorts`).
+#[test]
+fn ports_of_native_sidecars_are_not_excluded() {
+    let tcp = "livenessProbe: {tcpSocket: {port: 7000}}";
+    assert_eq!(
+        found("3.0", &pod(PORT_ZERO, tcp)),
+        ["kuma-probe-port-unprotected"]
+    );
+    assert_eq!(
+        found("3.0", &with_native_sidecar(PORT_ZERO, tcp)),
+        ["kuma-tcp-grpc-needs-2-9"]
+    );
+}
