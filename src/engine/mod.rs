@@ -24,6 +24,7 @@ mod input_diagnostics;
 mod left_out;
 mod levels;
 mod load;
+mod merged_notes;
 mod merged_refusals;
 mod not_judged;
 mod notice;

@@ -19,6 +19,7 @@ use crate::yaml::{self, Change, Edit, EditError, Span};
 
 use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
 use super::changed::Changed;
+use super::merged_notes::merged_notes;
 use super::merged_refusals::merged_refusals;
 use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use super::outcome::with_levels;
@@ -96,7 +97,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     findings.extend(edits.refused.iter().cloned());
     Rewritten {
         changed: Changed::between(original, &set),
-        findings: merged_refusals(with_levels(original, findings, settings)),
+        findings: merged_notes(merged_refusals(with_levels(original, findings, settings))),
         workloads: edits.results(&decisions),
         set,
         changes: edits.changes,

@@ -6,6 +6,7 @@ mod guard_id;
 mod probe_ref;
 mod refusal;
 mod rule_id;
+mod shared_note;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ pub use probe_ref::ProbeRef;
 pub use refusal::Refusal;
 pub use rule_id::RuleId;
 pub(crate) use rule_id::rule_id;
+pub use shared_note::SharedNote;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -178,6 +180,8 @@ pub struct Finding {
     pub probe: Option<ProbeRef>,
     /// The parts of the message, if `rewrite` refuses the object.
     pub refusal: Option<Refusal>,
+    /// The parts of the message, if it holds in the same way for other workloads.
+    pub shared_note: Option<SharedNote>,
     /// The field path within the object.
     pub field: Option<String>,
     /// The outcome of `predict` for the probe.
@@ -217,6 +221,7 @@ impl Finding {
             environments: Vec::new(),
             probe: None,
             refusal: None,
+            shared_note: None,
             field: None,
             outcome: None,
             kubelet: None,

@@ -1,7 +1,7 @@
 //! Notes about a pod in addition to refusals: why it is not rewritten, and what its rewrite depends on.
 
 use crate::context::{Context, Dataplane};
-use crate::finding::{Certainty, Finding, GuardId, Label, RuleId, Severity, rule_id};
+use crate::finding::{Certainty, Finding, GuardId, Label, RuleId, Severity, SharedNote, rule_id};
 use crate::kube::{ContainerList, Slot};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
@@ -21,6 +21,14 @@ fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) ->
         object.label_at(object.name_span(), String::new()),
         message,
     )
+}
+
+/// Returns a note that is reported once if it holds in the same way for several workloads.
+fn shared_note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, text: SharedNote) -> Finding {
+    let message = format!("{}{}", pod.workload.title(), text.one);
+    let mut finding = note(pod, id, message);
+    finding.shared_note = Some(text);
+    finding
 }
 
 fn note_at(
@@ -168,11 +176,12 @@ fn form_chosen(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Fin
             "",
         ),
     };
-    let message = format!(
-        "{} is rewritten in the form `container`, because {reason}{advice}",
-        pod.workload.title()
-    );
-    Some(note(pod, GuardId::FORM_CHOSEN, message))
+    let text = format!("rewritten in the form `container`, because {reason}{advice}");
+    Some(shared_note(
+        pod,
+        GuardId::FORM_CHOSEN,
+        SharedNote::is_or_are(&text),
+    ))
 }
 
 fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -241,13 +250,13 @@ fn release_assumed(
         ""
     };
     let because = pod.release.because.first()?;
-    let message = format!(
-        "{}: {}; releases before {since} do not rewrite {kind}{place}; set the release with \
+    let text = format!(
+        "{}; releases before {since} do not rewrite {kind}{place}; set the release with \
          `--mesh-version`",
-        pod.workload.title(),
         because.message
     );
-    Some(note(pod, GuardId::RELEASE_ASSUMED, message))
+    let text = SharedNote::after_colon(&text);
+    Some(shared_note(pod, GuardId::RELEASE_ASSUMED, text))
 }
 
 fn port_assumed(pod: &WorkloadPrediction<'_>) -> Option<Finding> {

@@ -145,3 +145,19 @@ fn the_long_version_names_the_proven_releases() {
         .exits(2)
         .stderr_contains("--version");
 }
+
+#[test]
+fn equal_notes_about_several_workloads_are_one() {
+    let other = POD.replace("name: web\n  namespace", "name: other\n  namespace");
+    let project = project(&[&other]);
+    let run = rewrite(&project, &[]).exits(0);
+    assert_eq!(
+        run.stderr.matches("form-chosen]").count(),
+        1,
+        "{}",
+        run.stderr
+    );
+    let run =
+        run.stderr_contains("note[form-chosen]: 2 workloads are rewritten in the form `container`");
+    assert!(run.stderr.contains("the first of them"), "{}", run.stderr);
+}
