@@ -5,14 +5,15 @@
 //! (`TransparentProxyEnabled`, `ShouldOverwriteProbes`).
 
 use crate::finding::Certainty;
-use crate::kube::{Object, Workload};
+use crate::kube::Object;
 use crate::mesh::model::{Membership, PodInput, placeholder_membership};
 use crate::mesh::{Fact, Reason};
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
-use super::keys::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, SERVICE, STATUS, TRANSPARENT};
+use super::keys::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, STATUS, TRANSPARENT};
 use super::rejection;
+use super::services::several_services;
 
 const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TRANSPARENT: &str = "annotation consul.hashicorp.com/transparent-proxy";
@@ -154,14 +155,6 @@ fn by_several_services(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
 fn is_not_boolean(entry: &Entry<'_>) -> bool {
     let text = entry.value.text().unwrap_or_default();
     boolean(text).is_none() && !placeholder::contains(text)
-}
-
-/// Returns the annotation of a pod that represents several services: it contains one name for each of the ports.
-#[must_use]
-pub(crate) fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>> {
-    let entry = workload.template.annotation(SERVICE)?;
-    let text = entry.value.text()?;
-    text.contains(',').then_some(entry)
 }
 
 /// Returns whether the traffic of the pod is redirected to its proxy.

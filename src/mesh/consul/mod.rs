@@ -13,8 +13,9 @@ mod name;
 mod ports;
 mod probes;
 mod rejection;
+mod services;
 mod setups;
 
 pub(super) use definition::DEFINITION;
-pub(crate) use injection::several_services;
 pub(crate) use keys::{OVERWRITE, SERVICE, SERVICE_PORT, STATUS, TRANSPARENT};
+pub(crate) use services::several_services;

@@ -10,8 +10,8 @@ use crate::mesh::model::{Membership, PodInput};
 use crate::source::placeholder;
 use crate::yaml::{Entry, Scalar, resolve_plain};
 
-use super::injection::several_services;
 use super::keys::{DATAPLANE, INIT, METRICS_PORT, SERVICE_PORT};
+use super::services::several_services;
 
 /// Rejects a pod whose service port is neither a number nor a port of its containers. The webhook resolves the first
 /// of several ports, and none if another annotation sets the port for metrics.
