@@ -185,7 +185,7 @@ fn check_release(session: &Session, layer: &Layer, common: &Common) -> Result<()
     };
     if version.major != last.major {
         return Err(Stop::usage(format!(
-            "`{version}` is not a release of Istio; the releases are {first} to {last}"
+            "`{version}` is not a release of Istio; expected {first} to {last}"
         ))
         .help(
             "set the release with `--mesh-version`, or with `mesh.version` in the configuration",

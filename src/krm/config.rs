@@ -63,7 +63,7 @@ fn invalid_release(layer: &Layer) -> Option<String> {
         .mesh_version
         .filter(|version| about_istio && version.major != last.major)?;
     Some(format!(
-        "`mesh.version`: `{version}` is not a release of Istio; the releases are {first} to {last}"
+        "`mesh.version`: `{version}` is not a release of Istio; expected {first} to {last}"
     ))
 }
 
