@@ -36,7 +36,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     },
     faults: faults::ALL,
     setups: SETUPS,
-    proven: "",
+    proven: include_str!("proven.csv"),
 };
 
 const GATEWAY_API: &str = "gateway.networking.k8s.io";

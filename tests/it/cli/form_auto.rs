@@ -140,6 +140,8 @@ fn the_long_version_names_the_proven_releases() {
     assert!(long.starts_with(&short), "{long}");
     assert_eq!(project.run(&["-Vv"]).exits(0).stdout, long);
     assert!(long.contains("\n  Istio: 1.31 ("), "{long}");
+    assert!(long.contains("\n  Linkerd: 2.20 ("), "{long}");
+    assert!(long.contains("\n  Consul: none\n"), "{long}");
     project
         .run(&["--verbose"])
         .exits(2)
