@@ -27,10 +27,10 @@ class Program:
             raise RuntimeError(f"{' '.join(arguments)}: exit code {finished.returncode}\n{finished.stderr}")
         return finished
 
-    def rewrite(self, manifests: dict[str, str], option: str) -> tuple[dict[str, str], dict[str, set[str]]]:
-        """Returns the files after `rewrite` with an option, and the guards that refused, by file."""
+    def rewrite(self, manifests: dict[str, str], *options: str) -> tuple[dict[str, str], dict[str, set[str]]]:
+        """Returns the files after `rewrite` with options, and the guards that refused, by file."""
         with written(manifests) as folder:
-            finished = self.run(folder, "rewrite", option, "-o", "out")
+            finished = self.run(folder, "rewrite", *options, "-o", "out")
             output = {name: read(Path(folder, "out", name)) for name in manifests}
         refused: dict[str, set[str]] = defaultdict(set)
         # A block of text per diagnostic; the first location is that of the workload.

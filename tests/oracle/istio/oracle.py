@@ -62,7 +62,9 @@ class Comparison:
 
     def compare_form(self, manifests: dict[str, str], originals: dict[str, list[Json]], form: str) -> None:
         """Compares `inject(rewrite(x))` with `inject(x)`."""
-        output, refused = self.product.rewrite(manifests, f"--form={form}")
+        # The annotation form is refused for a release until this comparison has proven it.
+        options = (f"--form={form}", "--allow=release-not-proven")
+        output, refused = self.product.rewrite(manifests, *options)
         for file, answers in originals.items():
             changed = output[file] != manifests[file]
             rewritten = self.oracle.admit(output[file]) if changed else answers
