@@ -194,13 +194,23 @@ fn containers_of(node: NodeRef<'_>) -> Option<bool> {
     Some(is_complete)
 }
 
-/// Returns whether a mapping has a probe with a handler. An operator adds it to a container that it generates.
+/// Returns whether a mapping has a probe that does not execute a command. An operator adds it to a container that it
+/// generates; without a handler, it also adds the handler.
 fn has_probe(node: NodeRef<'_>) -> bool {
     const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
-    const HANDLERS: [&str; 3] = ["httpGet", "tcpSocket", "grpc"];
-    node.is_mapping()
-        && PROBES
-            .iter()
-            .filter_map(|key| node.get(key))
-            .any(|probe| HANDLERS.iter().any(|key| probe.get(key).is_some()))
+    const FIELDS: [&str; 9] = [
+        "httpGet",
+        "tcpSocket",
+        "grpc",
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+        "terminationGracePeriodSeconds",
+    ];
+    let is_probe = |probe: NodeRef<'_>| {
+        probe.get("exec").is_none() && FIELDS.iter().any(|key| probe.get(key).is_some())
+    };
+    node.is_mapping() && PROBES.iter().filter_map(|key| node.get(key)).any(is_probe)
 }
