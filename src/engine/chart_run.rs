@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::source::{ChartDeployment, Role, SourceSet, chart_folder};
 
 use super::analysis::with_context;
-use super::not_judged::{FoundRelease, HelmCommand, chart_folders, chart_releases};
+use super::not_judged::{ChartTree, FoundRelease, HelmCommand, chart_folders, chart_releases};
 
 /// A chart of the tree with values, and the objects that deploy it.
 #[derive(Clone, Debug)]
@@ -52,6 +52,7 @@ impl ChartRun {
 pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
     with_context(set, settings, |context| {
         let found = chart_releases(context);
+        let tree = ChartTree::new(context);
         let mut deployed = HashSet::new();
         let mut with_target: HashMap<&str, bool> = HashMap::new();
         let mut runs: BTreeMap<&HelmCommand, ChartRun> = BTreeMap::new();
@@ -67,7 +68,7 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
             let is_target = context.origin_of(found.object).is_target()
                 || *with_target
                     .entry(&command.chart)
-                    .or_insert_with(|| has_target(set, &command.chart));
+                    .or_insert_with(|| has_target(set, &tree, &command.chart));
             let deployment = deployment(found, is_target);
             let run = match runs.get_mut(command) {
                 Some(run) => run,
@@ -80,7 +81,7 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
                 run.releases.push(deployment);
             }
         }
-        let others = chart_folders(set, context)
+        let others = chart_folders(context)
             .into_keys()
             .filter(|folder| !deployed.contains(folder) && !set.has_rendered_chart(folder));
         let others = others.filter_map(|folder| {
@@ -99,11 +100,16 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
     })
 }
 
-/// Returns whether the user gave a template of a chart.
-fn has_target(set: &SourceSet, folder: &str) -> bool {
+/// Returns whether the user gave a template of a chart, or its `Chart.yaml`.
+fn has_target(set: &SourceSet, tree: &ChartTree<'_>, folder: &str) -> bool {
+    let definition = chart_file(folder);
     let mut files = set.files_in(if folder == "." { "" } else { folder });
     files.any(|file| {
-        file.role == Role::Target && file.chart_template && chart_folder(&file.path) == Some(folder)
+        let is_template = || {
+            let chart = chart_folder(&file.path).filter(|_| file.chart_template);
+            chart.is_some_and(|chart| chart == folder || tree.outermost(chart) == folder)
+        };
+        file.role == Role::Target && (*file.path == *definition || is_template())
     })
 }
 

@@ -17,6 +17,7 @@ use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
 use super::planted_panic;
+use super::rendered_templates::explain_templates;
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
@@ -175,6 +176,7 @@ fn check_analysed(
     }));
     elsewhere.extend(surroundings);
     elsewhere.extend(findings.extract_if(.., |finding| !context.reports(finding)));
+    explain_templates(context, &mut findings);
     for finding in &mut findings {
         explain_unrendered(context, finding);
         limit_fix_to_targets(set, finding);
@@ -183,7 +185,7 @@ fn check_analysed(
         findings,
         elsewhere,
         counted,
-        not_judged: not_judged(set, analysis),
+        not_judged: not_judged(analysis),
         unknown_environments: unknown_environments(context, predictions),
         suppressions,
     }

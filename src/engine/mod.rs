@@ -37,6 +37,7 @@ mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
 mod prediction_run;
+mod rendered_templates;
 mod replace;
 mod required;
 mod reversible;

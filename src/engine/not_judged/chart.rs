@@ -5,47 +5,44 @@ use std::sync::Arc;
 
 use crate::context::{Context, NotJudged, NotJudgedReason};
 use crate::finding::Label;
-use crate::source::{Content, SourceFile, SourceSet, chart_folder, paths};
-use crate::yaml::{NodeRef, Span};
+use crate::source::{Content, Role, SourceFile, SourceSet, chart_folder, paths};
+use crate::yaml::Span;
 
+use super::chart_deployments::ChartDeployments;
+use super::chart_tree::ChartTree;
 use super::helm_command::HelmCommand;
 
 /// Returns the charts and other templates among the files of a run that are not rendered. A chart that another chart
 /// contains is rendered with it. `released` are the charts that are not judged as part of a release.
-pub(super) fn charts(
-    set: &SourceSet,
-    context: &Context<'_>,
-    released: &BTreeSet<String>,
-) -> Vec<NotJudged> {
+pub(super) fn charts(context: &Context<'_>, released: &BTreeSet<String>) -> Vec<NotJudged> {
+    let set = context.sources;
     let templates = set.targets().filter(|file| is_template(file));
     let outside = templates.filter(|file| chart_of(file).is_none());
-    let charts = chart_folders(set, context);
-    let charts = charts.iter();
-    let charts = charts
-        .filter(|(folder, _)| !set.has_rendered_chart(folder) && !released.contains(**folder));
+    let mut charts = chart_folders(context);
+    charts.retain(|folder, _| !set.has_rendered_chart(folder) && !released.contains(*folder));
+    let deployments = ChartDeployments::new(context);
+    let charts = charts.into_iter();
     outside
         .map(template)
-        .chain(charts.map(|(folder, file)| chart(set, context, folder, file)))
+        .chain(charts.map(|(folder, file)| chart(context, &deployments, folder, file)))
         .collect()
 }
 
-/// Returns the folders of the charts among the files of a run, each with one of its templates. Omits libraries, and
-/// charts that other charts contain.
+/// Returns the folders of the charts among the files of a run, each with one of its files. Omits libraries. For a chart
+/// that another chart contains, returns the outermost one.
 pub(in crate::engine) fn chart_folders<'t>(
-    set: &'t SourceSet,
-    context: &Context<'_>,
+    context: &Context<'t>,
 ) -> BTreeMap<&'t str, &'t SourceFile> {
+    let tree = ChartTree::new(context);
+    let templates = context.sources.targets().filter(|file| is_template(file));
+    let templates = templates.filter_map(|file| Some((chart_of(file)?, file)));
+    let definitions = tree.definitions();
+    let definitions = definitions.filter(|(_, file)| file.role == Role::Target);
     let mut charts: BTreeMap<&str, &SourceFile> = BTreeMap::new();
-    for file in set.targets().filter(|file| is_template(file)) {
-        if let Some(chart) = chart_of(file) {
-            charts.entry(chart).or_insert(file);
-        }
+    for (folder, file) in templates.chain(definitions) {
+        charts.entry(tree.outermost(folder)).or_insert(file);
     }
-    let folders: BTreeSet<&str> = charts.keys().copied().collect();
-    charts.retain(|folder, _| {
-        let is_part = parents(folder).any(|parent| folders.contains(parent));
-        !is_part && !is_library(context, folder)
-    });
+    charts.retain(|folder, _| !tree.is_library(folder));
     charts
 }
 
@@ -59,25 +56,6 @@ fn is_template(file: &SourceFile) -> bool {
     documents.any(|document| matches!(document.content, Content::Template))
 }
 
-/// Iterates over the folders of the charts that may contain the chart in `folder`, in their folder `charts`.
-fn parents(folder: &str) -> impl Iterator<Item = &str> {
-    let inner = folder
-        .match_indices("/charts/")
-        .filter_map(|(at, _)| folder.get(..at));
-    let root = folder.starts_with("charts/").then_some(".");
-    inner.chain(root)
-}
-
-/// Returns whether a chart only contains definitions for other charts.
-fn is_library(context: &Context<'_>, folder: &str) -> bool {
-    let files = context.inventory.plain_files.iter();
-    let mut charts = files.filter(|file| file.is_chart() && as_argument(file.folder()) == folder);
-    charts.any(|chart| {
-        let kind = chart.root.get("type").and_then(NodeRef::text);
-        kind == Some("library")
-    })
-}
-
 /// Returns a folder as an argument.
 fn as_argument(folder: &str) -> &str {
     match folder.trim_end_matches('/') {
@@ -86,7 +64,13 @@ fn as_argument(folder: &str) -> &str {
     }
 }
 
-fn chart(set: &SourceSet, context: &Context<'_>, folder: &str, file: &SourceFile) -> NotJudged {
+fn chart(
+    context: &Context<'_>,
+    deployments: &ChartDeployments<'_, '_>,
+    folder: &str,
+    file: &SourceFile,
+) -> NotJudged {
+    let set = context.sources;
     let definition = match folder {
         "." => "Chart.yaml".to_owned(),
         _ => format!("{folder}/Chart.yaml"),
@@ -119,6 +103,8 @@ fn chart(set: &SourceSet, context: &Context<'_>, folder: &str, file: &SourceFile
             "fix the error reported as `not-rendered`, or pass the values that the chart requires"
                 .to_owned(),
         )
+    } else if let Some(deployed) = deployments.of(folder) {
+        (deployed.message, deployed.help)
     } else {
         (
             format!("the chart in `{folder}` is not rendered"),

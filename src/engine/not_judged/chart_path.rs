@@ -87,12 +87,14 @@ fn local_chart<'t>(
         .map(folder_of)
 }
 
-fn charts<'c, 't>(context: &'c Context<'t>) -> impl Iterator<Item = &'c PlainFile<'t>> {
+/// Iterates over the `Chart.yaml` files of the run.
+pub(super) fn charts<'c, 't>(context: &'c Context<'t>) -> impl Iterator<Item = &'c PlainFile<'t>> {
     let files = context.inventory.plain_files.iter();
     files.filter(|file| file.is_chart())
 }
 
-fn folder_of<'t>(file: &PlainFile<'t>) -> &'t str {
+/// Returns the folder of a `Chart.yaml` as an argument.
+pub(super) fn folder_of<'t>(file: &PlainFile<'t>) -> &'t str {
     match paths::folder(file.path).trim_end_matches('/') {
         "" => ".",
         folder => folder,

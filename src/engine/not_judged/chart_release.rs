@@ -28,6 +28,16 @@ impl ChartRelease {
         self.command.is_local && self.unknown.is_empty()
     }
 
+    /// Returns what the command for the user does not know or leaves out, as the end of a message; empty for a complete
+    /// release.
+    pub(super) fn missing(&self) -> String {
+        if self.is_complete() {
+            return String::new();
+        }
+        let parts = self.unknown.iter().chain(&self.left_out);
+        parts.map(|part| format!("; {part}")).collect()
+    }
+
     /// Adds values that are written as a mapping.
     pub(super) fn add_values(&mut self, values: NodeRef<'_>) {
         match from_node::<serde_json::Value>(values) {

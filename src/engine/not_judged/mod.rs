@@ -2,8 +2,10 @@
 
 mod argo;
 mod chart;
+mod chart_deployments;
 mod chart_path;
 mod chart_release;
+mod chart_tree;
 mod edit_distance;
 mod flux;
 mod helm_command;
@@ -13,21 +15,22 @@ mod target_path;
 mod workload;
 
 use crate::context::{NotJudged, NotJudgedReason};
-use crate::source::SourceSet;
 
 use super::analysis::Analysis;
 
 pub(super) use chart::chart_folders;
+pub(super) use chart_deployments::ChartDeployments;
+pub(super) use chart_tree::ChartTree;
 pub(super) use helm_command::HelmCommand;
 pub(super) use release::{FoundRelease, chart_releases};
 
 /// Returns everything among the targets that is not judged, sorted by place.
-pub(super) fn not_judged(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
+pub(super) fn not_judged(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
     let context = analysis.context;
     let mut found = context.inventory.not_judged.clone();
     let (releases, released) = release::releases(context);
     found.extend(releases);
-    found.extend(chart::charts(set, context, &released));
+    found.extend(chart::charts(context, &released));
     found.extend(workload::workloads(&analysis.predictions));
     found.extend(workload::kustomizations(analysis));
     found.sort_by(|a, b| order(a).cmp(&order(b)));

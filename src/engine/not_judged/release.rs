@@ -70,7 +70,7 @@ fn releases_among<'c, 't>(
 }
 
 /// Returns whether the chart is rendered for this object; `None` if helm was not run for it.
-fn rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> Option<bool> {
+pub(super) fn rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> Option<bool> {
     let command = &found.release.command;
     let place = found.object.label_at(found.object.name_span(), "");
     let place = (&*place.path, place.span);
@@ -128,11 +128,7 @@ fn describe(found: &FoundRelease<'_, '_>, has_failed: bool) -> NotJudged {
         None => format!("the chart `{chart}` is not in the tree"),
     };
     let place = object.label_at(object.name_span(), "");
-    let mut missing = String::new();
-    if !release.is_complete() {
-        let parts = release.unknown.iter().chain(&release.left_out);
-        missing.extend(parts.map(|part| format!("; {part}")));
-    }
+    let missing = release.missing();
     let help = match &release.missing_chart {
         Some(missing) => missing.help.clone(),
         None if has_failed => "fix the error reported as `not-rendered`".to_owned(),

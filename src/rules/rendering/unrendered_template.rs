@@ -25,6 +25,12 @@ pub fn unrendered(set: &SourceSet) -> Vec<Finding> {
         .collect()
 }
 
+/// Returns whether this rule reported a finding.
+#[must_use]
+pub fn is_about_template(finding: &Finding) -> bool {
+    finding.rule == RULE.id
+}
+
 /// Reports a file that contains a template. The number of its documents that are templates does not matter.
 fn report(file: &SourceFile) -> Option<Finding> {
     // In a chart, documents without braces are templates too.

@@ -70,6 +70,7 @@ mod sarif_messages;
 mod self_referencing_aliases;
 mod settings;
 mod suppressed;
+mod umbrella_charts;
 mod undo;
 mod unknown_kinds;
 mod unread_overlays;

@@ -58,7 +58,7 @@ fn a_release_of_a_local_chart_is_named_with_its_command() {
     };
     assert_eq!(
         help_of(&not_judged(&project, &["charts"]), "chart"),
-        "`meshprobe check --helm charts/web --values charts/web/values-prod.yaml --namespace NAMESPACE`"
+        "`meshprobe check --helm auto charts/web`"
     );
     assert_eq!(release["path"], "apps/web.yaml");
     assert_eq!(release["line"], 3);

@@ -30,6 +30,7 @@ pub use carrier::{Carrier, Part};
 pub use carrier_context::{CarrierContext, PlainFile};
 pub use from_object::{concerns, from_object};
 pub use installation::{EnablementSelector, Install, NativeSidecars};
+pub use release::has_only_istio_charts;
 pub use values_file::from_values_file;
 pub use version::{version_of_image, version_of_revision};
 pub use webhook::Webhook;

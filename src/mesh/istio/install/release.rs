@@ -100,6 +100,14 @@ pub(super) fn charts_in(
         .collect()
 }
 
+/// Returns whether a `Chart.yaml` describes a chart of Istio, or one that only depends on such charts.
+#[must_use]
+pub fn has_only_istio_charts(file: &PlainFile<'_>) -> bool {
+    let all = file.root.get("dependencies");
+    let count = all.map_or(0, |all| all.items().len());
+    vendored(file).is_some() || count > 0 && dependencies(file).len() == count
+}
+
 /// Returns the layers of a values file. In a copy of Istio's charts, the defaults are under a
 /// separate key, which is weaker than all that is set (`templates/zzz_profile.yaml`).
 pub(super) fn layers_of<'t>(file: &PlainFile<'t>) -> Vec<Layer<'t>> {
