@@ -18,7 +18,7 @@ pub enum NotJudgedReason {
     Chart,
     /// A template outside of a chart.
     Template,
-    /// A kustomization none of whose workloads is known.
+    /// A kustomization whose workloads are not all known.
     Kustomization,
     /// A folder that Flux or Argo CD deploys, and that is not in the tree.
     DeployedFolder,

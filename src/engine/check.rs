@@ -9,6 +9,7 @@ use crate::rules;
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
+use super::absent_entries::absent_entries;
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
 use super::levels::{Ignores, Levels};
@@ -145,8 +146,9 @@ fn check_analysed(
         reported: mut findings,
         mut elsewhere,
     } = rules::check_marked(context, predictions, &mark);
-    let unread = unsupported_parts(renderings, predictions)
+    let unread = unsupported_parts(renderings, predictions, |note| note.absent.is_none())
         .into_iter()
+        .chain(absent_entries(set, renderings.iter()))
         .chain(broken_texts(context))
         .chain(ambiguous_configs(predictions))
         .chain(policies_left_out(context));

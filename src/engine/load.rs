@@ -1,5 +1,6 @@
 //! Reads all files of a run in parallel.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -29,12 +30,14 @@ pub fn load(request: &Request) -> SourceSet {
     files.extend(others);
     let mut set = SourceSet::new(files);
     set.links = std::mem::take(&mut folders.links);
+    let mut absent = BTreeSet::new();
     let mut named = Named::new(request);
     let mut deployed_folders = NamedFolders::new(request);
     // Kustomizations that are nested deeper are not rendered; rendering reports them.
     for _ in 0..=NESTED {
         let mut missing = named.missing(&set);
         set.links.extend(named.links());
+        absent.extend(named.absent());
         missing.extend(deployed(&mut deployed_folders, &set, request, &mut folders));
         if missing.is_empty() {
             break;
@@ -45,6 +48,7 @@ pub fn load(request: &Request) -> SourceSet {
         let files = std::mem::take(&mut set.files);
         set.files = SourceSet::new(files).files;
     }
+    set.absent = absent.into();
     mark_hidden(&mut set, request, &folders);
     mark_repositories(&mut set, request, &folders);
     mark_patches(&mut set, &folders);

@@ -48,7 +48,7 @@ pub fn predict<T>(
 fn notes(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
     let (renderings, context) = (analysis.renderings, analysis.context);
     let predictions = analysis.predictions.as_slice();
-    let mut notes = unsupported_parts(renderings, predictions);
+    let mut notes = unsupported_parts(renderings, predictions, |_| true);
     notes.retain(|note| context.reports(note));
     notes.extend(broken_texts(context));
     notes.extend(ambiguous_configs(predictions));

@@ -153,7 +153,9 @@ fn planned_edits<'a, 't>(
         .iter()
         .filter(|rendering| !rendering.used.is_disjoint(&used));
     plan.findings
-        .extend(unsupported_parts(including, &overlaid.predictions));
+        .extend(unsupported_parts(including, &overlaid.predictions, |_| {
+            true
+        }));
     let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
     plan.findings.extend(notes);
     (edits, plan.decisions, plan.findings)

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use crate::finding::{Finding, Label, Severity};
-use crate::kustomize::Rendering;
+use crate::kustomize::{Note, Rendering};
 use crate::predict::WorkloadPrediction;
 
 use super::left_out::left_out;
 use super::notices::NOT_MODELLED;
 
-/// Reports the parts of kustomizations that are not rendered.
+/// Reports the parts of kustomizations that are not rendered, with the notes that `is_wanted` selects.
 pub(super) fn unsupported_parts<'r>(
     renderings: impl IntoIterator<Item = &'r Rendering>,
     predictions: &[WorkloadPrediction<'_>],
+    is_wanted: fn(&Note) -> bool,
 ) -> Vec<Finding> {
     let workloads_with_probes = predictions
         .iter()
@@ -24,15 +25,23 @@ pub(super) fn unsupported_parts<'r>(
     let left_out = left_out(renderings.iter().copied());
     renderings
         .into_iter()
-        .filter_map(|rendering| not_modelled(rendering, with_probes.contains(&*rendering.root)))
+        .filter_map(|rendering| {
+            let has_probes = with_probes.contains(&*rendering.root);
+            not_modelled(rendering, has_probes, is_wanted)
+        })
         .chain(left_out)
         .collect()
 }
 
 /// Returns one finding for the parts of a kustomization that are not rendered, if the kustomization renders probes or
 /// its objects are not all known.
-fn not_modelled(rendering: &Rendering, has_probes: bool) -> Option<Finding> {
-    let (first, others) = rendering.notes.split_first()?;
+fn not_modelled(
+    rendering: &Rendering,
+    has_probes: bool,
+    is_wanted: fn(&Note) -> bool,
+) -> Option<Finding> {
+    let mut notes = rendering.notes.iter().filter(|note| is_wanted(note));
+    let (first, others) = (notes.next()?, notes.count());
     // If objects are missing, only these may have probes.
     if !has_probes && !rendering.has_unknown_objects {
         return None;
@@ -42,7 +51,7 @@ fn not_modelled(rendering: &Rendering, has_probes: bool) -> Option<Finding> {
         span: first.span,
         message: String::new(),
     };
-    let more = match others.len() {
+    let more = match others {
         0 => String::new(),
         count => format!(" (and {count} more like this in {})", rendering.root),
     };

@@ -84,6 +84,8 @@ pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
         path: place.path,
         span: place.span,
         message,
+        adds_unknown: false,
+        absent: None,
         scope,
         changed: Vec::new(),
         copied: Vec::new(),
@@ -210,7 +212,22 @@ impl Accumulator {
         at: Span,
         message: impl Into<String>,
     ) {
+        self.note_unknown(k, at, message, None);
+    }
+
+    /// Records that unknown objects are included, and adds a note about them. `absent` is a path that does not exist.
+    pub(crate) fn note_unknown(
+        &mut self,
+        k: &Kustomization<'_>,
+        at: Span,
+        message: impl Into<String>,
+        absent: Option<String>,
+    ) {
         self.has_unknown_objects = true;
-        self.add_note(k, at, message);
+        self.notes.insert(Note {
+            adds_unknown: true,
+            absent,
+            ..note(k, at, message.into(), Scope::All)
+        });
     }
 }

@@ -14,7 +14,7 @@ use crate::kustomize::budget::Budget;
 use crate::kustomize::dialect::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
-use crate::kustomize::locate::{Located, locate, strings};
+use crate::kustomize::locate::{Located, absent_path, locate, strings};
 use crate::kustomize::rendering::{Note, Scope};
 use crate::kustomize::{budget, objects, transform, unsupported};
 use crate::source::{SourceFile, SourceSet};
@@ -97,6 +97,8 @@ impl<'s> Builder<'s> {
                     path: Arc::clone(path),
                     span: Span::default(),
                     message: "the kustomization cannot be read".to_owned(),
+                    adds_unknown: true,
+                    absent: None,
                     scope: Scope::All,
                     changed: Vec::new(),
                     copied: Vec::new(),
@@ -174,7 +176,11 @@ impl<'s> Builder<'s> {
         let mut changing = Vec::new();
         for k in layers {
             for unknown in k.unknown() {
-                accumulator.add_note(k, unknown.span, unknown.message);
+                if unknown.may_add_pods {
+                    accumulator.note_missing(k, unknown.span, unknown.message);
+                } else {
+                    accumulator.add_note(k, unknown.span, unknown.message);
+                }
                 accumulator.has_unknown_objects |= unknown.has_unknown_objects;
                 if unknown.changes_all {
                     changing.push((*k, unknown.span));
@@ -248,7 +254,7 @@ impl<'s> Builder<'s> {
                 let base = self.kustomization(&base);
                 accumulator.include(k, at, &base);
             }
-            other => absent(k, at, entry, other, accumulator),
+            other => absent(self.sources, k, at, (entry, other), accumulator),
         }
     }
 
@@ -280,7 +286,7 @@ impl<'s> Builder<'s> {
                 accumulator.note_missing(k, at, "a component is a folder, not a file")
             }
             other => {
-                absent(k, at, entry, other, accumulator);
+                absent(self.sources, k, at, (entry, other), accumulator);
                 accumulator.mark_all_changed(k, at);
             }
         }
@@ -314,10 +320,10 @@ impl<'s> Builder<'s> {
 
 /// Adds a note about an entry without known objects.
 fn absent(
+    sources: &SourceSet,
     k: &Kustomization<'_>,
     at: Span,
-    entry: &str,
-    located: Located<'_>,
+    (entry, located): (&str, Located<'_>),
     accumulator: &mut Accumulator,
 ) {
     let message = match located {
@@ -325,7 +331,9 @@ fn absent(
         Located::Folder => {
             format!("`{entry}` is a folder without a kustomization: kustomize refuses to build it")
         }
+        Located::Absent => format!("`{entry}` does not exist: kustomize refuses to build it"),
         _ => format!("`{entry}` is not among the files read: its objects are unknown"),
     };
-    accumulator.note_missing(k, at, message);
+    let path = absent_path(sources, k.folder, entry);
+    accumulator.note_unknown(k, at, message, path);
 }

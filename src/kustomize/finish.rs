@@ -64,6 +64,8 @@ pub(crate) fn finish(
                         "the object cannot be rendered: its values are nested too deeply or a \
                               key is too long"
                             .to_owned(),
+                    adds_unknown: true,
+                    absent: None,
                     scope: Scope::Objects(vec![resource.id()]),
                     changed: Vec::new(),
                     copied: Vec::new(),

@@ -75,6 +75,8 @@ pub(crate) struct Unknown {
     pub(crate) message: String,
     /// Whether it adds unknown objects.
     pub(crate) has_unknown_objects: bool,
+    /// Whether these objects may run pods.
+    pub(crate) may_add_pods: bool,
     /// Whether it may change all objects.
     pub(crate) changes_all: bool,
 }
@@ -160,6 +162,7 @@ impl Kustomization<'_> {
                     span: entry.key.span(),
                     message: format!("`{key}` is not modelled: use `patches` instead"),
                     has_unknown_objects: false,
+                    may_add_pods: false,
                     changes_all: false,
                 }
             })
@@ -175,6 +178,7 @@ impl Kustomization<'_> {
                     "`{key}` is set in several spellings: how kustomize merges them is not modelled"
                 ),
                 has_unknown_objects: true,
+                may_add_pods: true,
                 changes_all: true,
             }
         })
@@ -191,6 +195,7 @@ impl Kustomization<'_> {
             span: Span::empty(self.root.span().start),
             message: "the kustomization is empty: kustomize refuses to build it".to_owned(),
             has_unknown_objects: false,
+            may_add_pods: false,
             changes_all: false,
         })
     }
@@ -222,6 +227,7 @@ fn unknown_field(entry: &Entry<'_>) -> Option<Unknown> {
         span: entry.key.span(),
         message,
         has_unknown_objects,
+        may_add_pods: has_unknown_objects,
         changes_all: false,
     })
 }
@@ -235,6 +241,7 @@ fn mesh_configuration(generator: NodeRef<'_>) -> Option<Unknown> {
         span: name.span(),
         message: format!("the generated ConfigMap `{text}` is not read: it may configure the mesh"),
         has_unknown_objects: true,
+        may_add_pods: false,
         changes_all: false,
     })
 }

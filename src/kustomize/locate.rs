@@ -1,6 +1,6 @@
 //! Resolves the paths of a kustomization to files of the set.
 
-use crate::source::{SourceFile, SourceSet};
+use crate::source::{SourceFile, SourceSet, placeholder};
 use crate::yaml::{NodeRef, Tree};
 
 /// Target of an entry of `resources` or `components`.
@@ -14,6 +14,8 @@ pub(crate) enum Located<'s> {
     Folder,
     /// A remote target, which would have to be fetched.
     Remote,
+    /// A local path that does not exist.
+    Absent,
     /// A target that is not in the set.
     Missing,
 }
@@ -34,9 +36,19 @@ pub(crate) fn locate<'s>(sources: &'s SourceSet, folder: &str, entry: &str) -> L
     }
     if is_remote(entry) {
         Located::Remote
+    } else if absent_path(sources, folder, entry).is_some() {
+        Located::Absent
     } else {
         Located::Missing
     }
+}
+
+/// Returns the path of a local entry that does not exist. An entry that another tool fills in, or that may name a
+/// repository, may exist.
+pub(crate) fn absent_path(sources: &SourceSet, folder: &str, entry: &str) -> Option<String> {
+    let may_exist = entry.contains("//") || is_remote(entry) || placeholder::contains(entry);
+    let path = join(sources, folder, entry).filter(|_| !may_exist)?;
+    sources.absent.contains(&path).then_some(path)
 }
 
 /// Returns the file that `entry` in a kustomization of `folder` names.

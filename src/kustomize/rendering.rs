@@ -167,6 +167,10 @@ pub struct Note {
     pub span: Span,
     /// What is not taken into account, and why, in one sentence.
     pub message: String,
+    /// Whether it adds objects that are not known and may run pods.
+    pub adds_unknown: bool,
+    /// The local path that it names and that does not exist, as shown.
+    pub absent: Option<String>,
     /// The objects that it may affect.
     pub scope: Scope,
     /// The objects whose pods the setting changes in an unknown way.

@@ -45,6 +45,8 @@ pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator:
             path: origin.path,
             span: origin.span,
             message,
+            adds_unknown: false,
+            absent: None,
             scope: Scope::All,
             changed,
             copied,

@@ -2,7 +2,7 @@
 
 /// Returns how many characters must be added, removed, replaced, or swapped with the next one to turn one text into the
 /// other (optimal string alignment).
-pub(super) fn edit_distance(left: &str, right: &str) -> usize {
+pub(in crate::engine) fn edit_distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=right.len()).collect();

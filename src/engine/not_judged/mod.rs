@@ -21,6 +21,7 @@ use super::analysis::Analysis;
 pub(super) use chart::chart_folders;
 pub(super) use chart_deployments::ChartDeployments;
 pub(super) use chart_tree::ChartTree;
+pub(super) use edit_distance::edit_distance;
 pub(super) use helm_command::HelmCommand;
 pub(super) use release::{FoundRelease, chart_releases};
 

@@ -57,7 +57,7 @@ fn workload(prediction: &WorkloadPrediction<'_>) -> Option<NotJudged> {
     })
 }
 
-/// Returns the kustomizations that are checked, but none of whose workloads is known.
+/// Returns the kustomizations that are checked, and not all of whose workloads are known.
 pub(super) fn kustomizations(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
     let Analysis {
         renderings,
@@ -65,32 +65,54 @@ pub(super) fn kustomizations(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
         predictions,
     } = analysis;
     let seen = roots(predictions.iter());
-    let is_unseen = |rendering: &&Rendering| {
+    let is_reported = |rendering: &&Rendering| {
         rendering.has_unknown_objects
             && context.includes_overlay(rendering.location_file())
             && context.inventory.reports_rendering(rendering)
-            && !seen.contains(&*rendering.root)
     };
-    let unseen = renderings.iter().filter(is_unseen);
-    unseen
-        .map(|rendering| {
-            let path = rendering.location_file();
-            NotJudged {
-                reason: NotJudgedReason::Kustomization,
-                place: Label {
-                    path: Arc::clone(path),
-                    span: Span::empty(0),
-                    message: format!(
-                        "the workloads of `{}` are not among the files",
-                        rendering.root
-                    ),
-                },
-                object: None,
-                help: format!(
-                    "check the output of the build: `{} | meshprobe check --context . -`",
-                    rendering.build()
-                ),
-            }
-        })
+    let reported = renderings.iter().filter(is_reported);
+    reported
+        .filter_map(|rendering| kustomization(rendering, seen.contains(&*rendering.root)))
         .collect()
+}
+
+/// Describes what is not known about a rendering; `None` if that does not run pods, and other workloads are known.
+fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged> {
+    let root = &rendering.root;
+    let causes = causes(rendering);
+    let message = match has_workloads {
+        true if causes.is_empty() => return None,
+        true => format!("a part of `{root}` is not among the files"),
+        false => format!("the workloads of `{root}` are not among the files"),
+    };
+    let colon = if causes.is_empty() { "" } else { ": " };
+    Some(NotJudged {
+        reason: NotJudgedReason::Kustomization,
+        place: Label {
+            path: Arc::clone(rendering.location_file()),
+            span: Span::empty(0),
+            message: format!("{message}{colon}{causes}"),
+        },
+        object: None,
+        help: format!(
+            "check the output of the build: `{} | meshprobe check --context . -`",
+            rendering.build()
+        ),
+    })
+}
+
+/// Returns the parts of a kustomization that add unknown objects, each with the reason.
+fn causes(rendering: &Rendering) -> String {
+    let mut causes: Vec<&str> = Vec::new();
+    for note in rendering.notes.iter().filter(|note| note.adds_unknown) {
+        // The rest of the message is the consequence.
+        let message = note.message.as_str();
+        let cause = message
+            .rsplit_once(": ")
+            .map_or(message, |(cause, _)| cause);
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    causes.join("; ")
 }

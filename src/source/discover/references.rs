@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub struct Named<'r> {
     known: Option<HashMap<OsString, Arc<str>>>,
     /// The links in the paths of entries since the last call of [`Named::links`].
     links: Links,
+    /// The displayed paths of entries that do not exist, since the last call of [`Named::absent`].
+    absent: BTreeSet<String>,
     /// The root of the repository that contains a folder, if there is one.
     roots: HashMap<PathBuf, Option<PathBuf>>,
     /// The kustomizations that were visited.
@@ -45,6 +48,7 @@ impl<'r> Named<'r> {
             request,
             known: None,
             links: Links::default(),
+            absent: BTreeSet::new(),
             roots: HashMap::new(),
             seen: BTreeSet::new(),
         }
@@ -70,6 +74,11 @@ impl<'r> Named<'r> {
         std::mem::take(&mut self.links)
     }
 
+    /// Returns the displayed paths of entries that do not exist, and that were found since the last call.
+    pub fn absent(&mut self) -> BTreeSet<String> {
+        std::mem::take(&mut self.absent)
+    }
+
     fn candidate(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
         let folder = file.disk_path.as_deref()?.parent()?;
         // The displayed path of a linked folder is that of the link.
@@ -88,6 +97,10 @@ impl<'r> Named<'r> {
             return None;
         }
         let link = set.joined(shown_folder, entry);
+        if is_absent(&place) && is_absent(&real) {
+            self.absent.insert(link);
+            return None;
+        }
         let is_folder = real.is_dir();
         if real != without_dots(&resolved_or_folded(folder).join(entry)) {
             // Use the resolved path, because the entries of the target are relative to it.
@@ -155,6 +168,12 @@ impl<'r> Named<'r> {
         });
         root.as_deref().is_none_or(|root| real.starts_with(root))
     }
+}
+
+/// Returns whether nothing has this path, not even a link.
+fn is_absent(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Returns whether an entry of a kustomization in `folder`, as shown, is already in the set. Compares only displayed

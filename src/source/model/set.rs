@@ -1,6 +1,6 @@
 //! The set of all files of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::source::chart::HELM_OUTPUT_PREFIX;
@@ -22,6 +22,8 @@ pub struct SourceSet {
     pub max_rendered: Option<usize>,
     /// Symbolic links that lead to files of the set.
     pub links: Links,
+    /// The displayed paths of local entries of kustomizations that do not exist on disk.
+    pub absent: Arc<BTreeSet<String>>,
     /// Kustomizations and files with deploying objects that git tracks and ignore files hide; only for a rewrite.
     pub hidden_overlays: Arc<[SourceFile]>,
     /// The URLs of the remotes of each repository, by its root as in [`SourceFile::repository`].
@@ -42,6 +44,7 @@ impl SourceSet {
         Self {
             max_rendered: self.max_rendered,
             links: self.links.clone(),
+            absent: Arc::clone(&self.absent),
             hidden_overlays: Arc::clone(&self.hidden_overlays),
             remotes: Arc::clone(&self.remotes),
             ..Self::of_sorted(files)

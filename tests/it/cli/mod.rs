@@ -46,6 +46,7 @@ mod merge_keys;
 mod message_causes;
 mod mtls_environments;
 mod not_judged;
+mod not_judged_parts;
 mod other_repositories;
 #[cfg(unix)]
 mod outside;
