@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::certainty::Certainty;
+
+/// The phrase of outcomes that rest on an assumption, or on nothing.
+const NOT_KNOWN: &str = "not known";
+
 /// The maximum number of environments that a text names.
 const ALL_NAMED: usize = 8;
 
@@ -17,8 +22,30 @@ pub struct Environment {
     pub name: Arc<str>,
     /// The kustomization, or the file of the Flux or Argo CD object.
     pub path: Arc<str>,
+    /// The certainty of the outcome in this environment.
+    pub certainty: Certainty,
     /// The outcome of the probe in this environment if the finding does not apply to it; `None` if it does.
     pub differs: Option<DifferentOutcome>,
+}
+
+impl Environment {
+    /// Returns the key that sorts environments: those that the finding applies to, those with another known outcome, and
+    /// those whose outcome is not known.
+    pub(super) fn order(&self) -> impl Ord + '_ {
+        let is_uncertain = self.differs.is_some() && !self.is_known();
+        (is_uncertain, self.differs, &self.name, &self.path)
+    }
+
+    const fn is_known(&self) -> bool {
+        matches!(self.certainty, Certainty::Known | Certainty::Default)
+    }
+
+    /// Returns the phrase of an outcome that differs; `None` if the finding applies to the environment. An assumed outcome
+    /// is not stated as if it were known.
+    fn phrase(&self) -> Option<&'static str> {
+        let phrase = self.differs?.phrase;
+        Some(if self.is_known() { phrase } else { NOT_KNOWN })
+    }
 }
 
 /// An outcome that differs from the one that a finding reports.
@@ -46,21 +73,21 @@ pub(super) fn make_names_unique(environments: &mut [Environment]) {
     }
 }
 
-/// Returns the names of environments as one line, such as `prod-us; works in prod-eu, staging`; `None` without
-/// environments. A long list of names is cut.
+/// Returns the names of sorted environments as one line, such as `prod-us; works in prod-eu; not known in staging`; `None`
+/// without environments. A long list of names is cut.
 pub(super) fn environments_line(environments: &[Environment]) -> Option<String> {
     let affected = environments.iter().filter(|found| found.differs.is_none());
     let mut parts = vec![names(affected)];
-    let mut outcomes: Vec<DifferentOutcome> = environments
-        .iter()
-        .filter_map(|found| found.differs)
-        .collect();
-    outcomes.sort_unstable();
-    outcomes.dedup();
-    parts.extend(outcomes.into_iter().map(|outcome| {
+    let mut phrases: Vec<&str> = Vec::new();
+    for phrase in environments.iter().filter_map(Environment::phrase) {
+        if !phrases.contains(&phrase) {
+            phrases.push(phrase);
+        }
+    }
+    parts.extend(phrases.into_iter().map(|phrase| {
         let found = environments.iter();
-        let found = found.filter(|found| found.differs == Some(outcome));
-        format!("{} in {}", outcome.phrase, names(found))
+        let found = found.filter(|found| found.phrase() == Some(phrase));
+        format!("{phrase} in {}", names(found))
     }));
     parts.retain(|part| !part.is_empty());
     (!parts.is_empty()).then(|| parts.join("; "))

@@ -1,5 +1,6 @@
 //! Findings about manifests: plain data, which `report` renders.
 
+mod certainty;
 mod environment;
 mod fix;
 mod guard_id;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 
 use crate::yaml::Span;
 
+pub use certainty::Certainty;
 pub use environment::{DifferentOutcome, Environment, name_list, shortened};
 pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
@@ -49,32 +51,6 @@ impl Severity {
         match self {
             Self::Error => Self::Warning,
             Self::Warning | Self::Note => Self::Note,
-        }
-    }
-}
-
-/// The certainty of a fact or verdict. A verdict is as certain as the least certain fact that decides it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Certainty {
-    /// Nothing determines the value.
-    Unknown,
-    /// The value comes from an option or a convention, not from the tree.
-    Assumed,
-    /// The documented default of the release.
-    Default,
-    /// Written in the tree.
-    Known,
-}
-
-impl Certainty {
-    /// Returns the word used in every output format.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown",
-            Self::Assumed => "assumed",
-            Self::Default => "default",
-            Self::Known => "known",
         }
     }
 }
@@ -242,11 +218,10 @@ impl Finding {
     /// share a name, because they have only a Namespace in common, are named after their paths.
     pub(crate) fn sort_environments(&mut self) {
         environment::make_names_unique(&mut self.environments);
-        self.environments
-            .sort_by(|a, b| (a.differs, &a.name, &a.path).cmp(&(b.differs, &b.name, &b.path)));
+        self.environments.sort_by(|a, b| a.order().cmp(&b.order()));
     }
 
-    /// Returns the environments of the finding as one line, such as `prod-us; works in prod-eu, staging`, for a field
+    /// Returns the environments of the finding as one line, such as `prod-us; works in prod-eu; not known in staging`, for a field
     /// named `in`; `None` if the object is not deployed in several. A long list of names is cut.
     #[must_use]
     pub fn environments_line(&self) -> Option<String> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::finding::{Environment, ObjectRef};
+use crate::finding::{Certainty, Environment, ObjectRef};
 use crate::kube::Object;
 use crate::predict::prediction::WorkloadPrediction;
 use crate::source::{chart_of_output, is_kustomization};
@@ -60,11 +60,17 @@ impl EnvironmentNames {
         self.0.values().map(ToString::to_string).collect()
     }
 
-    /// Returns the environment of an overlay.
-    pub(crate) fn environment(&self, overlay: &Arc<str>) -> Environment {
+    /// Returns the name of an overlay.
+    pub(crate) fn name(&self, overlay: &Arc<str>) -> Arc<str> {
+        Arc::clone(self.0.get(overlay).unwrap_or(overlay))
+    }
+
+    /// Returns the environment of an overlay in which an outcome has a certainty.
+    pub(crate) fn environment(&self, overlay: &Arc<str>, certainty: Certainty) -> Environment {
         Environment {
-            name: Arc::clone(self.0.get(overlay).unwrap_or(overlay)),
+            name: self.name(overlay),
             path: Arc::clone(overlay),
+            certainty,
             differs: None,
         }
     }

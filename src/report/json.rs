@@ -98,6 +98,7 @@ struct EnvironmentEntry<'a> {
     path: &'a str,
     affected: bool,
     outcome: Option<&'static str>,
+    certainty: &'static str,
 }
 
 /// Something that runs pods and is not judged.
@@ -213,6 +214,7 @@ fn environment_entry<'a>(finding: &Finding, environment: &'a Environment) -> Env
         outcome: environment
             .differs
             .map_or(finding.outcome, |differs| Some(differs.id)),
+        certainty: environment.certainty.as_str(),
     }
 }
 

@@ -266,6 +266,7 @@ fn environment(finding: &Finding, environment: &Environment) -> Value {
         "path": &*environment.path,
         "affected": environment.differs.is_none(),
         "outcome": outcome.or(finding.outcome),
+        "certainty": environment.certainty.as_str(),
     })
 }
 

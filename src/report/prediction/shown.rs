@@ -27,9 +27,7 @@ impl<T> Shown<T> {
                 None => (object.path().to_string(), object.document.index),
             },
             rendered_by: object.rendered_by.map(ToString::to_string),
-            environment: object
-                .overlay
-                .map(|overlay| names.environment(overlay).name),
+            environment: object.overlay.map(|overlay| names.name(overlay)),
             item,
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::finding::{DifferentOutcome, Environment, Finding, ObjectRef, ProbeRef};
-use crate::predict::{EnvironmentNames, Outcome, WorkloadPrediction};
+use crate::finding::{Certainty, DifferentOutcome, Environment, Finding, ObjectRef, ProbeRef};
+use crate::predict::{EnvironmentNames, HandlerPrediction, Outcome, WorkloadPrediction};
 use crate::rules::support::chart_objects::SourcePlace;
 use crate::rules::support::finding_builder::probe_ref;
 use crate::rules::support::overlays::overlay_of;
@@ -19,6 +19,7 @@ type ProbeKey = (SourcePlace, String);
 struct Rendered<'p> {
     overlay: &'p Arc<str>,
     outcome: Outcome,
+    certainty: Certainty,
 }
 
 /// The outcomes of all probes that several overlays or clusters deploy.
@@ -41,6 +42,7 @@ impl<'p> OtherOutcomes<'p> {
                 rendered.push(Rendered {
                     overlay,
                     outcome: handler.verdict.outcome,
+                    certainty: certainty(handler),
                 });
             }
         }
@@ -77,23 +79,31 @@ impl<'p> OtherOutcomes<'p> {
         let differing: Vec<Environment> = rendered
             .iter()
             .filter(|rendered| {
-                rendered.outcome.as_str() != outcome
-                    && rendered.outcome != Outcome::Unknown
-                    && seen.insert(rendered.overlay)
+                rendered.outcome.as_str() != outcome && seen.insert(rendered.overlay)
             })
             .map(|rendered| Environment {
                 differs: Some(DifferentOutcome {
                     id: rendered.outcome.as_str(),
                     phrase: phrase(rendered.outcome),
                 }),
-                ..names.environment(rendered.overlay)
+                ..names.environment(rendered.overlay, rendered.certainty)
             })
             .collect();
         if !differing.is_empty() && finding.environments.is_empty() {
             let affected = finding.overlays.iter();
-            finding.environments = affected.map(|path| names.environment(path)).collect();
+            finding.environments = affected
+                .map(|path| names.environment(path, finding.certainty))
+                .collect();
         }
         finding.environments.extend(differing);
+    }
+}
+
+/// Returns the certainty of the outcome of a handler. An unknown outcome is never certain.
+fn certainty(handler: &HandlerPrediction) -> Certainty {
+    match handler.verdict.outcome {
+        Outcome::Unknown => Certainty::Unknown,
+        _ => handler.verdict.certainty,
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::context::Context;
-use crate::finding::{Applicability, Finding, Label, RuleId};
+use crate::finding::{Applicability, Environment, Finding, Label, RuleId};
 use crate::predict::{EnvironmentNames, WorkloadPrediction};
 use crate::rules::support::chart_objects::{ChartObjects, SourcePlace};
 use crate::source::SourceSet;
@@ -58,7 +58,8 @@ pub(in crate::rules) fn attach_overlay(
         .unwrap_or_default();
     if let Some(home) = home.cloned().or_else(|| finding.overlays.pop()) {
         if uses.count > 1 || charts.has_several(&finding) {
-            finding.environments.push(names.environment(&home));
+            let environment = names.environment(&home, finding.certainty);
+            finding.environments.push(environment);
         }
         finding.overlays.push(home);
     }
@@ -105,8 +106,13 @@ fn merge_into(set: &SourceSet, first: &mut Finding, other: Finding) {
         }
     }
     for environment in other.environments {
-        if !first.environments.contains(&environment) {
-            first.environments.push(environment);
+        let mut known = first.environments.iter_mut();
+        let is_same = |known: &&mut Environment| {
+            known.path == environment.path && known.name == environment.name
+        };
+        match known.find(is_same) {
+            Some(known) => known.certainty = known.certainty.max(environment.certainty),
+            None => first.environments.push(environment),
         }
     }
     for assumption in other.assumptions {

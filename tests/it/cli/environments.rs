@@ -58,7 +58,7 @@ fn a_finding_lists_the_overlays_that_it_applies_to() {
     let project = overlays(&[("prod", "STRICT"), ("stage", "STRICT")]);
     assert_eq!(environments(&project).as_deref(), Some("prod, stage"));
     let [finding] = <[Value; 1]>::try_from(found(&project, &[])).unwrap();
-    let environment = |name: &str| json!({"name": name, "path": format!("overlays/{name}/kustomization.yaml"), "affected": true, "outcome": "fails"});
+    let environment = |name: &str| json!({"name": name, "path": format!("overlays/{name}/kustomization.yaml"), "affected": true, "outcome": "fails", "certainty": "known"});
     assert_eq!(
         finding["environments"],
         json!([environment("prod"), environment("stage")])
@@ -107,6 +107,29 @@ fn a_finding_names_the_overlays_in_which_the_probe_works() {
         finding["overlays"],
         json!(["overlays/prod/kustomization.yaml"])
     );
+}
+
+/// An assumed outcome is not stated as if it were known.
+#[test]
+fn environments_without_facts_are_not_known() {
+    let project = overlays(&[("prod", "STRICT"), ("stage", "PERMISSIVE")]);
+    let kustomization = "resources: [../../base]\n";
+    project.write("overlays/dev/kustomization.yaml", kustomization);
+    let line = "prod; works in stage; not known in dev";
+    assert_eq!(environments(&project).as_deref(), Some(line));
+    for format in [
+        "concise", "full", "github", "gitlab", "junit", "sarif", "summary",
+    ] {
+        let run = project.run(&["check", "--output-format", format]);
+        run.exits(1).stdout_contains(line);
+    }
+    let found = found(&project, &[]);
+    let finding = found.iter().find(|finding| finding["rule"] == RULE);
+    let finding = finding.unwrap();
+    let entries = finding["environments"].as_array().unwrap().iter();
+    let dev: Vec<&Value> = entries.filter(|entry| entry["name"] == "dev").collect();
+    let expected = json!({"name": "dev", "path": "overlays/dev/kustomization.yaml", "affected": false, "outcome": "ok", "certainty": "assumed"});
+    assert_eq!(dev, [&expected]);
 }
 
 #[test]
