@@ -106,6 +106,7 @@ pub fn check_marked(
     let outcomes = OtherOutcomes::of(context.sources, predictions);
     for finding in &mut reported {
         outcomes.attach(context.sources, &names, finding);
+        overlays::name_environments(&names, finding);
         finding.sort_environments();
     }
     Found {

@@ -89,6 +89,16 @@ pub(in crate::rules) fn merge(set: &SourceSet, findings: Vec<Finding>) -> Vec<Fi
     merged
 }
 
+/// Names the environments of a merged finding that applies to several.
+pub(in crate::rules) fn name_environments(names: &EnvironmentNames, finding: &mut Finding) {
+    if finding.environments.is_empty() && finding.overlays.len() > 1 {
+        let overlays = finding.overlays.iter();
+        finding.environments = overlays
+            .map(|path| names.environment(path, finding.certainty))
+            .collect();
+    }
+}
+
 fn merge_into(set: &SourceSet, first: &mut Finding, other: Finding) {
     let place = |label: &Label| SourcePlace::of(set, &label.path, label.span, None);
     for label in other.related {

@@ -109,6 +109,35 @@ fn a_finding_names_the_overlays_in_which_the_probe_works() {
     );
 }
 
+/// A plain file that two Applications deploy belongs to both environments, in every finding.
+#[test]
+fn findings_in_plain_files_name_the_environments_that_deploy_them() {
+    let pod = Pod::new("web").within("shop").annotations(OPT_OUT);
+    let pod = pod.probe("livenessProbe", "httpGet: {path: /healthz, port: 8080}");
+    let pod = pod.probe("readinessProbe", "tcpSocket: {port: 8080}");
+    let project = Project::with(&[("base/web.yaml", &pod.to_string())]);
+    for (name, mode) in [("dev", "PERMISSIVE"), ("prod", "STRICT")] {
+        let application = Manifest::new("argoproj.io/v1alpha1", "Application", "web")
+            .within("argocd")
+            .spec("  destination: {namespace: shop}\n  source: {path: base}\n");
+        let namespace = Manifest::namespace("shop").injected().to_string();
+        let policy = Manifest::peer_authentication("shop", mode).to_string();
+        let application = application.to_string();
+        let mesh = join(&[&application, &namespace, &policy]);
+        project.write(&format!("clusters/{name}/app.yaml"), mesh);
+    }
+    let run = project.run(&["check", "--output-format=concise", "--fail-on=never"]);
+    let run = run
+        .exits(0)
+        .stdout_contains("is not rewritten (in: prod; works in dev)\n");
+    let lines = run.stdout.lines();
+    let tcp: Vec<&str> = lines
+        .filter(|line| line.contains("[tcp-probe-always-passes]"))
+        .collect();
+    assert_eq!(tcp.len(), 1, "{}", run.stdout);
+    assert!(tcp[0].ends_with("(in: dev, prod)"), "{}", run.stdout);
+}
+
 /// An assumed outcome is not stated as if it were known.
 #[test]
 fn environments_without_facts_are_not_known() {
