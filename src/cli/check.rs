@@ -45,7 +45,10 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
     if let Some(file) = &args.write_baseline {
         baseline::write(session, &run, file, &outcome, args.common.quiet)?;
-        return Ok(run.exit());
+        report_not_judged(session, args, &outcome);
+        return Ok(run
+            .exit()
+            .or(lacks_workloads(session, args, &outcome), Exit::Findings));
     }
     known.suppress(&run.set, &mut outcome);
     known.report_stale(session, args, &run.set, &outcome);
@@ -239,7 +242,19 @@ fn diff(
             ),
         });
     }
-    Ok(run.exit().or(!fixed.changed.is_empty(), Exit::Findings))
+    report_not_judged(session, args, &fixed.outcome);
+    let lacks_workloads = lacks_workloads(session, args, &fixed.outcome);
+    Ok(run
+        .exit()
+        .or(!fixed.changed.is_empty() || lacks_workloads, Exit::Findings))
+}
+
+/// Prints to standard error what is not judged, for runs that print no report.
+fn report_not_judged(session: &Session, args: &CheckArgs, outcome: &Outcome) {
+    let message = report::not_judged_message(outcome);
+    if !args.common.quiet && !message.is_empty() {
+        session.errln(&message);
+    }
 }
 
 /// Fixes the files in memory.
@@ -262,7 +277,18 @@ fn fixed(
     Ok(fixed)
 }
 
-/// Returns the exit code, and reports that required workloads are missing: findings do not explain that exit code.
+/// Returns whether required workloads are missing, and reports it: findings do not explain the exit code of such a run.
+fn lacks_workloads(session: &Session, args: &CheckArgs, outcome: &Outcome) -> bool {
+    let lacks_workloads = args.require_workloads && outcome.summary.judges_nothing();
+    if lacks_workloads {
+        session.errln(
+            "error: the files contain no workload that can be judged, but `--require-workloads` requires one",
+        );
+    }
+    lacks_workloads
+}
+
+/// Returns the exit code of a run that reports findings.
 fn exit(
     session: &Session,
     run: &Run,
@@ -270,15 +296,9 @@ fn exit(
     args: &CheckArgs,
     settings: &Settings,
 ) -> Exit {
-    let lacks_workloads = args.require_workloads && outcome.summary.judges_nothing();
-    if lacks_workloads {
-        session.errln(
-            "error: the files contain no workload that can be judged, but `--require-workloads` requires one",
-        );
-    }
     run.exit()
         .or(failing(&outcome.findings, settings.fail_on), Exit::Findings)
-        .or(lacks_workloads, Exit::Findings)
+        .or(lacks_workloads(session, args, outcome), Exit::Findings)
 }
 
 fn style_of_stdout(session: &Session, args: &CheckArgs) -> TerminalStyle {

@@ -1,8 +1,10 @@
-//! `JUnit` XML: a suite per file, a case per finding, and a passing case for a file without findings.
+//! `JUnit` XML: a suite per file, a case per finding, a passing case for a file without findings, and a skipped case for
+//! each thing that is not judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::context::NotJudged;
 use crate::engine::Summary;
 use crate::finding::Finding;
 
@@ -11,7 +13,7 @@ use super::not_shown::left_out_sentences;
 use super::related::related_lines;
 use super::results::Results;
 use super::source_location::source_path;
-use crate::report::text::{finding_lines, subject};
+use crate::report::text::{finding_lines, path_of, subject};
 
 /// Returns the report of all findings. Findings that make the run fail are failures, and suppressed findings are skipped. All
 /// others pass, with their text as output.
@@ -20,6 +22,7 @@ pub fn junit(results: &Results<'_>) -> String {
     let suites: Vec<Suite> = files(results)
         .iter()
         .map(|(path, findings)| suite(results, path, findings))
+        .chain(not_judged(results))
         .chain(left_out(results))
         .collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
@@ -62,6 +65,45 @@ fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
     files
 }
 
+/// Returns a suite with a skipped case for each thing that is not judged; `None` if everything is judged.
+fn not_judged(results: &Results<'_>) -> Option<Suite> {
+    let found = &results.outcome.not_judged;
+    if found.is_empty() {
+        return None;
+    }
+    let tests = found.len();
+    let mut text = format!(
+        "  <testsuite name=\"not judged\" tests=\"{tests}\" failures=\"0\" errors=\"0\" skipped=\"{tests}\">\n"
+    );
+    let names = different_names(found.iter().map(not_judged_name));
+    for (found, name) in found.iter().zip(&names) {
+        let path = results
+            .root
+            .path(results.set, &source_path(results.set, &found.place));
+        let place = results.place(&found.place);
+        let message = format!("{place}: {}: {}", found.place.message, found.help);
+        text.push_str(&format!(
+            "    <testcase name=\"{name}\" classname=\"{}\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+            xml(&path),
+            xml(&message)
+        ));
+    }
+    text.push_str("  </testsuite>\n");
+    Some(Suite {
+        tests,
+        failures: 0,
+        text,
+    })
+}
+
+/// Returns the name of a case: why something is not judged, and the object.
+fn not_judged_name(found: &NotJudged) -> String {
+    match &found.object {
+        Some(object) => format!("not judged ({}): {}", found.reason.id(), path_of(object)),
+        None => format!("not judged ({})", found.reason.id()),
+    }
+}
+
 /// Returns a suite with one skipped case that counts the findings that no other case shows; `None` if there are none.
 fn left_out(results: &Results<'_>) -> Option<Suite> {
     let summary = &results.outcome.summary;
@@ -98,7 +140,7 @@ fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
     let mut text = format!(
         "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{suppressed}\">\n"
     );
-    let names = case_names(findings);
+    let names = different_names(findings.iter().map(|finding| case_name(finding)));
     for (finding, name) in findings.iter().zip(&names) {
         text.push_str(&case(results, finding, name, &shown));
     }
@@ -114,13 +156,13 @@ fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
     }
 }
 
-/// Returns the names of the cases of a suite as XML, in the same order. All are different, because programs identify a case
-/// by its name.
-fn case_names(findings: &[&Finding]) -> Vec<String> {
+/// Returns names of the cases of a suite as XML, in the same order. All are different, because programs identify a case by
+/// its name.
+fn different_names(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut used = BTreeSet::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let names = findings.iter().map(|finding| {
-        let first = xml(&case_name(finding));
+    let names = names.map(|name| {
+        let first = xml(&name);
         let count = counts.entry(first.clone()).or_default();
         loop {
             *count += 1;

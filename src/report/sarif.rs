@@ -14,6 +14,7 @@ use crate::source::SourceSet;
 
 use super::escape::json_safe;
 use super::line_hash::line_hashes;
+use super::not_judged::{not_judged_message, nothing_judged};
 use super::related::{RelatedLines, related_lines};
 use super::report_root::{ReportPath, ReportRoot};
 use super::results::Results;
@@ -70,14 +71,40 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
             },
         }],
     });
-    if let Some(run) = report.pointer_mut("/runs/0").filter(|_| omitted > 0) {
-        let text = format!("{omitted} findings were omitted; code scanning accepts {RESULTS}");
-        let notification = json!({ "level": "warning", "message": { "text": text } });
+    let notifications = notifications(results, omitted);
+    if let Some(run) = report
+        .pointer_mut("/runs/0")
+        .filter(|_| !notifications.is_empty())
+    {
         let invocation =
-            json!({ "executionSuccessful": true, "toolExecutionNotifications": [notification] });
+            json!({ "executionSuccessful": true, "toolExecutionNotifications": notifications });
         put(run, "invocations", json!([invocation]));
     }
     Ok(json_safe(&serde_json::to_string_pretty(&report)?) + "\n")
+}
+
+/// Returns the notifications of a run: that findings are omitted, that nothing is judged, and each thing that is not
+/// judged.
+fn notifications(results: &Results<'_>, omitted: usize) -> Vec<Value> {
+    let warning =
+        |text: String| json!({ "level": "warning", "message": { "text": plain_text(&text) } });
+    let omitted = (omitted > 0).then(|| {
+        warning(format!(
+            "{omitted} findings were omitted; code scanning accepts {RESULTS}"
+        ))
+    });
+    let is_empty = !nothing_judged(results.outcome).is_empty();
+    let empty = is_empty.then(|| warning(not_judged_message(results.outcome)));
+    let not_judged = results.outcome.not_judged.iter().map(|found| {
+        let text = format!("not judged: {}: {}", found.place.message, found.help);
+        json!({
+            "level": "note",
+            "message": { "text": plain_text(&text) },
+            "locations": [{ "physicalLocation": physical(results, &found.place) }],
+            "properties": { "reason": found.reason.id() },
+        })
+    });
+    omitted.into_iter().chain(empty).chain(not_judged).collect()
 }
 
 /// Returns at most `limit` findings, and the number of the others. Suppressed findings are omitted first, then the least

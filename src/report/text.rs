@@ -1,6 +1,6 @@
 //! Formats a finding as one text, for reports without separate fields.
 
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding, Fix, ObjectRef};
 
 /// Returns the lines of a finding: the message, the environments, the text of the kubelet, the assumptions, the help, and
 /// the fix.
@@ -57,19 +57,22 @@ pub(super) fn how_to_apply(fix: &Fix) -> String {
 
 /// Returns the object and the container of a finding; empty if it has neither.
 pub(super) fn subject(finding: &Finding) -> String {
-    let object = finding.object.as_ref().map(|object| {
-        object
-            .namespace
-            .iter()
-            .map(String::as_str)
-            .chain([object.kind.as_str(), object.name.as_str()])
-            .collect::<Vec<_>>()
-            .join("/")
-    });
+    let object = finding.object.as_ref().map(path_of);
     let container = finding
         .container
         .as_ref()
         .map(|name| format!("container {name}"));
     let parts: Vec<String> = object.into_iter().chain(container).collect();
     parts.join(", ")
+}
+
+/// Returns the namespace, kind and name of an object, such as `shop/Deployment/web`.
+pub(super) fn path_of(object: &ObjectRef) -> String {
+    object
+        .namespace
+        .iter()
+        .map(String::as_str)
+        .chain([object.kind.as_str(), object.name.as_str()])
+        .collect::<Vec<_>>()
+        .join("/")
 }

@@ -232,6 +232,60 @@ fn a_run_without_workloads_says_what_was_read_and_what_to_try() {
         .stdout_contains("**Nothing was judged** in 1 file");
 }
 
+/// A report for programs is not empty if something is not judged.
+#[test]
+fn reports_for_programs_contain_what_is_not_judged() {
+    let project = Project::with(CHART);
+    project.write("apps/web.yaml", RELEASE);
+    let junit = project.run(&["check", "--output-format", "junit"]).exits(0);
+    junit
+        .stdout_contains("<testsuite name=\"not judged\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">")
+        .stdout_contains("<testcase name=\"not judged (helm-release): shop/HelmRelease/web\" classname=\"apps/web.yaml\">")
+        .stdout_contains("<skipped message=\"apps/web.yaml:3: HelmRelease/web: the chart in `charts/web` is not rendered");
+    let sarif = project.run(&["check", "--output-format", "sarif"]).exits(0);
+    let report: Value = serde_json::from_str(&sarif.stdout).unwrap();
+    let notifications = &report["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+    let [nothing, release] = notifications.as_array().unwrap().as_slice() else {
+        panic!("{notifications}");
+    };
+    assert_eq!(nothing["level"], "warning");
+    let text = nothing["message"]["text"].as_str().unwrap();
+    assert!(text.starts_with("Nothing was judged"), "{text}");
+    assert_eq!(release["level"], "note");
+    let text = release["message"]["text"].as_str().unwrap();
+    assert!(text.starts_with("not judged: HelmRelease/web"), "{text}");
+    assert!(
+        text.contains("`meshprobe check --helm auto apps/web.yaml`"),
+        "{text}"
+    );
+    let place = &release["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "apps/web.yaml");
+    assert_eq!(place["region"]["startLine"], 3);
+}
+
+/// Runs that print no report also say that nothing was judged, and fail if workloads are required.
+#[test]
+fn runs_without_a_report_say_that_nothing_was_judged() {
+    let project = Project::with(&[(
+        "a/service.yaml",
+        "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n",
+    )]);
+    for arguments in [
+        &["check", "--diff"][..],
+        &["check", "--write-baseline", "baseline.json"],
+    ] {
+        let run = project.run(arguments).exits(0);
+        run.stderr_contains("Nothing was judged: no workloads.");
+        let required = [arguments, &["--require-workloads"]].concat();
+        project
+            .run(&required)
+            .exits(1)
+            .stderr_contains("`--require-workloads` requires one");
+        let quiet = project.run(&[arguments, &["--quiet"]].concat()).exits(0);
+        assert_eq!(quiet.stderr, "");
+    }
+}
+
 #[test]
 fn a_run_can_require_workloads() {
     let project = Project::with(&[(
