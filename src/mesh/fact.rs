@@ -11,6 +11,8 @@ pub struct Reason {
     pub place: Option<Label>,
     /// The option that settles it if the tree does not contain it.
     pub settle: Option<&'static str>,
+    /// Whether it is an assumption that the user made with `--assume`.
+    pub is_assumed_by_user: bool,
 }
 
 impl Reason {
@@ -21,6 +23,7 @@ impl Reason {
             message: place.message.clone(),
             place: Some(place),
             settle: None,
+            is_assumed_by_user: false,
         }
     }
 
@@ -31,6 +34,16 @@ impl Reason {
             message: message.into(),
             place: None,
             settle,
+            is_assumed_by_user: false,
+        }
+    }
+
+    /// Returns an assumption that the user made with `--assume`.
+    #[must_use]
+    pub fn assumed_by_user(message: impl Into<String>) -> Self {
+        Self {
+            is_assumed_by_user: true,
+            ..Self::without_place(message, None)
         }
     }
 }
@@ -87,6 +100,16 @@ impl<T> Fact<T> {
             value,
             certainty: Certainty::Assumed,
             because,
+        }
+    }
+
+    /// Returns a fact that the user set with `--assume`.
+    #[must_use]
+    pub fn assumed_by_user(value: T, message: impl Into<String>) -> Self {
+        Self {
+            value,
+            certainty: Certainty::Assumed,
+            because: vec![Reason::assumed_by_user(message)],
         }
     }
 

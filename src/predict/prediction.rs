@@ -42,6 +42,9 @@ pub(crate) fn assumptions(because: &[Reason]) -> Vec<String> {
     let mut settled: Vec<&str> = Vec::new();
     let mut assumptions = Vec::new();
     for reason in unwritten {
+        if reason.is_assumed_by_user && !assumptions.contains(&reason.message) {
+            assumptions.push(reason.message.clone());
+        }
         // One line per fact: reasons with one option are one fact.
         let Some(settle) = reason.settle.filter(|option| !settled.contains(option)) else {
             continue;

@@ -304,10 +304,7 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
         match self.context.user_facts(object).assume.mtls {
             Some(mode) => {
                 let message = format!("mTLS is {} (--assume)", mode.as_str());
-                Fact {
-                    certainty: Certainty::Assumed,
-                    ..Fact::settled(mode, message)
-                }
+                Fact::assumed_by_user(mode, message)
             }
             None => Fact::default(
                 MtlsMode::Permissive,

@@ -105,8 +105,17 @@ impl Finding {
             match (&reason.place, reason.settle) {
                 (Some(place), _) => self.add_related(place),
                 (None, Some(settle)) => self.assume(&reason.message, settle),
+                (None, None) if reason.is_assumed_by_user => {
+                    self.add_assumption(reason.message.clone());
+                }
                 (None, None) => {}
             }
+        }
+    }
+
+    fn add_assumption(&mut self, assumption: String) {
+        if !self.assumptions.contains(&assumption) {
+            self.assumptions.push(assumption);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Uncertain facts are reported with their cause and with the option that settles them.
 
+use crate::support::findings;
 use crate::support::manifest::{INJECTED, Manifest, OPT_OUT};
 use crate::support::project::Project;
 
@@ -14,6 +15,29 @@ fn explained(files: &[(&str, &str)], options: &[&str]) -> String {
     let project = Project::with(files);
     let arguments = [&["predict", "--explain"], options].concat();
     project.run(&arguments).exits(0).stdout
+}
+
+/// What the user assumes lowers the severity, so it is listed.
+#[test]
+fn findings_list_what_the_user_assumes() {
+    let project = Project::with(&[("ns.yaml", INJECTED), ("w.yaml", POD)]);
+    let arguments = [
+        "check",
+        "--assume",
+        "mtls=STRICT",
+        "--override",
+        "rewrite=false",
+    ];
+    let run = project.run(&arguments).exits(1);
+    run.stdout_contains("  assumed: mTLS is STRICT (--assume)\n");
+    let json = project.run(&[&arguments[..], &["--output-format=json"]].concat());
+    let findings = findings(&json.exits(1));
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert_eq!(findings[0]["certainty"], "assumed");
+    assert_eq!(
+        findings[0]["assumptions"],
+        serde_json::json!(["mTLS is STRICT (--assume)"])
+    );
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl<'a> InstallView<'a> {
         }
         if let Some(value) = assumed {
             let message = format!("{what} = {value} (--assume)");
-            return Fact::assumed(value, message, None);
+            return Fact::assumed_by_user(value, message);
         }
         match self.unread() {
             Some(unread) => default().depending_on(&unread),

@@ -180,7 +180,7 @@ fn assumed_name<'a>(labels: &Labels<'_>) -> Option<Server<'a>> {
     webhook(&plane, &labels.input)?;
     let message = format!("the mesh serves {} (--assume)", names.join(", "));
     Some(Server::OutsideTree {
-        assumption: Some(Fact::assumed((), message, None)),
+        assumption: Some(Fact::assumed_by_user((), message)),
     })
 }
 
