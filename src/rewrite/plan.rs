@@ -77,11 +77,13 @@ impl Direction {
     pub(in crate::rewrite) fn help(self, build: &str) -> String {
         match self {
             Self::Rewrite => {
-                format!("rewrite what the overlay builds: `{build} | meshprobe rewrite -`")
+                format!(
+                    "rewrite what the overlay builds: `{build} | meshprobe rewrite --context . -`"
+                )
             }
             Self::Undo => {
                 format!(
-                    "undo it in what the overlay builds: `{build} | meshprobe rewrite --undo -`"
+                    "undo it in what the overlay builds: `{build} | meshprobe rewrite --undo --context . -`"
                 )
             }
         }

@@ -179,7 +179,7 @@ fn a_patch_of_a_flux_kustomization_is_detected_and_the_help_works() {
     ]);
     let run = rewrite(&project, "annotation").exits(1);
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-    let help = "flux build kustomization apps --path apps --kustomization-file clusters/prod/apps.yaml --dry-run | meshprobe rewrite -";
+    let help = "flux build kustomization apps --path apps --kustomization-file clusters/prod/apps.yaml --dry-run | meshprobe rewrite --context . -";
     assert!(message.contains("error[kustomize-overlay]"), "{message}");
     assert!(message.contains(help), "{message}");
     assert_eq!(project.read("apps/web.yaml"), WEB);
@@ -215,7 +215,7 @@ fn undo_applies_the_same_check() {
     );
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
     let run = run.stderr_contains("error[kustomize-overlay]");
-    run.stderr_contains("meshprobe rewrite --undo -");
+    run.stderr_contains("meshprobe rewrite --undo --context . -");
     assert_eq!(project.read("base/web.yaml"), rewritten);
 }
 
