@@ -7,7 +7,6 @@ use crate::finding::{Finding, Label, Severity};
 use crate::kustomize::{Note, Rendering};
 use crate::source::{SourceSet, is_kustomization, paths};
 
-use super::not_judged::edit_distance;
 use super::notices::NOT_MODELLED;
 
 /// Returns one warning for each entry that does not exist, because kustomize refuses to build it.
@@ -55,7 +54,7 @@ fn closest<'s>(set: &'s SourceSet, absent: &str, user: &str) -> Option<&'s str> 
             false => &file.path,
         })
         .filter(|path| !path.is_empty() && *path != own)
-        .map(|path| (edit_distance(path, absent), path))
+        .map(|path| (strsim::osa_distance(path, absent), path))
         .min()
         .filter(|(distance, _)| *distance <= last(absent).len() / 4 + 1)
         .map(|(_, path)| path)

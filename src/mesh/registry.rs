@@ -39,6 +39,11 @@ pub fn all() -> impl Iterator<Item = Mesh> {
     DEFINITIONS.iter().map(|definition| definition.mesh)
 }
 
+fn definition_of(mesh: Mesh) -> Option<&'static MeshDefinition> {
+    let mut definitions = DEFINITIONS.iter().copied();
+    definitions.find(|definition| definition.mesh == mesh)
+}
+
 /// Returns the position of a mesh in the list.
 #[must_use]
 pub(crate) fn rank_of(mesh: Mesh) -> usize {
@@ -49,10 +54,7 @@ pub(crate) fn rank_of(mesh: Mesh) -> usize {
 /// Returns the model of a mesh; `None` for Istio, which has its own layers.
 #[must_use]
 pub(crate) fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
-    DEFINITIONS
-        .iter()
-        .find(|definition| definition.mesh == mesh)?
-        .model
+    definition_of(mesh)?.model
 }
 
 /// Returns every fault of every mesh.
@@ -64,10 +66,7 @@ pub fn faults() -> impl Iterator<Item = &'static ProbeFault> {
 /// Returns the newest release of a mesh that its oracle has compared with meshprobe.
 #[must_use]
 pub fn newest_proven(mesh: Mesh) -> Option<ProvenRelease> {
-    let definition = DEFINITIONS
-        .iter()
-        .find(|definition| definition.mesh == mesh)?;
-    proven::releases(definition.proven).last()
+    proven::releases(definition_of(mesh)?.proven).last()
 }
 
 /// Returns whether a release is newer than every release that the oracle of its mesh has compared with meshprobe.
@@ -78,8 +77,5 @@ pub fn is_newer_than_proven(mesh: Mesh, release: Version) -> bool {
 
 /// Returns the documented configurations of a mesh.
 pub fn setups(mesh: Mesh) -> &'static [MeshSetup] {
-    let definition = DEFINITIONS
-        .iter()
-        .find(|definition| definition.mesh == mesh);
-    definition.map_or(&[], |definition| definition.setups)
+    definition_of(mesh).map_or(&[], |definition| definition.setups)
 }

@@ -7,8 +7,6 @@ use crate::kube::{Object, nearness};
 use crate::mesh::istio::install::PlainFile;
 use crate::source::{paths, placeholder};
 
-use super::edit_distance::edit_distance;
-
 /// What to do about a chart in another repository.
 const RENDER_THERE: &str = "render the chart in its repository: `meshprobe check --helm FOLDER`";
 
@@ -126,7 +124,7 @@ fn missing(context: &Context<'_>, object: &Object<'_>, path: &str) -> MissingCha
     let distance = |folder: &str| {
         let parts: Vec<&str> = folder.split('/').collect();
         let end = parts.get(parts.len().saturating_sub(depth)..);
-        edit_distance(&end.unwrap_or_default().join("/"), &wanted)
+        strsim::osa_distance(&end.unwrap_or_default().join("/"), &wanted)
     };
     let near = |folder: &str| std::cmp::Reverse(nearness(folder, object.path()));
     let closest = charts(context)

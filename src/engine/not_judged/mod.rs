@@ -6,7 +6,6 @@ mod chart_deployments;
 mod chart_path;
 mod chart_release;
 mod chart_tree;
-mod edit_distance;
 mod flux;
 mod helm_command;
 mod release;
@@ -21,7 +20,6 @@ use super::analysis::Analysis;
 pub(super) use chart::chart_folders;
 pub(super) use chart_deployments::ChartDeployments;
 pub(super) use chart_tree::ChartTree;
-pub(super) use edit_distance::edit_distance;
 pub(super) use helm_command::HelmCommand;
 pub(super) use release::{FoundRelease, chart_releases};
 

@@ -1,8 +1,10 @@
 //! Pods that cannot be created because of their ports or containers.
 //!
-//! Sources, consul-k8s v2.0.3: `ServiceMetricsPort` in `control-plane/connect-inject/metrics/metrics_configuration.go`,
-//! which the webhook calls for every pod, and `PortValue` in `control-plane/connect-inject/common/common.go`. The names of
-//! added containers: `consul_dataplane_sidecar.go` and `container_init.go` in `control-plane/connect-inject/webhook`.
+//! Sources, in consul-k8s v2.0.3:
+//! - ports: `ServiceMetricsPort` in `control-plane/connect-inject/metrics/metrics_configuration.go`, which the webhook
+//!   calls for every pod, and `PortValue` in `control-plane/connect-inject/common/common.go`;
+//! - names of added containers: `consul_dataplane_sidecar.go` and `container_init.go` in
+//!   `control-plane/connect-inject/webhook`.
 
 use crate::kube::{Container, ContainerList};
 use crate::mesh::Fact;

@@ -22,7 +22,7 @@ pub(in crate::rewrite) enum ContainerReason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::rewrite) struct ChosenForm {
     pub(in crate::rewrite) form: Form,
-    /// Why `auto` chose `container`; `None` for every other form or choice.
+    /// Why `auto` chose `container`; `None` if the user named the form or `auto` chose `annotation`.
     pub(in crate::rewrite) reason: Option<ContainerReason>,
 }
 
