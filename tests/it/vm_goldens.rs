@@ -204,3 +204,76 @@ fn faults_that_istioctl_validate_rejects_are_found() {
     assert_eq!(refused, 10);
     insta::assert_snapshot!("vm_checked", table);
 }
+
+/// `readWorkloadGroup` of istioctl fills it in since Istio 1.22.
+#[test]
+fn a_group_without_a_service_account_uses_the_default_one() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/vm");
+    for account in [
+        "",
+        "    serviceAccount: \"\"\n",
+        "    serviceAccount: null\n",
+    ] {
+        let input = format!(
+            "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: shop}}\n\
+             spec:\n  template:\n    network: n1\n{account}  probe: {{httpGet: {{port: 8080}}}}\n"
+        );
+        let arguments = [
+            "rewrite",
+            "--isolated",
+            "--vm",
+            "--context",
+            "mesh-config.yaml",
+            "--allow",
+            "vm-probe-refused",
+            "-",
+        ];
+        let run = meshprobe(&folder, &arguments, &input);
+        let metadata = &yaml(&run.stdout)["defaultConfig"]["proxyMetadata"];
+        assert_eq!(
+            metadata["SERVICE_ACCOUNT"], "default",
+            "{account:?} {}",
+            run.stderr
+        );
+    }
+}
+
+/// istioctl reads without a schema, but with types.
+#[test]
+fn a_template_that_istioctl_cannot_read_is_refused() {
+    for (template, is_read) in [
+        ("ports: {http: \"8080\"}", true),
+        ("ports: {http: 70000}", true),
+        ("ports: {http: web}", false),
+        ("ports: [8080]", false),
+        ("serviceAccount: 1", false),
+        ("labels: {app: true}", false),
+        ("labels: {app: \"*\"}", true),
+    ] {
+        let input = format!(
+            "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: shop}}\n\
+             spec: {{template: {{{template}}}, probe: {{httpGet: {{port: 8080}}}}}}\n"
+        );
+        let arguments = [
+            "rewrite",
+            "--isolated",
+            "--vm",
+            "--allow",
+            "vm-probe-refused",
+            "-",
+        ];
+        let run = meshprobe(Path::new(env!("CARGO_MANIFEST_DIR")), &arguments, &input);
+        assert_eq!(
+            !run.stdout.is_empty(),
+            is_read,
+            "{template}: {}",
+            run.stderr
+        );
+        assert_eq!(
+            run.stderr.contains("vm-probe-unreadable"),
+            !is_read,
+            "{template}: {}",
+            run.stderr
+        );
+    }
+}

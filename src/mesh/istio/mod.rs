@@ -1,5 +1,6 @@
 //! Istio: sidecars of the releases 1.10 to 1.31.
 
+pub(crate) mod admission;
 pub mod annotations;
 pub(crate) mod authz;
 pub(crate) mod capture;

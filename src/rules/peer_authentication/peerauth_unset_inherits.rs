@@ -22,6 +22,11 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let view = PeerAuthentication::of(policy);
+    let is_unreadable = |mtls: Entry<'t>| !mtls.value.is_mapping() && !mtls.value.is_null();
+    // Another tool fills it in, or the API server rejects it.
+    if view.mtls_entry().is_some_and(is_unreadable) {
+        return None;
+    }
     let is_set = |mode: Option<Entry<'t>>| {
         mode.is_some_and(|mode| !mode.value.is_null() && mode.value.text() != Some("UNSET"))
     };

@@ -7,7 +7,7 @@ use crate::rules::vm::workload_group;
 declare_fault_rule! { "vm-header-name", Error, REPORT }
 
 const REPORT: FaultReport = FaultReport {
-    applies_to: |kind| matches!(kind, vm::FaultKind::HeaderName(_)),
+    applies_to: |kind| matches!(kind, vm::FaultKind::HeaderName),
     message: |group, fault| {
         let name = match group.node.at(&fault.within) {
             Some(_) => format!(
@@ -16,12 +16,8 @@ const REPORT: FaultReport = FaultReport {
             ),
             None => "no name".to_owned(),
         };
-        let refused_by = match fault.kind {
-            vm::FaultKind::HeaderName(true) => "istiod",
-            _ => "the schema of recent releases",
-        };
         format!(
-            "a header of the probe of {} has {name}: {refused_by} refuses it",
+            "a header of the probe of {} has {name}: istiod refuses it",
             workload_group::title(group),
         )
     },

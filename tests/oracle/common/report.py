@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 OUTCOMES = (
-    "equal", "served", "unchanged", "refused", "injected", "left alone", "invalid", "denied", "admitted",
-    "not predicted", "different",
+    "equal", "served", "unchanged", "refused", "accepted", "injected", "left alone", "invalid", "denied", "admitted",
+    "reported", "not reported", "not predicted", "different",
 )  # fmt: skip
 
 

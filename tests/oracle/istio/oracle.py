@@ -22,6 +22,7 @@ from product import FORMS, Product
 from program import read
 from quoted import judge_quoted
 from report import Difference, print_counts, write_cases
+from validation import Validation, validate
 from workloads import generate
 from yaml_writer import to_yaml
 
@@ -134,7 +135,9 @@ class Comparison:
 
 
 def minimized(arguments: argparse.Namespace, version: str, difference: Difference) -> Json:
-    """Returns a smaller workload with the same difference."""
+    """Returns a smaller workload, or object, with the same difference."""
+    if difference.mode == Validation.mode:
+        return Validation(arguments, version).minimized(difference)
     comparison = Comparison(arguments, version, difference.mode == "native sidecars")
 
     def holds(workload: Json) -> bool:
@@ -190,7 +193,7 @@ def main() -> int:
     arguments = parse_arguments()
     arguments.meshprobe = str(Path(arguments.meshprobe).resolve())
     version = Path(arguments.tree, "VERSION").read_text().strip()
-    found = compare_modes(arguments, version)
+    found = validate(arguments, version) + compare_modes(arguments, version)
     Path(arguments.output).mkdir(parents=True, exist_ok=True)
     Path(arguments.output, "pods").write_text(f"{len(inputs(arguments))}\n")
     if arguments.quote_proxy_metadata:

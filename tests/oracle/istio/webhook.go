@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"net/http"
-	"net/http/httptest"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	admission "k8s.io/api/admission/v1"
@@ -116,24 +114,17 @@ func (w *webhook) admit(pod *core.Pod) (*core.Pod, error) {
 	if err != nil {
 		return nil, err
 	}
-	request := httptest.NewRequest(http.MethodPost, "/inject", bytes.NewReader(body))
-	request.Header.Set("Content-Type", "application/json")
-	recorder := httptest.NewRecorder()
-	w.handler.ServeHTTP(recorder, request)
-	var answer admission.AdmissionReview
-	if err := json.Unmarshal(recorder.Body.Bytes(), &answer); err != nil {
-		return nil, fmt.Errorf("status %d: %w", recorder.Code, err)
+	answer, err := post(w.handler, "/inject", body)
+	if err != nil {
+		return nil, err
 	}
-	if answer.Response == nil || !answer.Response.Allowed {
-		if answer.Response == nil || answer.Response.Result == nil {
-			return nil, fmt.Errorf("status %d without a message", recorder.Code)
-		}
-		return nil, fmt.Errorf("%s", answer.Response.Result.Message)
+	if !answer.Allowed {
+		return nil, errors.New(answer.Result.Message)
 	}
-	if len(answer.Response.Patch) == 0 {
+	if len(answer.Patch) == 0 {
 		return pod.DeepCopy(), nil
 	}
-	patch, err := jsonpatch.DecodePatch(answer.Response.Patch)
+	patch, err := jsonpatch.DecodePatch(answer.Patch)
 	if err != nil {
 		return nil, err
 	}

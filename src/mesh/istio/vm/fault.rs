@@ -1,85 +1,13 @@
 //! Faults of a `WorkloadGroup`: values that istiod rejects, and values that get lost.
 
 use crate::kube::Object;
+use crate::mesh::istio::admission;
 use crate::source::placeholder;
 use crate::yaml::{Entry, FieldPath, NodeRef, Scalar, Span};
 
-use super::fields::{HEADER, NUMBERS, SPEC, Type};
+use super::fault_kind::{Fault, FaultKind};
+use super::fields::{HEADER, NUMBERS, SPEC, SPEC_OBJECTS, Type};
 use super::probe::{Method, field, kept, methods, number, value};
-
-/// A fault of a `WorkloadGroup`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// The kind of fault.
-    pub kind: FaultKind,
-    /// The position of the wrong key or value.
-    pub span: Span,
-    /// The route from the object.
-    pub within: FieldPath,
-}
-
-/// The kinds of faults of a `WorkloadGroup`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FaultKind {
-    /// There is no `spec.template`.
-    NoTemplate,
-    /// The probe has no method.
-    NoMethod,
-    /// The probe has several methods.
-    SeveralMethods {
-        /// The method that is used.
-        kept: Method,
-        /// The methods that are dropped.
-        dropped: Vec<Method>,
-    },
-    /// The method that is used is `grpc`.
-    Grpc,
-    /// A number below 0.
-    Negative,
-    /// A port that is missing or out of range.
-    PortOutOfRange(Option<i64>),
-    /// A port that is a string.
-    PortName {
-        /// The string.
-        name: String,
-        /// The number that it may mean.
-        number: Option<i64>,
-    },
-    /// A scheme other than `HTTP` and `HTTPS`.
-    Scheme,
-    /// A header name that istiod (`true`) or only the schema of the definition rejects.
-    HeaderName(bool),
-    /// A header value that the tools of Kubernetes do not read as a string.
-    HeaderValue(&'static str),
-    /// `exec` without a command.
-    NoCommand,
-    /// A field that the API does not have; contains the fields that it has there.
-    UnknownField(Vec<&'static str>),
-    /// A value of a wrong type.
-    WrongType(String),
-}
-
-impl FaultKind {
-    /// Describes the fault in a few words.
-    #[must_use]
-    pub(crate) const fn summary(&self) -> &'static str {
-        match self {
-            Self::NoTemplate => "there is no template",
-            Self::NoMethod => "the probe checks nothing",
-            Self::SeveralMethods { .. } => "the probe has several handlers",
-            Self::Grpc => "a gRPC probe is not accepted",
-            Self::Negative => "the number is negative",
-            Self::PortOutOfRange(_) => "the port is missing or out of range",
-            Self::PortName { .. } => "the port is not a number",
-            Self::Scheme => "the scheme is neither HTTP nor HTTPS",
-            Self::HeaderName(_) => "the header has no valid name",
-            Self::HeaderValue(_) => "the header value is not a string",
-            Self::NoCommand => "there is no command",
-            Self::UnknownField(_) => "the API does not have this field",
-            Self::WrongType(_) => "the value has another type than the API expects",
-        }
-    }
-}
 
 /// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are not faults.
 #[must_use]
@@ -94,9 +22,13 @@ pub(crate) fn find_faults(group: &Object<'_>) -> Vec<Fault> {
     if template.is_none() {
         found.push(FaultKind::NoTemplate, group.name_span(), &route);
     }
+    for rejection in admission::workload_template(group) {
+        let kind = FaultKind::WrongType(format!("the value {}", rejection.reason));
+        found.push(kind, rejection.span, &rejection.route);
+    }
     found.ports = template.and_then(|template| template.value.get("ports"));
     if let Some(spec) = spec {
-        found.unknown(spec, SPEC, &route);
+        found.keys(spec, SPEC, &route);
         if let Some(probe) = field(spec, "probe") {
             found.probe(probe, &route.child("probe"));
         }
@@ -134,7 +66,7 @@ impl<'t> FaultCollector<'t> {
             .map(|(name, _)| *name)
             .chain(Method::ALL.map(Method::key))
             .collect();
-        self.unknown(node, &known, route);
+        self.keys(node, &known, route);
         for (name, kind) in NUMBERS {
             if let Some(entry) = field(node, name) {
                 self.number(entry, *kind, &route.child(*name));
@@ -197,7 +129,7 @@ impl<'t> FaultCollector<'t> {
             return;
         }
         let known: Vec<&'static str> = method.fields().iter().map(|(name, _)| *name).collect();
-        self.unknown(node, &known, route);
+        self.keys(node, &known, route);
         if method == Method::Grpc && is_kept {
             self.push(FaultKind::Grpc, entry.key.span(), route);
         }
@@ -229,6 +161,17 @@ impl<'t> FaultCollector<'t> {
             }
             "command" if node.items().len() == 0 => {
                 self.push(FaultKind::NoCommand, entry.key.span(), route);
+            }
+            "command" => {
+                let is_empty = |(_, word): &(usize, NodeRef<'_>)| word.text() == Some("");
+                for (index, word) in node.items().enumerate().filter(is_empty) {
+                    let reason = "the value is empty, which the schema does not allow".to_owned();
+                    self.push(
+                        FaultKind::WrongType(reason),
+                        word.span(),
+                        &route.child(index),
+                    );
+                }
             }
             _ => {}
         }
@@ -281,7 +224,7 @@ impl<'t> FaultCollector<'t> {
                 self.push(FaultKind::WrongType(expected), header.span(), &route);
                 continue;
             }
-            self.unknown(header, &known, &route);
+            self.keys(header, &known, &route);
             self.header_name(header, &route);
             if let Some(value) = field(header, "value") {
                 self.header_value(value.value, &route.child("value"));
@@ -292,7 +235,7 @@ impl<'t> FaultCollector<'t> {
     fn header_name(&mut self, header: NodeRef<'t>, route: &FieldPath) {
         let route = route.child("name");
         let Some(name) = field(header, "name") else {
-            self.push(FaultKind::HeaderName(true), header.span(), &route);
+            self.push(FaultKind::HeaderName, header.span(), &route);
             return;
         };
         let node = name.value;
@@ -300,9 +243,8 @@ impl<'t> FaultCollector<'t> {
             return;
         }
         let text = node.text().unwrap_or_default();
-        if !is_token(text) || !is_plain(text) {
-            let by_istiod = !is_token(text);
-            self.push(FaultKind::HeaderName(by_istiod), node.span(), &route);
+        if !is_header_name(text) {
+            self.push(FaultKind::HeaderName, node.span(), &route);
         }
     }
 
@@ -319,10 +261,16 @@ impl<'t> FaultCollector<'t> {
         }
     }
 
-    fn unknown(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &FieldPath) {
+    /// Checks the keys of a mapping: unknown ones, and known ones without a value.
+    fn keys(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &FieldPath) {
         for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
             let name = entry.key.text().unwrap_or_default();
             if known.contains(&name) || placeholder::contains(name) {
+                if entry.value.is_null() && !SPEC_OBJECTS.contains(&name) {
+                    let expected = "the value is null, which the schema does not allow".to_owned();
+                    let route = route.child(name.to_owned());
+                    self.push(FaultKind::WrongType(expected), entry.value.span(), &route);
+                }
                 continue;
             }
             let kind = FaultKind::UnknownField(known.to_vec());
@@ -336,14 +284,9 @@ fn is_open(node: NodeRef<'_>) -> bool {
     node.text().is_some_and(placeholder::contains)
 }
 
-/// Returns whether a name is a token of RFC 9110; the pseudo headers of HTTP/2 start with a colon and are not tokens.
-fn is_token(name: &str) -> bool {
-    let is_in = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
-    !name.is_empty() && name.bytes().all(is_in)
-}
-
-/// Returns whether a name matches `^[-_A-Za-z0-9]+$`, the pattern of the definition's schema.
-fn is_plain(name: &str) -> bool {
-    name.bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+/// Returns whether istiod accepts the name of a header: `validProbeHeaderNameRegex` in
+/// `pkg/config/validation/validation.go`, Istio 1.31. The schema of the definition also allows `_`.
+fn is_header_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !name.is_empty() && name.bytes().all(is_allowed)
 }

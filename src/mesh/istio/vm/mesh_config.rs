@@ -7,13 +7,14 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-use crate::kube::{Object, integer};
+use crate::kube::Object;
+use crate::mesh::istio::admission;
 use crate::mesh::istio::keys::PROXY_CONFIG;
 use crate::mesh::istio::prober_json::string;
 use crate::mesh::istio::proxy_config::canonical;
 use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse_embedded};
 
-use super::probe::{UnreadableValue, field, read};
+use super::probe::{UnreadableValue, field, number, read};
 
 /// Labels with the name of a machine's workload, the strongest first.
 const CANONICAL_SERVICE: [&str; 3] = [
@@ -26,6 +27,9 @@ const CANONICAL_REVISION: [&str; 3] = [
     "app.kubernetes.io/version",
     "version",
 ];
+
+/// The service account of a template that names none (`readWorkloadGroup`).
+const DEFAULT_SERVICE_ACCOUNT: &str = "default";
 
 /// The mesh configuration of a control plane: the text under `mesh` in its `ConfigMap`.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +78,13 @@ pub(crate) fn mesh_yaml(
     namespace: &str,
     config: Option<&MeshConfig>,
 ) -> Result<Json, UnreadableValue> {
+    if let Some(rejection) = admission::unreadable_template(group) {
+        return Err(UnreadableValue {
+            span: rejection.span,
+            route: rejection.route,
+            message: format!("the value {}", rejection.reason),
+        });
+    }
     let spec = group.node.get("spec");
     let probe = spec.and_then(|spec| field(spec, "probe"));
     let probe = probe.map(|probe| read(probe.value)).transpose()?;
@@ -164,7 +175,10 @@ fn metadata(
 ) -> Map<String, Json> {
     let spec = group.node.get("spec");
     let template = spec.and_then(|spec| spec.get("template"));
-    let of_template = |key: &str| template.and_then(|template| template.get(key)?.text());
+    let of_template = |key: &str| {
+        let value = template?.get(key).filter(|value| !value.is_null());
+        value?.text()
+    };
     let mut labels = labels(spec.and_then(|spec| spec.get("metadata")?.get("labels")));
     labels.extend(self::labels(
         template.and_then(|template| template.get("labels")),
@@ -183,6 +197,7 @@ fn metadata(
         .iter()
         .map(|(key, value)| format!("{}:{}", string(key), string(value)))
         .collect();
+    let service_account = of_template("serviceAccount").filter(|name| !name.is_empty());
     let mesh_id = default.get("meshId").and_then(Json::as_str);
     let mut metadata = BTreeMap::from([
         ("CANONICAL_REVISION", revision),
@@ -199,7 +214,9 @@ fn metadata(
         ("POD_NAMESPACE", namespace.to_owned()),
         (
             "SERVICE_ACCOUNT",
-            of_template("serviceAccount").unwrap_or_default().to_owned(),
+            service_account
+                .unwrap_or(DEFAULT_SERVICE_ACCOUNT)
+                .to_owned(),
         ),
         ("TRUST_DOMAIN", config.trust_domain().to_owned()),
     ]);
@@ -222,7 +239,15 @@ fn labels(node: Option<NodeRef<'_>>) -> BTreeMap<String, String> {
 fn pod_ports(node: NodeRef<'_>) -> Option<String> {
     let ports: BTreeMap<&str, i64> = node
         .entries()
-        .filter_map(|entry| Some((entry.key.text()?, integer(entry.value)?)))
+        .filter_map(|entry| {
+            let value = entry.value;
+            let port = if value.is_null() {
+                Some(0)
+            } else {
+                number(value)
+            };
+            Some((entry.key.text()?, port?))
+        })
         .collect();
     let entries: Vec<String> = ports
         .iter()

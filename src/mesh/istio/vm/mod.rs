@@ -9,11 +9,13 @@
 //! of `networking/v1alpha3/workload_group.proto` (istio.io/api 1.31).
 
 mod fault;
+mod fault_kind;
 mod fields;
 mod mesh_config;
 mod probe;
 
-pub(crate) use fault::{Fault, FaultKind, find_faults};
+pub(crate) use fault::find_faults;
+pub(crate) use fault_kind::{Fault, FaultKind};
 pub(crate) use mesh_config::{MeshConfig, annotated_probes, annotated_status_port, mesh_yaml};
 pub(crate) use probe::{Method, kept, placeholder_value, read};
 

@@ -122,6 +122,13 @@ fn fields(
     known: &[Field],
     route: &FieldPath,
 ) -> Result<Vec<(String, Value)>, UnreadableValue> {
+    if !node.is_mapping() {
+        return Err(UnreadableValue {
+            span: node.span(),
+            route: route.clone(),
+            message: format!("expected a mapping, found {}", type_name(node)),
+        });
+    }
     let mut found = Vec::new();
     for (name, kind) in known {
         let Some(entry) = field(node, name) else {

@@ -1,0 +1,192 @@
+//! The values of the fields and conditions of an AuthorizationPolicy.
+//!
+//! Source: Istio 1.31, `pkg/config/security/security.go`.
+
+use crate::mesh::Version;
+
+use super::address::is_address_or_network;
+
+/// The release since which paths may contain `{*}` and `{**}`, and braces are otherwise rejected:
+/// `CheckValidPathTemplate` does not exist in 1.21.
+const PATH_TEMPLATES_SINCE: Version = Version::new(1, 22);
+
+/// What the values of a list must be. No value is empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Check {
+    /// Any text.
+    Text,
+    /// An address or a network.
+    Address,
+    /// A port number.
+    Port,
+    /// A path, which may be a template.
+    Path,
+    /// `NAME` or `NAMESPACE/NAME`.
+    ServiceAccount,
+    /// A text with at most one wildcard, at its start or its end.
+    Wildcard,
+    /// A wildcard text without `/`.
+    TrustDomain,
+}
+
+/// A field of a source or an operation.
+pub(super) struct Field {
+    pub name: &'static str,
+    pub check: Check,
+}
+
+const fn field(name: &'static str, check: Check) -> Field {
+    Field { name, check }
+}
+
+const SOURCE: &[Field] = &[
+    field("principals", Check::Text),
+    field("notPrincipals", Check::Text),
+    field("requestPrincipals", Check::Text),
+    field("notRequestPrincipals", Check::Text),
+    field("namespaces", Check::Text),
+    field("notNamespaces", Check::Text),
+    field("ipBlocks", Check::Address),
+    field("notIpBlocks", Check::Address),
+    field("remoteIpBlocks", Check::Address),
+    field("notRemoteIpBlocks", Check::Address),
+    field("serviceAccounts", Check::ServiceAccount),
+    field("notServiceAccounts", Check::ServiceAccount),
+    field("trustDomains", Check::TrustDomain),
+    field("notTrustDomains", Check::TrustDomain),
+];
+
+const OPERATION: &[Field] = &[
+    field("hosts", Check::Text),
+    field("notHosts", Check::Text),
+    field("ports", Check::Port),
+    field("notPorts", Check::Port),
+    field("methods", Check::Text),
+    field("notMethods", Check::Text),
+    field("paths", Check::Path),
+    field("notPaths", Check::Path),
+];
+
+/// Returns the fields of `source` or `operation`.
+pub(super) fn fields(of: &str) -> &'static [Field] {
+    if of == "source" { SOURCE } else { OPERATION }
+}
+
+/// Returns what the values of a condition must be.
+///
+/// # Errors
+/// Returns what is wrong with the key.
+pub(super) fn of_condition(key: &str) -> Result<Check, String> {
+    let check = match key {
+        "source.ip" | "remote.ip" | "destination.ip" => Check::Address,
+        "destination.port" => Check::Port,
+        "source.serviceAccount" => Check::ServiceAccount,
+        "source.trustDomain" => Check::Wildcard,
+        "source.namespace"
+        | "source.principal"
+        | "request.auth.principal"
+        | "request.auth.audiences"
+        | "request.auth.presenter"
+        | "connection.sni" => Check::Text,
+        "" => return Err("is empty".to_owned()),
+        _ => return of_map(key),
+    };
+    Ok(check)
+}
+
+/// Checks a key such as `request.headers[x-token]`.
+fn of_map(key: &str) -> Result<Check, String> {
+    let prefixes = [
+        "request.headers",
+        "request.auth.claims",
+        "experimental.envoy.filters.",
+    ];
+    if !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
+        return Err(format!("is `{key}`, which is not a known attribute"));
+    }
+    let open = key.find('[').unwrap_or_default();
+    if key.ends_with(']') && open > 0 && open + 2 < key.len() {
+        Ok(Check::Text)
+    } else {
+        Err(format!(
+            "is `{key}`, expected `{}[NAME]`",
+            key.split('[').next().unwrap_or_default()
+        ))
+    }
+}
+
+impl Check {
+    /// Returns what is wrong with a value. `release` is the release of the control plane; the newest one if unknown.
+    pub(super) fn fault(self, value: &str, release: Option<Version>) -> Option<String> {
+        if value.is_empty() {
+            return Some("is empty".to_owned());
+        }
+        let has_templates = release.is_none_or(|release| release >= PATH_TEMPLATES_SINCE);
+        let reason = match self {
+            Self::Address if !is_address_or_network(value) => {
+                "is not an IP address or a CIDR range"
+            }
+            Self::Port if !is_port(value) => "is not a port number",
+            Self::Path if has_templates => path_fault(value)?,
+            Self::ServiceAccount if !is_service_account(value) => {
+                "is not `SERVICE_ACCOUNT` or `NAMESPACE/SERVICE_ACCOUNT`"
+            }
+            Self::TrustDomain if value.contains('/') => "is not a trust domain: it contains `/`",
+            Self::Wildcard | Self::TrustDomain if !is_wildcard(value) => {
+                "contains a wildcard that is not at its start or end"
+            }
+            _ => return None,
+        };
+        Some(reason.to_owned())
+    }
+}
+
+/// 0 is accepted.
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
+        && text.parse::<u32>().is_ok_and(|port| port <= 65535)
+}
+
+fn is_service_account(text: &str) -> bool {
+    let mut parts = text.split('/');
+    text.len() <= 320
+        && !text.contains('*')
+        && text.matches('/').count() <= 1
+        && parts.all(|part| !part.is_empty())
+}
+
+fn is_wildcard(text: &str) -> bool {
+    match text.matches('*').count() {
+        0 => true,
+        1 => text.starts_with('*') || text.ends_with('*'),
+        _ => false,
+    }
+}
+
+/// Returns what is wrong with a path as a template.
+fn path_fault(path: &str) -> Option<&'static str> {
+    let is_template = path.contains("{*}") || path.contains("{**}");
+    let mut is_complete = false;
+    for segment in path.trim_matches('/').split('/') {
+        match segment {
+            "{*}" | "{**}" if is_complete => return Some("contains an operator after `{**}`"),
+            "{*}" => {}
+            "{**}" => is_complete = true,
+            _ if segment.contains(['{', '}']) => {
+                return Some("contains `{` or `}` outside of the operators `{*}` and `{**}`");
+            }
+            _ if is_template && !is_literal(segment) => {
+                return Some("contains a segment that is not allowed in a path template");
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Returns whether a segment consists of characters of RFC 3986 (`pchar`).
+fn is_literal(segment: &str) -> bool {
+    let is_allowed =
+        |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()+,;:@=".contains(&byte);
+    !segment.is_empty() && segment.bytes().all(is_allowed)
+}

@@ -1,0 +1,114 @@
+//! The schemas of PeerAuthentications and WorkloadGroups, and of selectors.
+
+use super::labels;
+use super::schema::{Schema, anything, object};
+
+/// `spec` of a PeerAuthentication. The rule `peerauth-bad-mode` reports unknown modes.
+pub(super) static PEER_AUTHENTICATION: Schema = object(&[
+    ("selector", SELECTOR),
+    ("mtls", MODE),
+    (
+        "portLevelMtls",
+        Schema::Map {
+            key: port_key,
+            least: 1,
+            value: &MODE,
+        },
+    ),
+]);
+
+const MODE: Schema = object(&[("mode", Schema::Text(anything))]);
+
+/// `spec` of a WorkloadGroup; the rules of virtual machines report the probe.
+pub(super) static WORKLOAD_GROUP: Schema = object(&[
+    (
+        "metadata",
+        object(&[("labels", LABELS), ("annotations", TEXTS)]),
+    ),
+    (
+        "template",
+        object(&[
+            ("address", Schema::Text(address)),
+            ("ports", PORTS),
+            ("labels", TEXTS),
+            ("network", Schema::Text(anything)),
+            ("locality", Schema::Text(anything)),
+            ("weight", Schema::Integer(0, u32::MAX as i64)),
+            ("serviceAccount", Schema::Text(service_account)),
+        ]),
+    ),
+]);
+
+/// The labels of the machines, which the webhook of istiod validates.
+const LABELS: Schema = Schema::Map {
+    key: labels::key_fault,
+    least: 0,
+    value: &Schema::Text(labels::value_fault),
+};
+
+const TEXTS: Schema = Schema::Map {
+    key: anything,
+    least: 0,
+    value: &Schema::Text(anything),
+};
+
+const PORTS: Schema = Schema::Map {
+    key: port_name,
+    least: 0,
+    value: &Schema::Integer(1, 65535),
+};
+
+/// A selector of workloads.
+pub(super) const SELECTOR: Schema = object(&[(
+    "matchLabels",
+    Schema::Map {
+        key: label_key,
+        least: 0,
+        value: &Schema::Text(label_value),
+    },
+)]);
+
+fn label_key(key: &str) -> Option<String> {
+    if key.is_empty() {
+        return Some("is an empty key".to_owned());
+    }
+    wildcard(key)
+}
+
+fn label_value(value: &str) -> Option<String> {
+    let length = value.chars().count();
+    let reason = format!("has {length} characters, and 63 are allowed");
+    (length > 63).then_some(reason).or_else(|| wildcard(value))
+}
+
+fn wildcard(text: &str) -> Option<String> {
+    let reason = "contains a wildcard, which a selector does not support";
+    text.contains('*').then(|| reason.to_owned())
+}
+
+fn port_key(key: &str) -> Option<String> {
+    let number: Option<i64> = key.parse().ok();
+    let is_port = number.is_some_and(|number| (1..=65535).contains(&number));
+    (!is_port).then(|| "is not a port from 1 to 65535".to_owned())
+}
+
+/// A name of fewer than 63 letters, digits and `-`, which starts and ends with a letter or a digit.
+fn port_name(name: &str) -> Option<String> {
+    let bytes = name.as_bytes();
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric();
+    let is_valid = name.len() < 63
+        && bytes.first().is_some_and(is_plain)
+        && bytes.last().is_some_and(is_plain)
+        && bytes.iter().all(|byte| is_plain(byte) || *byte == b'-');
+    (!is_valid).then(|| "is not a valid port name".to_owned())
+}
+
+fn address(address: &str) -> Option<String> {
+    let socket = address.strip_prefix("unix://")?;
+    let is_valid = socket.starts_with(['/', '@']) && !socket.ends_with('/');
+    (!is_valid).then(|| "is not an absolute path or an abstract socket".to_owned())
+}
+
+fn service_account(name: &str) -> Option<String> {
+    (name.chars().count() > 253).then(|| "has more than 253 characters".to_owned())
+}
