@@ -25,6 +25,7 @@ mod workloads;
 pub use crate::mesh::ProbeFault;
 pub use crate::predict::alternatives::evaluate::{Alternative, alternatives, evident_alternatives};
 pub use crate::predict::istio::prober_env_fault::ProberEnvFault;
+pub(crate) use crate::predict::istio::protocol::{UnsupportedProtocol, unsupported_protocol};
 pub use crate::predict::istio::rewrite_blocker::{
     RewriteBlocker, rewrite_blocker, rewrite_blockers, unrecorded_field,
 };

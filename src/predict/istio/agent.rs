@@ -10,6 +10,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::rewrite::agent_path;
 use crate::predict::cause::Cause;
 use crate::predict::istio::prober_env_fault::Reinjection;
+use crate::predict::istio::protocol::unsupported_protocol;
 use crate::predict::istio::start_order::comes_first;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
@@ -211,6 +212,14 @@ pub(in crate::predict) fn rewritten<'t>(
         ProbeHandler::HttpGet(http) if path_fault(&http.path).is_some() => {
             builder.verdict(Outcome::Fails, Cause::PathMisread)
         }
-        _ => at_agent(context, pod, handler, builder),
+        _ => match unsupported_protocol(&handler.handler) {
+            Some(protocol) => {
+                if let Some(assumption) = protocol.assumption() {
+                    builder.depends_on(&assumption);
+                }
+                builder.verdict(Outcome::Fails, Cause::ProtocolUnsupported)
+            }
+            None => at_agent(context, pod, handler, builder),
+        },
     }
 }

@@ -5,6 +5,7 @@ pub(crate) mod filter_chain;
 pub(crate) mod kubelet;
 pub(crate) mod prober_env;
 pub(crate) mod prober_env_fault;
+pub(crate) mod protocol;
 pub(crate) mod rewrite_blocker;
 pub(crate) mod start_order;
 pub(crate) mod verdict;

@@ -8,6 +8,7 @@ crate::rules::group::rules! {
     init_probe_needs_1_19,
     lifecycle_hook_host_rewritten,
     lifecycle_key_needs_1_25,
+    probe_protocol_unsupported,
     proxyless_template_no_rewrite,
     redundant_rewrite_annotation,
     rewrite_disabled_globally,

@@ -62,6 +62,7 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
         Cause::PortQuoted => &["probe-port-quoted-number"],
         Cause::PortOfAgent => &["app-probe-on-status-port"],
         Cause::PathMisread => &["probe-path-not-a-path"],
+        Cause::ProtocolUnsupported => &["probe-protocol-unsupported"],
         Cause::AgentTimeoutZero => &["probe-timeout-missing-in-env"],
         Cause::BeforeSidecar => &["native-sidecar-startup-deadlock"],
         Cause::OutboundAccepted => &["exec-tcp-through-service"],
