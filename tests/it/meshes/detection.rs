@@ -226,6 +226,13 @@ fn revisions_of_managed_meshes_inject() {
     );
 }
 
+/// The add-on of AKS injects only by revision, and its root namespace is `aks-istio-system`.
+#[test]
+fn the_shared_config_map_of_aks_is_a_control_plane() {
+    let shown = run("meshes/aks", &["predict", "--explain", "."]);
+    insta::assert_snapshot!("aks", shown.stdout);
+}
+
 /// A policy of Cilium is evidence only if it requires authentication, because Cilium is also the network of many
 /// clusters with other meshes.
 #[test]

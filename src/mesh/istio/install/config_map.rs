@@ -29,6 +29,13 @@ const OWN_TEMPLATES: [&str; 8] = [
     "agentgateway-waypoint",
 ];
 
+/// The ConfigMap in which users of the Istio add-on of Azure Kubernetes Service set `meshConfig`, followed by `-` and
+/// the revision, such as `asm-1-26`, and the namespace of the add-on.
+///
+/// Source: "Configure Istio-based service mesh add-on" of the AKS documentation.
+const AKS_CONFIG_MAP: &str = "istio-shared-configmap";
+const AKS_NAMESPACE: &str = "aks-istio-system";
+
 /// Reads a ConfigMap of an installation.
 pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     let data = object.node.get("data")?;
@@ -77,7 +84,9 @@ fn embedded(object: &Object<'_>, entry: Entry<'_>, install: &mut Install) -> Opt
 }
 
 fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
-    let mut install = start(object, Carrier::MeshConfigMap, "istio");
+    let of_aks = object.name().starts_with(AKS_CONFIG_MAP);
+    let prefix = if of_aks { AKS_CONFIG_MAP } else { "istio" };
+    let mut install = start(object, Carrier::MeshConfigMap, prefix);
     let text = embedded(object, entry, &mut install);
     let layer = text.as_ref().and_then(Layer::embedded);
     let values = Values {
@@ -92,6 +101,11 @@ fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
     if install.root_namespace.is_none() {
         let namespace = "meshConfig.root_namespace";
         install.root_namespace = values.string(namespace, keys::DEFAULT_ROOT_NAMESPACE);
+    }
+    if install.root_namespace.is_none() && of_aks {
+        let message = format!("the Istio add-on of AKS uses root namespace `{AKS_NAMESPACE}`");
+        let label = object.label_at(object.name_span(), message);
+        install.root_namespace = Some(Fact::known(AKS_NAMESPACE.to_owned(), label));
     }
     install
 }

@@ -120,6 +120,7 @@ mod tests {
             "v1-26-8",
             "default-v1-26-8",
             "istio-1-26-8",
+            "asm-1-26",
         ] {
             assert_eq!(version_of_revision(name), V1_26, "{name}");
         }
