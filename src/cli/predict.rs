@@ -1,12 +1,14 @@
 //! `meshprobe predict`.
 
-use crate::context::Context;
-use crate::engine::{self, Exit, failing};
+use crate::context::{Context, NotJudged};
+use crate::engine::{self, Exit, UnknownEnvironments, failing};
 use crate::finding::Severity;
+use crate::mesh::{Mesh, Version};
 use crate::predict::{self, WorkloadPrediction};
 use crate::report;
 use crate::report::prediction::{self, Explanation, Report, WorkloadRows};
 use crate::settings::FailOn;
+use crate::source::SourceSet;
 
 use super::args::{PredictArgs, TableFormat};
 use super::environments::reject_unknown_environments;
@@ -15,8 +17,9 @@ use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
 
-const NOTHING_PREDICTED: &str = "Nothing was predicted: the files contain no workloads of the run; `meshprobe check` \
-                                 names what is not judged.";
+const NO_WORKLOADS: &str = "Nothing was predicted: the files do not contain workloads.";
+const NONE_SELECTED: &str = "Nothing was predicted: the files do not contain workloads that `--overlay` or `--cluster` \
+                             selects.";
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
@@ -24,35 +27,25 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);
     let predicted = run.on_threads(session, || {
-        engine::predict(&run.set, &settings, |context, predictions| {
-            let unknown = engine::unknown_environments(context, predictions);
-            let is_empty = !predictions.iter().any(|pod| pod.is_target)
-                && predict::machines(context).is_empty();
-            let unproven = engine::newest_unproven(predictions);
+        engine::predict(&run.set, &settings, |context, predictions, not_judged| {
             (
-                shown(args, context, predictions),
-                (unknown, is_empty, unproven),
+                shown(args, context, predictions, not_judged),
+                About::new(context, predictions, not_judged),
             )
         })
     });
-    let (view, (unknown, is_empty, unproven)) = match predicted.view {
-        Some((view, about)) => (Some(view), about),
-        None => (None, (None, false, None)),
-    };
-    reject_unknown_environments(&args.environments, unknown.as_ref())?;
-    let is_json = args.output_format == TableFormat::Json && !args.explain;
+    // Without a view, meshprobe panicked on every file, which the findings report.
+    let (view, about) = predicted.view.unzip();
+    let about = about.unwrap_or_default();
+    reject_unknown_environments(&args.environments, about.unknown.as_ref())?;
     // JSON output is a complete document, even without predictions.
-    let shown = view.or_else(|| is_json.then(|| json(&Report::empty())));
+    let shown = view.or_else(|| is_json(args).then(|| json(&Report::empty())));
     let findings = predicted.findings;
     print_findings(session, &run.set, &findings, &args.common);
-    if is_empty && !args.common.quiet {
-        session.errln(NOTHING_PREDICTED);
-    }
-    if let Some((mesh, release)) = unproven.filter(|_| !args.common.quiet) {
-        session.errln(&report::unproven_release_note(mesh, release));
+    if !args.common.quiet {
+        about.print(session, args, &run.set);
     }
     match shown {
-        // meshprobe panicked on every file, which the findings report.
         None => {}
         Some(Shown::Rows(rows)) => {
             let style = terminal_style(session, OutputStream::Stdout, args.common.color);
@@ -72,10 +65,15 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     Ok(run.exit().or(broken, Exit::Findings))
 }
 
+fn is_json(args: &PredictArgs) -> bool {
+    args.output_format == TableFormat::Json && !args.explain
+}
+
 fn shown(
     args: &PredictArgs,
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
+    not_judged: &[NotJudged],
 ) -> Shown {
     let machines = predict::machines(context);
     if args.explain {
@@ -84,12 +82,55 @@ fn shown(
     }
     match args.output_format {
         TableFormat::Table => Shown::Rows(prediction::table(predictions, &machines)),
-        TableFormat::Json => json(&Report::new(context, predictions, &machines)),
+        TableFormat::Json => json(&Report::new(context, predictions, &machines, not_judged)),
     }
 }
 
 fn json(report: &Report) -> Shown {
     Shown::Json(serde_json::to_string_pretty(report))
+}
+
+/// What a run prints to standard error.
+#[derive(Default)]
+struct About {
+    unknown: Option<UnknownEnvironments>,
+    is_empty: bool,
+    unproven: Option<(Mesh, Version)>,
+    not_judged: Vec<NotJudged>,
+}
+
+impl About {
+    fn new(
+        context: &Context<'_>,
+        predictions: &[WorkloadPrediction<'_>],
+        not_judged: &[NotJudged],
+    ) -> Self {
+        Self {
+            unknown: engine::unknown_environments(context, predictions),
+            is_empty: !predictions.iter().any(|pod| pod.is_target)
+                && predict::machines(context).is_empty(),
+            unproven: engine::newest_unproven(predictions),
+            not_judged: not_judged.to_vec(),
+        }
+    }
+
+    fn print(&self, session: &Session, args: &PredictArgs, set: &SourceSet) {
+        if self.is_empty {
+            session.errln(match args.environments.names().is_empty() {
+                true => NO_WORKLOADS,
+                false => NONE_SELECTED,
+            });
+        }
+        // The JSON output lists what is not judged.
+        if !is_json(args) {
+            for line in report::not_judged_lines(set, &self.not_judged) {
+                session.errln(&line);
+            }
+        }
+        if let Some((mesh, release)) = self.unproven {
+            session.errln(&report::unproven_release_note(mesh, release));
+        }
+    }
 }
 
 enum Shown {

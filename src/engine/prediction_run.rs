@@ -1,6 +1,6 @@
 //! Predicts all workloads of a set of files.
 
-use crate::context::Context;
+use crate::context::{Context, NotJudged};
 use crate::finding::Finding;
 use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
@@ -10,6 +10,7 @@ use crate::source::SourceSet;
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse};
 use super::input_diagnostics::{broken_texts, input_diagnostics};
+use super::not_judged::not_judged;
 use super::panic_isolation::isolate_panics;
 use super::unsupported_parts::unsupported_parts;
 
@@ -22,18 +23,20 @@ pub struct Predicted<T> {
     pub findings: Vec<Finding>,
 }
 
-/// Predicts all workloads, and returns the result of `view` on the predictions in the order of the files.
+/// Predicts all workloads, and returns the result of `view` on the predictions in the order of the files, and on what is
+/// not judged.
 #[must_use]
 pub fn predict<T>(
     set: &SourceSet,
     settings: &Settings,
-    view: impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T,
+    view: impl Fn(&Context<'_>, &[WorkloadPrediction<'_>], &[NotJudged]) -> T,
 ) -> Predicted<T> {
     let predicted = isolate_panics(set, |set| {
         analyse(set, settings, |mut analysis| {
             predict::sort_by_place(&mut analysis.predictions);
-            let notes = notes(&analysis);
-            (Some(view(analysis.context, &analysis.predictions)), notes)
+            let (notes, not_judged) = (notes(&analysis), not_judged(&analysis));
+            let view = view(analysis.context, &analysis.predictions, &not_judged);
+            (Some(view), notes)
         })
     });
     let (view, notes) = predicted.value;

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::context::NotJudged;
 use crate::engine::{Outcome, Summary};
 use crate::finding::{Environment, Finding, Fix, Label, ObjectRef};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
+use super::not_judged_entry::{NotJudgedEntry, not_judged_entries};
 use super::source_location::{SourceLocation, source_location};
 use super::statistics::RuleCount;
 
@@ -27,11 +27,7 @@ pub fn json(
             .into_iter()
             .map(|finding| entry(set, finding))
             .collect(),
-        not_judged: outcome
-            .not_judged
-            .iter()
-            .map(|found| not_judged_entry(set, found))
-            .collect(),
+        not_judged: not_judged_entries(set, &outcome.not_judged),
         statistics,
         summary: &outcome.summary,
         tool: Tool {
@@ -48,7 +44,7 @@ pub fn json(
 struct Report<'a> {
     version: u32,
     findings: Vec<Entry<'a>>,
-    not_judged: Vec<NotJudgedEntry<'a>>,
+    not_judged: Vec<NotJudgedEntry>,
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<Vec<RuleCount>>,
     summary: &'a Summary,
@@ -99,18 +95,6 @@ struct EnvironmentEntry<'a> {
     affected: bool,
     outcome: Option<&'static str>,
     certainty: &'static str,
-}
-
-/// Something that runs pods and is not judged.
-#[derive(Serialize)]
-struct NotJudgedEntry<'a> {
-    reason: &'static str,
-    message: &'a str,
-    path: String,
-    line: Option<usize>,
-    column: Option<usize>,
-    object: Option<Object<'a>>,
-    help: &'a str,
 }
 
 #[derive(Serialize)]
@@ -215,19 +199,6 @@ fn environment_entry<'a>(finding: &Finding, environment: &'a Environment) -> Env
             .differs
             .map_or(finding.outcome, |differs| Some(differs.id)),
         certainty: environment.certainty.as_str(),
-    }
-}
-
-fn not_judged_entry<'a>(set: &SourceSet, found: &'a NotJudged) -> NotJudgedEntry<'a> {
-    let location = source_location(set, &found.place);
-    NotJudgedEntry {
-        reason: found.reason.id(),
-        message: &found.place.message,
-        path: location.path.to_string(),
-        line: location.place.map(|place| place.start.line),
-        column: location.place.map(|place| place.start.column),
-        object: found.object.as_ref().map(object_entry),
-        help: &found.help,
     }
 }
 

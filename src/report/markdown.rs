@@ -79,7 +79,7 @@ fn heading(results: &Results<'_>) -> String {
         .into_iter()
         .map(|sentence| format!(" {sentence}"))
         .collect();
-    let lines: String = not_judged_lines(results.set, results.outcome)
+    let lines: String = not_judged_lines(results.set, &results.outcome.not_judged)
         .into_iter()
         .chain(nothing_judged(results.outcome))
         .map(|line| format!("\n- {}", prose(&line)))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::context::NotJudgedReason;
+use crate::context::{NotJudged, NotJudgedReason};
 use crate::engine::Outcome;
 use crate::source::SourceSet;
 
@@ -48,10 +48,10 @@ pub(super) fn not_judged_suffix(outcome: &Outcome) -> String {
 }
 
 /// Returns a line for each thing that is not judged, with its place and the command that would judge it. Workloads
-/// without a verdict have sentences of their own.
-pub(super) fn not_judged_lines(set: &SourceSet, outcome: &Outcome) -> Vec<String> {
-    let named: Vec<_> = outcome
-        .not_judged
+/// without a verdict are shown in other ways.
+#[must_use]
+pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String> {
+    let named: Vec<_> = not_judged
         .iter()
         .filter(|found| !found.reason.is_workload())
         .collect();

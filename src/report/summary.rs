@@ -49,7 +49,7 @@ pub fn summary_line(
         format!("Found {}", parts.join(", "))
     };
     out.push_str(&format!(" in {}.\n", counted_files(set, outcome)));
-    for line in not_judged_lines(set, outcome)
+    for line in not_judged_lines(set, &outcome.not_judged)
         .into_iter()
         .chain(nothing_judged(outcome))
     {

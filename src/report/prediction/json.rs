@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::{Context, NotJudged};
 use crate::finding::{Certainty, ObjectRef};
 use crate::kube::Object;
 use crate::mesh::istio::mtls::MtlsMode;
@@ -11,6 +11,7 @@ use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use crate::predict::{HandlerPrediction, MachinePrediction, WorkloadPrediction, assumptions};
+use crate::report::not_judged_entry::{NotJudgedEntry, not_judged_entries};
 
 /// The JSON output of `predict`: one entry per workload, in the order of the tree.
 #[derive(Debug, Serialize)]
@@ -20,6 +21,7 @@ pub struct Report {
     /// Virtual machines; omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     machines: Vec<MachineReport>,
+    not_judged: Vec<NotJudgedEntry>,
 }
 
 #[derive(Debug, Serialize)]
@@ -149,15 +151,17 @@ impl Report {
             version: VERSION,
             workloads: Vec::new(),
             machines: Vec::new(),
+            not_judged: Vec::new(),
         }
     }
 
-    /// Builds the report of the workloads that are targets, and of the machines.
+    /// Builds the report of the workloads that are targets, of the machines, and of what is not judged.
     #[must_use]
     pub fn new(
         context: &Context<'_>,
         predictions: &[WorkloadPrediction<'_>],
         machines: &[MachinePrediction<'_>],
+        not_judged: &[NotJudged],
     ) -> Self {
         let places = |path: &str, span: Span| report_location(context.sources, path, span);
         let targets = predictions.iter().filter(|prediction| prediction.is_target);
@@ -168,6 +172,7 @@ impl Report {
                 .iter()
                 .map(|prediction| machine(prediction, &places))
                 .collect(),
+            not_judged: not_judged_entries(context.sources, not_judged),
         }
     }
 }

@@ -57,6 +57,7 @@ mod panics;
 mod platform;
 mod predict_layout;
 mod predict_locations;
+mod predict_not_judged;
 mod proxy_config;
 mod rendering_limits;
 mod report_environments;

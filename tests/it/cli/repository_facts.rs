@@ -439,7 +439,7 @@ fn a_deployed_folder_that_does_not_exist_is_not_judged() {
 #[test]
 fn a_prediction_without_workloads_says_so() {
     let project = shop();
-    let nothing = "Nothing was predicted: the files contain no workloads of the run";
+    let nothing = "Nothing was predicted: the files do not contain workloads.";
     project.run(&["predict", "infra"]).stderr_contains(nothing);
     let run = project.run(&["predict", "apps"]);
     assert!(!run.stderr.contains(nothing), "{}", run.stderr);
