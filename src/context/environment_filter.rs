@@ -1,12 +1,14 @@
 //! Limits a run to some environments: overlays, clusters, and folders that contain the same objects.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use hashbrown::{HashMap, HashSet};
 
 use crate::context::environment_name::{given_name, is_part_of};
 use crate::context::environments::Environments;
+use crate::context::overlay_names::{OverlayIndex, OverlayParts};
 use crate::finding::Finding;
+use crate::gitops::deployment::Deployment;
 use crate::kube::Object;
 use crate::source::paths::folder;
 
@@ -44,6 +46,8 @@ fn place_of<'t>(object: &Object<'t>) -> Place<'t> {
 struct EnvironmentName {
     given: String,
     is_known: bool,
+    /// The files of the overlays that have the name, if it is not a part of their paths.
+    files: BTreeSet<String>,
 }
 
 impl<'t> EnvironmentFilter<'t> {
@@ -51,6 +55,7 @@ impl<'t> EnvironmentFilter<'t> {
     pub(super) fn new<'a>(
         names: &[String],
         environments: &Environments,
+        deployments: &[Deployment<'t>],
         objects: impl Iterator<Item = &'a Object<'t>>,
     ) -> Self
     where
@@ -61,7 +66,7 @@ impl<'t> EnvironmentFilter<'t> {
             return filter;
         }
         filter.environments = environments.clone();
-        let mut overlays: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut index = OverlayIndex::new(deployments);
         let mut paths = BTreeSet::new();
         for object in objects {
             let place = place_of(object);
@@ -72,33 +77,58 @@ impl<'t> EnvironmentFilter<'t> {
             }
             known.push(place);
             if let Some(overlay) = place.overlay {
-                overlays.entry(overlay).or_default().insert(place.file);
+                index.add(overlay, object);
                 paths.extend([overlay, place.file]);
             } else if filter.is_environment(place.file) {
                 paths.insert(place.file);
             }
         }
         let mut folders = HashSet::new();
-        for folder in overlays.keys().copied().map(folder) {
+        for folder in index.overlays.keys().copied().map(folder) {
             if !folders.insert(folder) {
                 filter.shared_folders.insert(folder);
             }
         }
-        let is_known = |given: &str| paths.iter().any(|path| filter.is_named(path, given));
-        filter.names = names
-            .iter()
-            .map(|name| given_name(name))
-            .map(|given| EnvironmentName {
-                given: given.to_owned(),
-                is_known: is_known(given),
-            })
-            .collect();
-        filter.overlays = overlays
-            .into_iter()
-            .filter(|(_, files)| files.iter().any(|file| filter.is_wanted(file)))
-            .map(|(overlay, _)| overlay)
-            .collect();
+        for name in names {
+            filter.add_name(given_name(name), &paths, &index);
+        }
         filter
+    }
+
+    /// Adds a name and the overlays that have it: those with the name in a path or in the path of what they deploy, or
+    /// else those that an object with the name deploys.
+    fn add_name(&mut self, given: &str, paths: &BTreeSet<&str>, index: &OverlayIndex<'_, 't>) {
+        let is_path = paths.iter().any(|path| self.is_named(path, given));
+        let has_path = |parts: &OverlayParts<'_>| {
+            let mut files = parts.files.iter();
+            files.any(|file| self.is_named(file, given)) || parts.deploys(given)
+        };
+        let overlays = || index.overlays.iter();
+        let mut found: Vec<_> = overlays().filter(|(_, parts)| has_path(parts)).collect();
+        if found.is_empty() && !is_path {
+            found.extend(overlays().filter(|(_, parts)| parts.is_deployed_by(given)));
+        }
+        let files = found
+            .iter()
+            .flat_map(|(overlay, parts)| parts.files.iter().chain([*overlay]));
+        let files = files.filter(|_| !is_path).map(|file| (*file).to_owned());
+        let name = EnvironmentName {
+            given: given.to_owned(),
+            is_known: is_path || !found.is_empty(),
+            files: files.collect(),
+        };
+        self.overlays
+            .extend(found.into_iter().map(|(overlay, _)| *overlay));
+        self.names.push(name);
+    }
+
+    /// Returns the names, and the files of the environments that have one of them in another way.
+    pub(super) fn names_and_files(&self) -> Vec<&str> {
+        let names = self.names.iter();
+        names
+            .flat_map(|name| [&name.given].into_iter().chain(&name.files))
+            .map(String::as_str)
+            .collect()
     }
 
     /// Returns the names that no environment has.
@@ -153,14 +183,16 @@ impl<'t> EnvironmentFilter<'t> {
         names.any(|name| self.is_named(path, &name.given))
     }
 
-    /// Returns whether a name is the path of a file, or a part of it that consists of whole folders. If several overlays
-    /// share the folder of the file, a name may end in the name of the file, without its extension.
+    /// Returns whether a name is the path of a file, or a part of it that consists of whole folders. A name with a folder
+    /// may end in the name of the file, without its extension; if several overlays share the folder of the file, it may
+    /// also be the name of the file alone.
     fn is_named(&self, path: &str, name: &str) -> bool {
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
         let folder = folder(path);
         path == name
             || is_part_of(name, folder)
-            || self.shared_folders.contains(folder) && is_part_of(name, stem)
+            || (name.contains('/') || self.shared_folders.contains(folder))
+                && is_part_of(name, stem)
     }
 }
 
@@ -172,7 +204,7 @@ mod tests {
     fn names_are_whole_parts_of_paths() {
         let mut filter = EnvironmentFilter::default();
         let path = "clusters/prod/eu/apps.yaml";
-        for name in ["eu", "prod/eu", "clusters/prod", path] {
+        for name in ["eu", "prod/eu", "clusters/prod", "eu/apps", path] {
             assert!(filter.is_named(path, name), "{name}");
         }
         for name in ["", "e", "prod/e", "clusters/eu", "yaml", "apps"] {

@@ -67,7 +67,7 @@ impl Environments {
 
     /// Limits the run to environments with these names, as the user gives them: of siblings of which one has such a name,
     /// or contains an environment that has one, the others are left out.
-    pub(super) fn limit_to(&mut self, names: &[String]) {
+    pub(super) fn limit_to(&mut self, names: &[&str]) {
         let names: Vec<&str> = names.iter().map(|name| given_name(name)).collect();
         let has_name = |folder: &String| {
             let mut names = names.iter();

@@ -23,6 +23,7 @@ use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
+use crate::gitops::deployment;
 use crate::gitops::repositories::Repositories;
 use crate::kube::{
     LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods, runs_pods,
@@ -178,12 +179,18 @@ impl<'t> Inventory<'t> {
         // Renderings contain ConfigMaps only if releases may take values from them.
         let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
         inventory.environments = Environments::of(stable);
+        let all = || objects.iter().map(|(object, _)| object);
+        let deployments = match settings.only_environments.is_empty() {
+            true => Vec::new(),
+            false => deployment::all(sources, &repositories, all()),
+        };
         let filter = EnvironmentFilter::new(
             &settings.only_environments,
             &inventory.environments,
-            objects.iter().map(|(object, _)| object),
+            &deployments,
+            all(),
         );
-        inventory.environments.limit_to(&settings.only_environments);
+        inventory.environments.limit_to(&filter.names_and_files());
         for (object, is_target) in objects {
             let is_target = is_target && filter.object(&object);
             if is_target {

@@ -25,6 +25,7 @@ mod network_policies;
 mod not_judged;
 mod object_namespace;
 mod origin;
+mod overlay_names;
 mod port_index;
 mod pull_in;
 mod reported;

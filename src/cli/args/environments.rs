@@ -6,8 +6,9 @@ use clap::Args;
 pub(in crate::cli) struct EnvironmentArgs {
     /// Report only this overlay or cluster (repeatable), by its name, such as prod-eu, or its path.
     ///
-    /// The names are those that reports show, such as `in: prod-eu`. Files that belong to no environment are part of all.
-    /// Facts are not affected.
+    /// The names are those that reports show, such as `in: prod-eu`, the folders that Flux and Argo CD deploy, and the
+    /// names of the objects that deploy them. A name of several environments selects all of them. Files that belong to no
+    /// environment are part of all.
     #[arg(long, value_name = "NAME", help_heading = "Report")]
     overlay: Vec<String>,
     /// Same as --overlay.

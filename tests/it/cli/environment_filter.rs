@@ -87,8 +87,6 @@ fn an_unknown_name_is_an_error_that_lists_the_known_ones() {
         assert_eq!(run.stdout, "");
     }
     assert_eq!(project.read("apps/ledger/deployment.yaml"), before);
-    // The name of a file is the name of an environment only if overlays share its folder.
-    project.run(&["check", "--cluster", "apps"]).exits(2);
     Project::with(&[("a.yaml", INJECTED)])
         .run(&["check", "--overlay", "x"])
         .exits(2)

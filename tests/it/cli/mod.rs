@@ -8,6 +8,7 @@ mod ci_logs;
 mod conventions;
 mod deployed;
 mod deployed_bases;
+mod environment_aliases;
 mod environment_filter;
 mod environments;
 mod fact_scope;

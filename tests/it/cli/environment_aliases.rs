@@ -1,0 +1,88 @@
+//! `--overlay` and `--cluster` accept the folder that is deployed and the name of the deploying object, also if another
+//! object deploys the same folder.
+
+use serde_json::Value;
+
+use crate::support::manifest::ANNOTATED_WEB;
+use crate::support::project::Project;
+
+fn application(name: &str, path: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}}}\nspec:\n  source: {{repoURL: \
+         'https://git.example/shop', path: {path}}}\n  destination: {{server: 'https://{name}', namespace: shop}}\n"
+    )
+}
+
+/// Returns a tree with an Application for each of two folders.
+fn applications() -> Project {
+    let overlay = "resources: [../../base]\n";
+    Project::with(&[
+        ("base/web.yaml", ANNOTATED_WEB),
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("envs/prod/kustomization.yaml", overlay),
+        ("envs/staging/kustomization.yaml", overlay),
+        ("argo/main.yaml", &application("shop-prod", "envs/prod")),
+        ("argo/test.yaml", &application("shop-test", "envs/staging")),
+    ])
+}
+
+/// Returns the overlays of the workloads that are predicted, sorted.
+fn overlays(project: &Project, name: &str) -> Vec<String> {
+    let run = project.run(&["predict", "--output-format", "json", "--overlay", name]);
+    let report: Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap().iter();
+    let mut overlays: Vec<String> = workloads
+        .map(|workload| workload["overlay"].as_str().unwrap().to_owned())
+        .collect();
+    overlays.sort();
+    overlays
+}
+
+const PROD: &str = "envs/prod/kustomization.yaml";
+
+#[test]
+fn the_deploying_object_and_its_file_name_the_folder() {
+    let project = applications();
+    for name in [
+        "prod",
+        "envs/prod",
+        PROD,
+        "shop-prod",
+        "argo/main",
+        "argo/main.yaml",
+    ] {
+        assert_eq!(overlays(&project, name), [PROD], "{name}");
+    }
+    // The name of a file alone is not the name of an environment.
+    for name in ["main", "shop", "prod-shop"] {
+        project.run(&["predict", "--overlay", name]).exits(2);
+    }
+}
+
+#[test]
+fn a_second_deployment_of_the_folder_keeps_the_names() {
+    let project = applications();
+    project.write("argo/eu.yaml", application("shop-eu", "envs/prod"));
+    let both = ["argo/eu.yaml", "argo/main.yaml"];
+    for name in ["prod", "envs/prod", "./envs/prod/", PROD] {
+        assert_eq!(overlays(&project, name), both, "{name}");
+    }
+    for name in ["shop-prod", "argo/main", "argo/main.yaml", "main"] {
+        assert_eq!(overlays(&project, name), ["argo/main.yaml"], "{name}");
+    }
+    assert_eq!(overlays(&project, "shop-eu"), ["argo/eu.yaml"]);
+    let staging = "envs/staging/kustomization.yaml";
+    for name in ["staging", "shop-test"] {
+        assert_eq!(overlays(&project, name), [staging], "{name}");
+    }
+}
+
+#[test]
+fn a_name_of_several_objects_selects_all_of_them() {
+    let project = applications();
+    project.write("argo/test.yaml", application("shop-prod", "envs/staging"));
+    assert_eq!(
+        overlays(&project, "shop-prod"),
+        [PROD, "envs/staging/kustomization.yaml"]
+    );
+}
