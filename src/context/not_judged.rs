@@ -28,6 +28,8 @@ pub enum NotJudgedReason {
     OperatorPod,
     /// A pattern of a policy.
     PolicyPattern,
+    /// A file or folder below the given paths that cannot be read.
+    UnreadableFile,
     /// A workload without a verdict: it is not known whether it is in a mesh.
     MeshUnknown,
     /// A workload without a verdict: another tool fills in a value that decides.
@@ -52,6 +54,7 @@ impl NotJudgedReason {
             Self::OpenShiftTemplate => "openshift-template",
             Self::OperatorPod => "operator-pod",
             Self::PolicyPattern => "policy-pattern",
+            Self::UnreadableFile => "unreadable-file",
             Self::MeshUnknown => "mesh-unknown",
             Self::ValueUnknown => "value-unknown",
             Self::AuthorizationUnknown => "authorization-unknown",
@@ -72,6 +75,7 @@ impl NotJudgedReason {
             Self::OpenShiftTemplate => "OpenShift template",
             Self::OperatorPod => "partial pod",
             Self::PolicyPattern => "policy pattern",
+            Self::UnreadableFile => "unreadable file",
             Self::MeshUnknown
             | Self::ValueUnknown
             | Self::AuthorizationUnknown

@@ -11,6 +11,7 @@ mod helm_command;
 mod release;
 mod release_tree;
 mod target_path;
+mod unreadable;
 mod workload;
 
 use crate::context::{NotJudged, NotJudgedReason};
@@ -32,6 +33,7 @@ pub(super) fn not_judged(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
     found.extend(chart::charts(context, &released));
     found.extend(workload::workloads(&analysis.predictions));
     found.extend(workload::kustomizations(analysis));
+    found.extend(unreadable::files(context.sources));
     found.sort_by(|a, b| order(a).cmp(&order(b)));
     // Overlays may contain the same object.
     found.dedup_by(|a, b| {

@@ -77,6 +77,8 @@ mod umbrella_charts;
 mod undo;
 mod unknown_kinds;
 mod unread_overlays;
+#[cfg(unix)]
+mod unreadable_files;
 mod unrendered;
 mod verdicts;
 mod vm;
