@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Outcome, write_report};
+use crate::engine::{Outcome, unread_paths, write_report};
 use crate::finding::{SuppressedBy, Suppression};
 use crate::report::{Baseline, counted};
 use crate::source::{Input, SourceSet, canonical, io_error_reason, read_text};
@@ -18,7 +18,7 @@ const NAMED: usize = 10;
 /// Writes the present findings. Entries of an existing file remain if their files are not below the given paths.
 ///
 /// # Errors
-/// The file cannot be written, or is not a baseline.
+/// A path that the user named cannot be read, or the file cannot be written or is not a baseline.
 pub(super) fn write(
     session: &Session,
     run: &Run,
@@ -26,6 +26,7 @@ pub(super) fn write(
     outcome: &Outcome,
     quiet: bool,
 ) -> Result<(), Stop> {
+    reject_unread(run, file)?;
     let directory = session.directory()?;
     let place = directory.join(file);
     let mut baseline = empty(run, &place, directory);
@@ -45,6 +46,18 @@ pub(super) fn write(
         session.errln(&format!("Wrote {count} to `{shown}`."));
     }
     Ok(())
+}
+
+/// Rejects a run that could not read a path that the user named: its findings are not complete.
+fn reject_unread(run: &Run, file: &Path) -> Result<(), Stop> {
+    let unread = unread_paths(&run.set);
+    if unread.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<String> = unread.iter().map(|path| format!("`{path}`")).collect();
+    let (shown, names) = (file.display(), names.join(", "));
+    let message = format!("cannot write the baseline `{shown}`: cannot read {names}");
+    Err(Stop::usage(message).help("correct the path; a baseline contains all findings of a run"))
 }
 
 /// The findings that a baseline contains, and the paths of the run.

@@ -323,3 +323,26 @@ fn errors_name_the_key_of_the_configuration() {
         .exits(2)
         .stderr_contains("error: `apps/web.yaml` for `baseline` is not a baseline");
 }
+
+#[test]
+fn a_baseline_of_an_incomplete_run_is_not_written() {
+    let project = project();
+    project
+        .run(&[
+            "check",
+            "--write-baseline",
+            "known.json",
+            "apps",
+            "typo.yaml",
+        ])
+        .exits(2)
+        .stderr_contains("error: cannot write the baseline `known.json`: cannot read `typo.yaml`");
+    assert!(!project.path("known.json").exists());
+    let arguments = ["check", "--write-baseline", "known.json", "apps/web.yaml"];
+    project.run(&arguments).exits(0);
+    let before = project.read("known.json");
+    project
+        .run(&["check", "--write-baseline", "known.json", "typo.yaml"])
+        .exits(2);
+    assert_eq!(project.read("known.json"), before);
+}
