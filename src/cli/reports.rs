@@ -102,7 +102,7 @@ impl<'a> Reports<'a> {
     ) -> Result<(), Stop> {
         self.session
             .print(&self.text_for_log(set, outcome, style, hint)?)?;
-        self.print_hidden_counts(outcome);
+        self.print_hidden_counts(set, outcome);
         Ok(())
     }
 
@@ -116,13 +116,13 @@ impl<'a> Reports<'a> {
     ) -> Result<(), Stop> {
         self.session
             .eprint_as_is(&self.text_for_log(set, outcome, style, hint)?);
-        self.print_hidden_counts(outcome);
+        self.print_hidden_counts(set, outcome);
         Ok(())
     }
 
     /// Prints to standard error what was not judged, and how many findings are not shown, if the format of the report
     /// has no field for it.
-    fn print_hidden_counts(&self, outcome: &Outcome) {
+    fn print_hidden_counts(&self, set: &SourceSet, outcome: &Outcome) {
         let not_judged = report::not_judged_message(outcome);
         let format = self.args.output_format;
         let has_field = is_for_people(format) || format == OutputFormat::Json;
@@ -132,7 +132,7 @@ impl<'a> Reports<'a> {
         if self.args.output_format != OutputFormat::Gitlab || self.args.common.quiet {
             return;
         }
-        for sentence in report::left_out_sentences(&outcome.summary) {
+        for sentence in report::left_out_sentences(set, &outcome.summary) {
             self.session.errln(&sentence);
         }
     }

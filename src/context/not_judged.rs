@@ -1,6 +1,8 @@
 //! What runs pods and is not judged.
 
+use crate::context::similar_folder::{similar_folder, tree_noun};
 use crate::finding::{Label, ObjectRef};
+use crate::gitops::deployed_folder;
 use crate::gitops::deployment::{self, MissingFolder};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{IncompletePod, Object};
@@ -114,7 +116,7 @@ pub(super) fn missing_folders<'t>(
 ) -> Vec<NotJudged> {
     let missing = deployment::missing_folders(sources, repositories, object);
     let describe = |missing: &MissingFolder<'_>| {
-        let (what, help) = missing_folder(missing);
+        let (what, help) = missing_folder(sources, object, missing);
         let message = format!("{}/{} deploys {what}", object.kind, object.name());
         NotJudged {
             reason: NotJudgedReason::DeployedFolder,
@@ -127,7 +129,11 @@ pub(super) fn missing_folders<'t>(
 }
 
 /// Returns what is deployed and why it is missing, and what to do.
-fn missing_folder(missing: &MissingFolder<'_>) -> (String, String) {
+fn missing_folder(
+    sources: &SourceSet,
+    object: &Object<'_>,
+    missing: &MissingFolder<'_>,
+) -> (String, String) {
     let path = match missing.path {
         "" => "./",
         path => path,
@@ -159,12 +165,27 @@ fn missing_folder(missing: &MissingFolder<'_>) -> (String, String) {
         ),
         Some(SourcePlace::InRun(root)) => (
             format!("`{path}`, which is not a folder of `{root}`"),
-            "correct the path".to_owned(),
+            correct(sources, object, path, root),
         ),
-        _ => (
-            format!("`{path}`, which is not a folder of this repository"),
-            "correct the path, or check the repository that contains it".to_owned(),
-        ),
+        _ => {
+            let tree = tree_noun(sources, object.path());
+            let file = sources.file(object.path());
+            let root = file.and_then(|file| file.repository.clone());
+            let correct = correct(sources, object, path, &root.unwrap_or_default());
+            (
+                format!("`{path}`, which is not a folder of {tree}"),
+                format!("{correct}, or check the repository that contains it"),
+            )
+        }
+    }
+}
+
+/// Returns the advice to correct a path, with the most similar folder below `root`.
+fn correct(sources: &SourceSet, object: &Object<'_>, path: &str, root: &str) -> String {
+    let parts = deployed_folder::parts(path).unwrap_or_default();
+    match similar_folder(sources, &parts, root, object.path()) {
+        Some(folder) => format!("correct the path (`{folder}` exists)"),
+        None => "correct the path".to_owned(),
     }
 }
 

@@ -32,7 +32,12 @@ fn diagnostics(set: &SourceSet, is_wanted: fn(&SourceFile) -> bool) -> Vec<Findi
     let mut found = Vec::new();
     let repeated = set.repeated_targets();
     for file in set.files.iter().filter(|file| is_wanted(file)) {
-        found.extend(file.fault.as_ref().and_then(|fault| of_fault(file, fault)));
+        let fault = file.fault.as_ref();
+        let fault = fault.and_then(|fault| of_fault(file, fault));
+        // A release that several clusters deploy fails in the same way for each.
+        let is_new = |fault: &Finding| fault.rule != NOT_RENDERED || !found.contains(fault);
+        let fault = fault.filter(is_new);
+        found.extend(fault);
         found.extend(file.hides.iter().flat_map(|hidden| of_hidden(file, hidden)));
         let is_repeated = file.is_linked() && file.shares_text(&repeated);
         if file.role != Role::Context && !is_repeated {

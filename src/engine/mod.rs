@@ -74,7 +74,9 @@ pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use prediction_run::{Predicted, predict};
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use rewrite_counts::{RewriteCounts, WorkloadResult};
-pub use summary::{ContextCounts, FileCounts, MissingFacts, Summary, newest_unproven};
+pub use summary::{
+    ContextCounts, FileCounts, MissingFacts, Summary, newest_unproven, unread_context,
+};
 pub use suppress::suppress_known;
 pub use unknown_environments::{UnknownEnvironments, unknown_environments};
 pub use write::{WriteFailure, append_report, is_read, write_all, write_report};

@@ -3,7 +3,6 @@
 use crate::context::{Context, NotJudged};
 use crate::finding::Finding;
 use crate::predict::{self, WorkloadPrediction};
-use crate::rules;
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
@@ -12,6 +11,7 @@ use super::analysis::{Analysis, analyse};
 use super::input_diagnostics::{broken_texts, input_diagnostics};
 use super::not_judged::not_judged;
 use super::panic_isolation::isolate_panics;
+use super::rendered_templates::unrendered_templates;
 use super::unsupported_parts::unsupported_parts;
 
 /// The result of predicting all workloads.
@@ -43,7 +43,6 @@ pub fn predict<T>(
     let mut findings = predicted.faults;
     findings.extend(notes);
     findings.extend(input_diagnostics(set));
-    findings.extend(rules::unrendered(set));
     Predicted { view, findings }
 }
 
@@ -55,5 +54,6 @@ fn notes(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
     notes.retain(|note| context.reports(note));
     notes.extend(broken_texts(context));
     notes.extend(ambiguous_configs(predictions));
+    notes.extend(unrendered_templates(context));
     notes
 }

@@ -2,10 +2,17 @@
 
 use crate::context::Context;
 use crate::finding::Finding;
-use crate::rules::is_about_template;
+use crate::rules::{self, is_about_template};
 use crate::source::chart_folder;
 
 use super::not_judged::{ChartDeployments, ChartTree};
+
+/// Returns a note for each template that is not rendered.
+pub(super) fn unrendered_templates(context: &Context<'_>) -> Vec<Finding> {
+    let mut findings = rules::unrendered(context.sources);
+    explain_templates(context, &mut findings);
+    findings
+}
 
 /// Removes findings about templates of charts that are rendered as a part of another chart. The help of the others names
 /// the chart that contains theirs, or the command that renders it with the values of its release.

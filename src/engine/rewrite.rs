@@ -12,7 +12,7 @@ use crate::kube::ObjectId;
 use crate::kustomize::{DocumentId, Rendering};
 use crate::predict::WorkloadPrediction;
 use crate::rewrite::{self, Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
-use crate::rules;
+
 use crate::settings::Settings;
 use crate::source::{Role, SourceSet};
 use crate::yaml::{self, Change, Edit, EditError, Span};
@@ -23,6 +23,7 @@ use super::merged_notes::merged_notes;
 use super::merged_refusals::merged_refusals;
 use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use super::outcome::with_levels;
+use super::rendered_templates::unrendered_templates;
 use super::reversible::ensure_undo;
 use super::rewrite_counts::WorkloadResult;
 use super::text_edits::replace;
@@ -92,7 +93,6 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     };
     let problems = input_diagnostics(original).into_iter();
     findings.extend(problems.filter(|finding| !is_known(finding)));
-    findings.extend(rules::unrendered(original));
     let set = edits.applied(original);
     findings.extend(edits.refused.iter().cloned());
     Rewritten {
@@ -158,6 +158,7 @@ fn planned_edits<'a, 't>(
         }));
     let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
     plan.findings.extend(notes);
+    plan.findings.extend(unrendered_templates(overlaid.context));
     (edits, plan.decisions, plan.findings)
 }
 

@@ -36,6 +36,15 @@ impl ContextCounts {
     }
 }
 
+/// Returns the files that are only read for facts and cannot be read or parsed, in the order of the files.
+#[must_use]
+pub fn unread_context(set: &SourceSet) -> Vec<&SourceFile> {
+    let files = set.files.iter();
+    files
+        .filter(|file| file.role == Role::Repository && file.hides.is_empty() && is_unread(file))
+        .collect()
+}
+
 /// Returns whether a file may contain objects that are not known.
 fn is_unread(file: &SourceFile) -> bool {
     let is_broken = |document: &Document| {

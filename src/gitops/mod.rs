@@ -3,7 +3,7 @@
 mod application_set;
 mod build_command;
 mod copies;
-mod deployed_folder;
+pub(crate) mod deployed_folder;
 pub(crate) mod deployment;
 #[cfg(test)]
 mod hostile_tests;

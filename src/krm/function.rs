@@ -35,7 +35,7 @@ pub(super) fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<Strin
     let items: Vec<_> = list.items().collect();
     let messages = results::messages(&set, &done.findings, &done.summary);
     let mut results = results::values(&set, &items, &done.findings);
-    results.extend(results::left_out(&done.summary));
+    results.extend(results::left_out(&set, &done.summary));
     results.extend(done.rewrite.as_ref().and_then(results::rewrite_sum));
     // The edits of the rewrite have already been verified.
     let rewritten = List::of(done.set.as_ref().unwrap_or(&set))?;

@@ -30,8 +30,8 @@ pub(super) fn values(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding
 }
 
 /// Returns the result that counts the findings that no other result shows; `None` if there are none.
-pub(super) fn left_out(summary: &Summary) -> Option<Value> {
-    let sentences = left_out_sentences(summary);
+pub(super) fn left_out(set: &SourceSet, summary: &Summary) -> Option<Value> {
+    let sentences = left_out_sentences(set, summary);
     (!sentences.is_empty()).then(|| {
         Value::Map(vec![
             ("message".to_owned(), Value::Str(sentences.join(" "))),
@@ -236,7 +236,7 @@ pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary)
             escape_control(&finding.message)
         );
     }
-    for sentence in left_out_sentences(summary) {
+    for sentence in left_out_sentences(set, summary) {
         let _ = writeln!(out, "meshprobe: {sentence}");
     }
     out

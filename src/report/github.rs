@@ -42,7 +42,7 @@ pub fn github(results: &Results<'_>) -> String {
             );
         }
     }
-    for sentence in left_out_sentences(&results.outcome.summary) {
+    for sentence in left_out_sentences(results.set, &results.outcome.summary) {
         out.push_str(&sentence);
         out.push('\n');
     }

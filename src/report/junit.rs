@@ -107,10 +107,11 @@ fn not_judged_name(found: &NotJudged) -> String {
 /// Returns a suite with one skipped case that counts the findings that no other case shows; `None` if there are none.
 fn left_out(results: &Results<'_>) -> Option<Suite> {
     let summary = &results.outcome.summary;
-    let sentences = left_out_sentences(&Summary {
+    let shown = Summary {
         suppressed: 0,
         ..*summary
-    });
+    };
+    let sentences = left_out_sentences(results.set, &shown);
     if sentences.is_empty() {
         return None;
     }

@@ -7,7 +7,7 @@ use crate::finding::{Finding, docs_url};
 use super::counted::counted;
 use super::counted_files::counted_files;
 use super::escape::escape_control;
-use super::not_judged::{not_judged_lines, nothing_judged};
+use super::not_judged::{COMMANDS_ABOVE, not_judged_lines, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use super::results::Results;
 use super::source_location::{line_region, source_path};
@@ -75,13 +75,13 @@ fn heading(results: &Results<'_>) -> String {
         parts if parts.is_empty() => String::new(),
         parts => format!(" Not shown: {}.", parts.join(", ")),
     };
-    let milder: String = milder(summary)
+    let milder: String = milder(results.set, summary)
         .into_iter()
         .map(|sentence| format!(" {sentence}"))
         .collect();
     let lines: String = not_judged_lines(results.set, &results.outcome.not_judged)
         .into_iter()
-        .chain(nothing_judged(results.outcome))
+        .chain(nothing_judged(results.outcome, COMMANDS_ABOVE))
         .map(|line| format!("\n- {}", prose(&line)))
         .collect();
     let lines = match lines.as_str() {

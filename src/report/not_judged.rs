@@ -10,6 +10,9 @@ use super::counted::counted;
 use super::escape::escape_control;
 use super::source_location::source_location;
 
+/// The sentence after the lines of [`not_judged_lines`].
+pub(super) const COMMANDS_ABOVE: &str = "The commands above would judge the workloads.";
+
 /// The maximum number of entries and files that a summary names.
 const NAMED: usize = 10;
 
@@ -80,7 +83,10 @@ pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String
 /// Returns the message with what is not judged, for reports without a field for it; empty if everything is judged.
 #[must_use]
 pub fn not_judged_message(outcome: &Outcome) -> String {
-    let sentences = nothing_judged(outcome);
+    let sentences = nothing_judged(
+        outcome,
+        "`--output-format json` lists the commands that would judge the workloads.",
+    );
     if sentences.is_empty() {
         return match not_judged_counts(outcome) {
             counts if counts.is_empty() => String::new(),
@@ -95,8 +101,9 @@ pub fn not_judged_message(outcome: &Outcome) -> String {
 }
 
 /// Returns sentences that say which files were read if they contain nothing to judge, and what to try; none if errors or
-/// warnings show that the run was not green.
-pub(super) fn nothing_judged(outcome: &Outcome) -> Vec<String> {
+/// warnings show that the run was not green. `commands` is the sentence that refers to the commands of
+/// [`not_judged_lines`], for a run that has some.
+pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<String> {
     let (files, summary) = (&outcome.files_without_workloads, &outcome.summary);
     if !summary.judges_nothing() || summary.errors + summary.warnings > 0 {
         return Vec::new();
@@ -107,8 +114,10 @@ pub(super) fn nothing_judged(outcome: &Outcome) -> Vec<String> {
     } else if outcome.not_judged.is_empty() {
         "Pass the files that contain the workloads, or the output of what renders them: `kustomize build DIR | \
          meshprobe check --context . -`, `helm template CHART | meshprobe check --context . -`."
+    } else if outcome.not_judged.iter().any(has_command) {
+        commands
     } else {
-        "The commands above would judge the workloads."
+        ""
     };
     if !outcome.only_environments.is_empty() && !files.is_empty() {
         let names = outcome.only_environments.iter();
@@ -134,5 +143,11 @@ pub(super) fn nothing_judged(outcome: &Outcome) -> Vec<String> {
             names.join(", ")
         )
     });
-    read.into_iter().chain([advice.to_owned()]).collect()
+    let advice = (!advice.is_empty()).then(|| advice.to_owned());
+    read.into_iter().chain(advice).collect()
+}
+
+/// Returns whether the help is a command that would judge what is not judged.
+fn has_command(found: &NotJudged) -> bool {
+    found.help.contains("meshprobe check --")
 }

@@ -1,8 +1,13 @@
 //! Counts what settings, suppressions and ignore files hide from a report, for all summaries.
 
-use crate::engine::Summary;
+use crate::engine::{Summary, unread_context};
+use crate::source::SourceSet;
 
 use super::counted::counted;
+use super::escape::escape_control;
+
+/// The maximum number of files that a sentence names.
+const NAMED: usize = 3;
 
 /// Returns phrases with the number of findings that are not shown.
 pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
@@ -21,15 +26,15 @@ pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
 /// Returns sentences about findings that a report does not show, or shows with another severity, and about hidden files and
 /// missing facts.
 #[must_use]
-pub fn left_out_sentences(summary: &Summary) -> Vec<String> {
+pub fn left_out_sentences(set: &SourceSet, summary: &Summary) -> Vec<String> {
     let not_shown = not_shown(summary);
     let not_shown =
         (!not_shown.is_empty()).then(|| format!("Not shown: {}.", not_shown.join(", ")));
-    not_shown.into_iter().chain(milder(summary)).collect()
+    not_shown.into_iter().chain(milder(set, summary)).collect()
 }
 
 /// Returns sentences about findings with a changed severity, about hidden files and about missing facts.
-pub(super) fn milder(summary: &Summary) -> Vec<String> {
+pub(super) fn milder(set: &SourceSet, summary: &Summary) -> Vec<String> {
     let changed = counted(summary.severity_changed, "finding");
     let hidden = counted(summary.tracked_hidden, "tracked manifest");
     let unread = counted(summary.context.unread, "file");
@@ -45,8 +50,8 @@ pub(super) fn milder(summary: &Summary) -> Vec<String> {
         (
             summary.context.unread,
             format!(
-                "Facts may be missing: {unread} of the repository, outside of the given paths, cannot be read \
-                 (`--verbose` lists all files)."
+                "Facts may be missing: {unread} of the repository, outside of the given paths, cannot be read{}.",
+                unread_names(set)
             ),
         ),
     ];
@@ -55,4 +60,19 @@ pub(super) fn milder(summary: &Summary) -> Vec<String> {
         .filter(|(count, _)| *count > 0)
         .map(|(_, sentence)| sentence)
         .collect()
+}
+
+/// Returns the names of the files that may contain facts and cannot be read, after a colon.
+fn unread_names(set: &SourceSet) -> String {
+    let files = unread_context(set);
+    let names: Vec<String> = files
+        .iter()
+        .take(NAMED)
+        .map(|file| format!("`{}`", escape_control(&file.path)))
+        .collect();
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more (`--verbose` lists all files)"),
+    };
+    format!(": {}{more}", names.join(", "))
 }

@@ -14,7 +14,7 @@ use crate::source::SourceSet;
 
 use super::escape::json_safe;
 use super::line_hash::line_hashes;
-use super::not_judged::{not_judged_message, nothing_judged};
+use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
 use super::related::{RelatedLines, related_lines};
 use super::report_root::{ReportPath, ReportRoot};
 use super::results::Results;
@@ -93,7 +93,7 @@ fn notifications(results: &Results<'_>, omitted: usize) -> Vec<Value> {
             "{omitted} findings were omitted; code scanning accepts {RESULTS}"
         ))
     });
-    let is_empty = !nothing_judged(results.outcome).is_empty();
+    let is_empty = !nothing_judged(results.outcome, COMMANDS_ABOVE).is_empty();
     let empty = is_empty.then(|| warning(not_judged_message(results.outcome)));
     let not_judged = results.outcome.not_judged.iter().map(|found| {
         let text = format!("not judged: {}: {}", found.place.message, found.help);

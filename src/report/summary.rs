@@ -6,7 +6,7 @@ use crate::source::SourceSet;
 
 use super::counted::counted;
 use super::counted_files::counted_files;
-use super::not_judged::{not_judged_lines, nothing_judged};
+use super::not_judged::{COMMANDS_ABOVE, not_judged_lines, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use super::unproven_release::unproven_release_note;
 use crate::report::terminal_style::{TerminalStyle, Tone};
@@ -51,7 +51,7 @@ pub fn summary_line(
     out.push_str(&format!(" in {}.\n", counted_files(set, outcome)));
     for line in not_judged_lines(set, &outcome.not_judged)
         .into_iter()
-        .chain(nothing_judged(outcome))
+        .chain(nothing_judged(outcome, COMMANDS_ABOVE))
     {
         out.push_str(&line);
         out.push('\n');
@@ -60,7 +60,7 @@ pub fn summary_line(
     if !not_shown.is_empty() {
         out.push_str(&format!("Not shown: {}.\n", not_shown.join(", ")));
     }
-    for sentence in milder(summary) {
+    for sentence in milder(set, summary) {
         out.push_str(&sentence);
         out.push('\n');
     }

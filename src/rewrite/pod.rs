@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::context::{Context, Dataplane};
+use crate::finding::Certainty;
 use crate::kube::Workload;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::rewrite::form::rewrite_form::RewriteForm;
@@ -33,7 +34,7 @@ pub(super) fn rewrite<'t>(
     }
     // An opt-out together with a prober env comes from an earlier rewrite, which is extended.
     if !pod.rewrite.value && pod.prober_env.is_none() {
-        return PodOutcome::left(notes::opt_out(pod, &wanted));
+        return switched_off(context, pod, &wanted);
     }
     let choice = context.settings.form;
     let writing = RewriteForm::of(choice, context, pod);
@@ -47,6 +48,22 @@ pub(super) fn rewrite<'t>(
             PodOutcome { changes, findings }
         }
         Err(refusals) => PodOutcome::left(refusals.into_iter().map(|refusal| refusal.finding(pod))),
+    }
+}
+
+/// Leaves a pod whose rewrite is off. A release that is not supported is refused if its default has switched it off: the
+/// owner of the pod has not decided anything.
+fn switched_off(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+    wanted: &[&HandlerPrediction<'_>],
+) -> PodOutcome {
+    let is_default = pod.rewrite.certainty == Certainty::Default
+        && pod.dataplane.value == Dataplane::Sidecar
+        && !wanted.is_empty();
+    match guard::release(context, pod).filter(|_| is_default) {
+        Some(refusal) => PodOutcome::left([refusal.finding(pod)]),
+        None => PodOutcome::left(notes::opt_out(pod, wanted)),
     }
 }
 

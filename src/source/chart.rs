@@ -6,6 +6,9 @@ use std::path::Path;
 /// The name of the output of `helm template`, which is displayed in the folder of its chart.
 pub const HELM_OUTPUT: &str = "(helm template)";
 
+/// The end of the reason why a chart is not rendered if helm is not installed.
+pub const HELM_NOT_FOUND: &str = "`helm` is not on the PATH";
+
 /// The start of the names of all outputs of `helm template`.
 pub(in crate::source) const HELM_OUTPUT_PREFIX: &str = "(helm template";
 

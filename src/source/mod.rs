@@ -33,7 +33,9 @@ mod tree_root;
 
 pub use crate::filesystem::canonical;
 pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
-pub use chart::{HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output};
+pub use chart::{
+    HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
+};
 pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, TreeItem,
     TreeKind, WalkOptions, find, mark_hidden, mark_repositories, tree_items,

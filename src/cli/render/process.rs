@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::source::{io_error_reason, read_stream};
+use crate::source::{HELM_NOT_FOUND, io_error_reason, read_stream};
 
 /// The time limit of a renderer, which may have to fetch a chart.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -40,10 +40,7 @@ impl Failure {
 /// As [`output`], as a message about `chart`.
 pub(super) fn helm_output(helm: &mut Command, chart: &Path) -> Result<Vec<u8>, String> {
     output(helm).map_err(|failure| match failure {
-        Failure::NotFound => format!(
-            "cannot render `{}`: `helm` is not on the PATH",
-            chart.display()
-        ),
+        Failure::NotFound => format!("cannot render `{}`: {HELM_NOT_FOUND}", chart.display()),
         failure => failure.message("helm template", chart),
     })
 }

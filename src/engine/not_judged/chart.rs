@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::context::{Context, NotJudged, NotJudgedReason};
 use crate::finding::Label;
-use crate::source::{Content, Role, SourceFile, SourceSet, chart_folder, paths};
+use crate::source::{Content, HELM_NOT_FOUND, Role, SourceFile, SourceSet, chart_folder, paths};
 use crate::yaml::Span;
 
 use super::chart_deployments::ChartDeployments;
@@ -97,7 +97,12 @@ fn chart(
         [] => String::new(),
         others => format!("; other values: `{}`", others.join("`, `")),
     };
-    let (message, help) = if set.has_failed_chart(folder) {
+    let (message, help) = if set.lacks_helm(folder) {
+        (
+            format!("the chart in `{folder}` is not rendered: {HELM_NOT_FOUND}"),
+            "install helm, or add its folder to the PATH".to_owned(),
+        )
+    } else if set.has_failed_chart(folder) {
         (
             format!("helm cannot render the chart in `{folder}`"),
             "fix the error reported as `not-rendered`, or pass the values that the chart requires"

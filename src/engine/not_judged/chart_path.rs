@@ -1,6 +1,6 @@
 //! Finds the folder of the chart that a release names.
 
-use crate::context::Context;
+use crate::context::{Context, tree_noun};
 use crate::gitops::named_source::SourceName;
 use crate::gitops::repositories::SourcePlace;
 use crate::kube::{Object, nearness};
@@ -132,8 +132,9 @@ fn missing(context: &Context<'_>, object: &Object<'_>, path: &str) -> MissingCha
         .map(|folder| (distance(folder), near(folder), folder))
         .min()
         .filter(|(distance, ..)| *distance <= wanted.len() / 4 + 1);
+    let tree = tree_noun(context.sources, object.path());
     MissingChart {
-        why: format!("`{path}` is not a folder of this repository with a chart"),
+        why: format!("`{path}` is not a folder of {tree} with a chart"),
         help: match closest {
             Some((_, _, folder)) => {
                 format!("correct the path (`{folder}` contains a chart), or {RENDER_THERE}")

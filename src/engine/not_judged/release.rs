@@ -7,14 +7,16 @@ use hashbrown::HashSet;
 use crate::context::{Context, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::kube::Object;
+use crate::mesh::istio::install::has_only_istio_charts;
 use crate::source::shell_word;
 
 use super::argo;
+use super::chart_path::{charts, folder_of};
 use super::chart_release::ChartRelease;
 use super::flux;
 use super::release_tree::ReleaseTree;
 
-/// Returns the objects that release charts and are not judged, except those that install a mesh: they are read for facts.
+/// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for facts.
 /// Also returns the folders of their charts.
 pub(super) fn releases(context: &Context<'_>) -> (Vec<NotJudged>, BTreeSet<String>) {
     let mut seen = HashSet::new();
@@ -50,7 +52,7 @@ pub(in crate::engine) struct FoundRelease<'c, 't> {
     pub(in crate::engine) release: ChartRelease,
 }
 
-/// Returns the releases of charts in the whole tree, except those that install a mesh.
+/// Returns the releases of charts in the whole tree, except those that only install a mesh.
 pub(in crate::engine) fn chart_releases<'c, 't>(
     context: &'c Context<'t>,
 ) -> Vec<FoundRelease<'c, 't>> {
@@ -64,9 +66,23 @@ fn releases_among<'c, 't>(
     let tree = ReleaseTree::new(context);
     let objects = context.inventory.pod_creators.iter();
     objects
-        .filter(|object| is_wanted(object) && !installs_mesh(context, object))
-        .flat_map(|object| releases_of(&tree, object))
+        .filter(|object| is_wanted(object))
+        .flat_map(|object| {
+            let mut found = releases_of(&tree, object);
+            if !found.is_empty() && installs_mesh(context, object) {
+                found.retain(|found| contains_other_charts(context, &found.release));
+            }
+            found
+        })
         .collect()
+}
+
+/// Returns whether the chart of a release that installs a mesh is in the tree and also contains other charts.
+fn contains_other_charts(context: &Context<'_>, release: &ChartRelease) -> bool {
+    let mut charts = charts(context);
+    release.command.is_local
+        && charts
+            .any(|chart| folder_of(chart) == release.command.chart && !has_only_istio_charts(chart))
 }
 
 /// Returns whether the chart is rendered for this object; `None` if helm was not run for it.

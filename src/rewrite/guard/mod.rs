@@ -8,5 +8,5 @@ pub(super) mod injection;
 pub(super) mod ports;
 pub(super) mod template;
 
-pub(super) use checks::{ambiguous, document, refusals};
+pub(super) use checks::{ambiguous, document, refusals, release};
 pub(super) use env::{fatal_entry, missing_entry, unreadable_env};

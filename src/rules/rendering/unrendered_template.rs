@@ -54,7 +54,8 @@ fn report(file: &SourceFile) -> Option<Finding> {
     };
     let mut finding = Finding::new(RULE.id, RULE.severity, label, message);
     finding.document = document.index;
-    let chart = chart_folder(&file.path).unwrap_or("<chart>");
+    let chart = chart_folder(&file.path).filter(|_| file.chart_template);
+    let chart = chart.unwrap_or("<chart>");
     finding.help = Some(format!(
         "render it first: `helm template {chart} | meshprobe check --context . -`"
     ));

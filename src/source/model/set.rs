@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::source::chart::HELM_OUTPUT_PREFIX;
+use crate::source::chart::{HELM_NOT_FOUND, HELM_OUTPUT_PREFIX};
 use crate::source::kustomization_name::NAMES;
 use crate::source::model::document::Document;
 use crate::source::model::fault::Fault;
@@ -122,6 +122,16 @@ impl SourceSet {
             .any(|(chart, is_rendered)| !is_rendered && chart.releases.is_empty())
     }
 
+    /// Returns whether the chart in a folder is not rendered because helm is not installed.
+    #[must_use]
+    pub fn lacks_helm(&self, folder: &str) -> bool {
+        let mut outputs = self.chart_outputs(folder);
+        outputs.any(|file| match &file.fault {
+            Some(Fault::NotRendered { reason, .. }) => reason.ends_with(HELM_NOT_FOUND),
+            _ => false,
+        })
+    }
+
     /// Returns whether the chart in a folder is rendered for the object whose name is at `span` in the file shown as
     /// `path`, where it is deployed from `location_file`: overlays share the text of their base. If the user named the
     /// chart, it is rendered for all objects. Returns `None` if helm was not run for the object.
@@ -147,15 +157,19 @@ impl SourceSet {
 
     /// Iterates over the renderings of the chart in a folder, with whether they succeeded.
     fn charts(&self, folder: &str) -> impl Iterator<Item = (&RenderedChart, bool)> {
+        self.chart_outputs(folder)
+            .filter_map(|file| Some((file.rendered_chart.as_deref()?, file.fault.is_none())))
+    }
+
+    /// Iterates over the outputs of helm for the chart in a folder.
+    fn chart_outputs(&self, folder: &str) -> impl Iterator<Item = &SourceFile> {
         let prefix = match folder {
             "." => HELM_OUTPUT_PREFIX.to_owned(),
             _ => format!("{folder}/{HELM_OUTPUT_PREFIX}"),
         };
         let first = self.files.partition_point(|file| *file.path < *prefix);
         let files = self.files.get(first..).unwrap_or_default().iter();
-        files
-            .take_while(move |file| file.path.starts_with(&prefix))
-            .filter_map(|file| Some((file.rendered_chart.as_deref()?, file.fault.is_none())))
+        files.take_while(move |file| file.path.starts_with(&prefix))
     }
 }
 

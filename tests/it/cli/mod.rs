@@ -48,6 +48,7 @@ mod message_causes;
 mod mtls_environments;
 mod not_judged;
 mod not_judged_parts;
+mod notice_texts;
 mod other_repositories;
 #[cfg(unix)]
 mod outside;
