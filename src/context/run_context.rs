@@ -88,7 +88,8 @@ impl<'t> Context<'t> {
         settings: &'t Settings,
         inventory: Inventory<'t>,
     ) -> Self {
-        let install::Installations { planes, cluster } = install::installations(&inventory);
+        let install::Installations { planes, cluster } =
+            install::installations(sources, &inventory);
         let unseen: BTreeSet<&str> = renderings
             .iter()
             .filter(|rendering| !rendering.notes.is_empty())

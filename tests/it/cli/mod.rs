@@ -49,6 +49,7 @@ mod mtls_environments;
 mod not_judged;
 mod not_judged_parts;
 mod notice_texts;
+mod other_mesh_repositories;
 mod other_repositories;
 #[cfg(unix)]
 mod outside;

@@ -10,6 +10,8 @@ use crate::mesh::istio::install::{
 };
 
 use crate::context::inventory::Inventory;
+use crate::context::istio::install::source_places::RunRepositories;
+use crate::source::SourceSet;
 
 /// The installations of a tree.
 #[derive(Debug, Default)]
@@ -21,8 +23,11 @@ pub(in crate::context) struct Installations {
 }
 
 /// Collects the installations of a tree.
-pub(in crate::context) fn installations(inventory: &Inventory<'_>) -> Installations {
-    let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces(inventory)
+pub(in crate::context) fn installations(
+    sources: &SourceSet,
+    inventory: &Inventory<'_>,
+) -> Installations {
+    let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces(sources, inventory)
         .into_iter()
         .partition(|piece| piece.part == Part::ControlPlane);
     layer_values_files(&mut planes);
@@ -39,8 +44,13 @@ pub(in crate::context) fn installations(inventory: &Inventory<'_>) -> Installati
     Installations { planes, cluster }
 }
 
-fn pieces(inventory: &Inventory<'_>) -> Vec<Install> {
+fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
+    let places = RunRepositories {
+        sources,
+        repositories: &inventory.repositories,
+    };
     let around = CarrierContext::new(&inventory.installations, &inventory.plain_files);
+    let around = around.with_places(&places);
     let mut all: Vec<Install> = inventory
         .installations
         .iter()

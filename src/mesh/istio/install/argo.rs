@@ -12,7 +12,7 @@ use crate::yaml::{FieldPath, NodeRef, Scalar};
 
 use super::bindings::Bindings;
 use super::carrier::{Carrier, Part};
-use super::carrier_context::CarrierContext;
+use super::carrier_context::{CarrierContext, PlainFile};
 use super::chart::{Chart, version_fact};
 use super::found::{Found, Typing};
 use super::installation::Install;
@@ -79,13 +79,13 @@ fn read_spec(
         .into_iter()
         .chain(several.into_iter().flat_map(NodeRef::items));
     sources
-        .flat_map(|source| read_source(object, source, bindings, around))
+        .flat_map(|source| read_source(object, (spec, source), bindings, around))
         .collect()
 }
 
 fn read_source(
     object: &Object<'_>,
-    source: NodeRef<'_>,
+    (spec, source): (NodeRef<'_>, NodeRef<'_>),
     bindings: &Bindings,
     around: &CarrierContext<'_, '_>,
 ) -> Vec<Install> {
@@ -108,7 +108,7 @@ fn read_source(
     for name in names {
         let found = Found::of(name, object.path()).filled(bindings);
         let path = found.string().unwrap_or_default();
-        match around.file(&in_repository(path, source), object.path()) {
+        match values_file(object, path, source, spec, around) {
             Some(file) => {
                 layers.extend(layers_of(&file));
                 reads.push(Arc::clone(file.path));
@@ -158,7 +158,7 @@ fn chart<'a, 't>(
             version(),
         ));
     }
-    if let Some(file) = text("path").and_then(|path| around.chart(&path, object.path())) {
+    if let Some(file) = text("path").and_then(|path| around.chart(object, source, &path)) {
         return Some(ChartSource::Folder(around, file));
     }
     let url = url.filter(|url| url.starts_with("oci://"))?;
@@ -207,6 +207,27 @@ fn parameters<'t>(object: &Object<'t>, helm: NodeRef<'t>) -> Vec<Layer<'t>> {
     let mut layers: Vec<Layer<'t>> = items.filter_map(layer).collect();
     layers.reverse();
     layers
+}
+
+/// Returns a values file of the tree: `$ref/…` is in the source with this name, all others in that of the chart.
+fn values_file<'t>(
+    object: &Object<'_>,
+    path: &str,
+    source: NodeRef<'_>,
+    spec: NodeRef<'_>,
+    around: &CarrierContext<'_, 't>,
+) -> Option<PlainFile<'t>> {
+    let name = path.strip_prefix('$');
+    let name = name.map(|rest| rest.split_once('/').map_or(rest, |(name, _)| name));
+    let is_named = |other: &NodeRef<'_>| other.get("ref").and_then(NodeRef::text) == name;
+    let mut sources = spec.get("sources").into_iter().flat_map(NodeRef::items);
+    let named = name.and_then(|_| sources.find(is_named));
+    let path = in_repository(path, source);
+    match (named, source.get("path")) {
+        (Some(named), _) => around.file_of(object, named, &path),
+        (None, Some(_)) => around.file_of(object, source, &path),
+        (None, None) => around.file(&path, object.path()),
+    }
 }
 
 /// Returns the path of a values file from the root of its repository: `$ref/…` and `/…` are relative to the root,

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::kube::{Object, nearness};
-use crate::source::paths::{ends_with, normal};
+use crate::source::paths::{ends_with, folder, is_within, normal};
 use crate::yaml::NodeRef;
+
+use super::source_place::{SourcePlace, SourcePlaces};
 
 /// A YAML document that is not a Kubernetes object: a values file, a `Chart.yaml`.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,8 @@ pub struct CarrierContext<'a, 't> {
     objects: HashMap<(&'t str, &'t str), Vec<&'a Object<'t>>>,
     /// Values files and `Chart.yaml` files by name, in order.
     files: HashMap<&'a str, Vec<&'a PlainFile<'t>>>,
+    /// Where the sources of carriers are; without it, in the repository of the carrier.
+    places: Option<&'a dyn SourcePlaces>,
 }
 
 impl<'a, 't> CarrierContext<'a, 't> {
@@ -67,6 +71,15 @@ impl<'a, 't> CarrierContext<'a, 't> {
             }
         }
         around
+    }
+
+    /// Sets where the sources of carriers are.
+    #[must_use]
+    pub fn with_places(self, places: &'a dyn SourcePlaces) -> Self {
+        Self {
+            places: Some(places),
+            ..self
+        }
     }
 
     /// Returns the object of that kind and name that is nearest to `near`; namespaces are compared
@@ -93,9 +106,10 @@ impl<'a, 't> CarrierContext<'a, 't> {
 
     /// Returns the file at `path`, which is relative to the root of a repository. That root may differ from
     /// the folder of the run, so the end of the path decides, then nearness.
-    pub(super) fn file(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
+    fn file_in(&self, path: &str, near: &str, root: Option<&str>) -> Option<PlainFile<'t>> {
         let wanted = normal(path);
         self.files_named(last(&wanted))
+            .filter(|file| root.is_none_or(|root| is_within(folder(file.path), root)))
             .filter(|file| ends_with(file.real_path.unwrap_or(file.path), &wanted))
             .copied()
             .max_by_key(|file| nearness(file.path, near))
@@ -106,9 +120,34 @@ impl<'a, 't> CarrierContext<'a, 't> {
         self.files.get(name).into_iter().flatten().copied()
     }
 
-    /// Returns the `Chart.yaml` of the chart in the folder `path`.
-    pub(super) fn chart(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
-        self.file(&format!("{path}/Chart.yaml"), near)
+    /// Returns the file at `path` in the repository of the file `near`.
+    pub(super) fn file(&self, path: &str, near: &str) -> Option<PlainFile<'t>> {
+        self.file_in(path, near, None)
+    }
+
+    /// Returns the file at `path` in a source that `object` names.
+    pub(super) fn file_of(
+        &self,
+        object: &Object<'_>,
+        source: NodeRef<'_>,
+        path: &str,
+    ) -> Option<PlainFile<'t>> {
+        let place = self.places.map(|places| places.place(object, source));
+        match place.unwrap_or(SourcePlace::Here) {
+            SourcePlace::Here => self.file_in(path, object.path(), None),
+            SourcePlace::Below(root) => self.file_in(path, object.path(), Some(&root)),
+            SourcePlace::Elsewhere => None,
+        }
+    }
+
+    /// Returns the `Chart.yaml` of the chart in the folder `path` of a source that `object` names.
+    pub(super) fn chart(
+        &self,
+        object: &Object<'_>,
+        source: NodeRef<'_>,
+        path: &str,
+    ) -> Option<PlainFile<'t>> {
+        self.file_of(object, source, &format!("{path}/Chart.yaml"))
     }
 }
 

@@ -71,17 +71,19 @@ fn chart<'a, 't>(
         .and_then(|found| version_fact(&found));
     let source = inner.get("sourceRef").and_then(|source| source.get("name"));
     let repository = inner.get("repository").or(source).and_then(NodeRef::text);
-    chart_named(name, version, repository, object, around)
+    chart_named(name, version, repository, object, (object, inner), around)
 }
 
+/// Returns the chart with a name or path. `owner` contains the node `chart`, which names the source of the chart.
 fn chart_named<'a, 't>(
     name: &str,
     version: Option<Fact<Version>>,
     repository: Option<&str>,
     object: &Object<'_>,
+    (owner, chart): (&Object<'_>, NodeRef<'_>),
     around: &'a CarrierContext<'a, 't>,
 ) -> Option<ChartSource<'a, 't>> {
-    let folder = around.chart(name, object.path());
+    let folder = around.chart(owner, chart, name);
     if let Some(file) = folder.filter(|_| name.contains('/')) {
         return Some(ChartSource::Folder(around, file));
     }
@@ -116,7 +118,7 @@ fn referenced<'a, 't>(
     };
     let version = version.and_then(|node| version_fact(&Found::of(node, source.path())));
     let name = name.text()?;
-    chart_named(name, version, Some(name), object, around)
+    chart_named(name, version, Some(name), object, (source, spec), around)
 }
 
 /// Values from a `valuesFrom` entry.
