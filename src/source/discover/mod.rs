@@ -4,6 +4,7 @@ pub(super) mod candidate;
 mod dir_listing;
 mod find;
 pub(super) mod folders;
+mod generated;
 mod hidden;
 mod ignores;
 mod references;

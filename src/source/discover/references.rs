@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::source::discover::candidate::Candidate;
+use crate::source::discover::generated::is_generated;
 use crate::source::discover::request::Request;
 use crate::source::escaped_name::unescaped_path;
 use crate::source::kustomization_name::{NAMES, is_kustomization};
@@ -32,7 +33,7 @@ pub struct Named<'r> {
     known: Option<HashMap<OsString, Arc<str>>>,
     /// The links in the paths of entries since the last call of [`Named::links`].
     links: Links,
-    /// The displayed paths of entries that do not exist, since the last call of [`Named::absent`].
+    /// The displayed paths of entries that do not exist and are not generated, since the last call of [`Named::absent`].
     absent: BTreeSet<String>,
     /// The root of the repository that contains a folder, if there is one.
     roots: HashMap<PathBuf, Option<PathBuf>>,
@@ -74,7 +75,8 @@ impl<'r> Named<'r> {
         std::mem::take(&mut self.links)
     }
 
-    /// Returns the displayed paths of entries that do not exist, and that were found since the last call.
+    /// Returns the displayed paths of entries that do not exist and are not generated, and that were found since the last
+    /// call.
     pub fn absent(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.absent)
     }
@@ -98,7 +100,9 @@ impl<'r> Named<'r> {
         }
         let link = set.joined(shown_folder, entry);
         if is_absent(&place) && is_absent(&real) {
-            self.absent.insert(link);
+            if !is_generated(&resolved_or_folded(folder), &real) {
+                self.absent.insert(link);
+            }
             return None;
         }
         let is_folder = real.is_dir();

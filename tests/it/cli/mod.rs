@@ -23,6 +23,7 @@ mod fixes_adding_documents;
 mod fixes_left_out;
 mod form_auto;
 mod formats;
+mod generated_entries;
 mod generated_files;
 mod guard_docs;
 mod guards;

@@ -1,0 +1,95 @@
+//! Recognizes entries of kustomizations that are generated before a build, such as the file to which a post-renderer of
+//! helm writes its input.
+
+use std::fs;
+use std::path::Path;
+
+use crate::source::discover::ignores::Rules;
+use crate::source::read::read_resolved_text;
+
+/// The maximum number of files of a folder that are searched.
+const FILES: usize = 64;
+
+/// The maximum size of a script in bytes; real ones are smaller.
+const LIMIT: u64 = 64 << 10;
+
+/// Returns whether the missing entry at the resolved path `place` is generated: git ignores it, or a script in the folder of
+/// the kustomization writes it. `folder` is the resolved path of that folder.
+pub(super) fn is_generated(folder: &Path, place: &Path) -> bool {
+    is_ignored(folder, place) || is_written_by_script(folder, place)
+}
+
+/// Returns whether an ignore file hides a path, or a folder of it that does not contain `folder`.
+fn is_ignored(folder: &Path, place: &Path) -> bool {
+    let Some(parent) = place.parent() else {
+        return false;
+    };
+    let rules = Rules::above(parent)
+        .and_then(|rules| rules.within(parent, || parent.to_path_buf(), |_| true));
+    let Ok(rules) = rules else {
+        return false;
+    };
+    let own = place
+        .ancestors()
+        .take_while(|path| !folder.starts_with(path));
+    rules.hide(place, false) || own.into_iter().any(|path| rules.hide(path, true))
+}
+
+/// Returns whether a script in a folder writes the file.
+fn is_written_by_script(folder: &Path, place: &Path) -> bool {
+    let name = place.file_name().and_then(|name| name.to_str());
+    let (Some(name), true) = (name, place.parent() == Some(folder)) else {
+        return false;
+    };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return false;
+    };
+    entries.take(FILES).flatten().any(|entry| {
+        let metadata = entry.metadata();
+        let is_small = metadata.is_ok_and(|found| found.is_file() && found.len() <= LIMIT);
+        is_small && is_script_that_writes(&entry.path(), name)
+    })
+}
+
+fn is_script_that_writes(path: &Path, name: &str) -> bool {
+    let file_name = path.file_name().and_then(|name| name.to_str());
+    let is_makefile = file_name.is_some_and(|name| name.eq_ignore_ascii_case("makefile"));
+    let text = read_resolved_text(path).unwrap_or_default();
+    (is_makefile || text.starts_with("#!")) && text.lines().any(|line| writes(line, name))
+}
+
+/// Returns whether a line of a script writes a file with this name: `cat > all.yaml`, `tee "$folder/all.yaml"`.
+fn writes(line: &str, name: &str) -> bool {
+    let is_part = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
+    line.match_indices(name).any(|(at, _)| {
+        let before = line.get(..at).unwrap_or_default();
+        let after = line.get(at + name.len()..).unwrap_or_default();
+        let is_name = !before.ends_with(is_part) && !after.starts_with(is_part);
+        let is_output = before.contains('>') || before.split_whitespace().any(|word| word == "tee");
+        is_name && is_output && !before.trim_start().starts_with('#')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::writes;
+
+    #[test]
+    fn output_files_are_recognized() {
+        for line in [
+            "cat > all.yaml",
+            "cat <&0 >\"$(dirname \"$0\")/all.yaml\"",
+            "tee all.yaml",
+        ] {
+            assert!(writes(line, "all.yaml"), "{line}");
+        }
+        for line in [
+            "kubectl apply -f all.yaml",
+            "cat > small.yaml",
+            "cat > all.yaml.bak",
+            "# cat > all.yaml",
+        ] {
+            assert!(!writes(line, "all.yaml"), "{line}");
+        }
+    }
+}
