@@ -15,8 +15,8 @@ pub fn tree_noun(sources: &SourceSet, file: &str) -> &'static str {
     }
 }
 
-/// Returns the folder with files below `root` whose path ends most like the parts of a missing folder; the nearest one to
-/// the file `user` of several. `None` if no folder is similar.
+/// Returns the folder with files below `root` whose path ends most like the parts of a missing folder; of several, the
+/// nearest one to the file `user`. `None` if no folder is similar.
 pub(super) fn similar_folder(
     sources: &SourceSet,
     missing: &[&str],

@@ -23,8 +23,8 @@ pub struct Predicted<T> {
     pub findings: Vec<Finding>,
 }
 
-/// Predicts all workloads, and returns the result of `view` on the predictions in the order of the files, and on what is
-/// not judged.
+/// Predicts all workloads, and returns the result of `view` on the predictions in the order of the files, and on what
+/// is not judged.
 #[must_use]
 pub fn predict<T>(
     set: &SourceSet,

@@ -51,8 +51,8 @@ pub(super) fn rewrite<'t>(
     }
 }
 
-/// Leaves a pod whose rewrite is off. A release that is not supported is refused if its default has switched it off: the
-/// owner of the pod has not decided anything.
+/// Leaves a pod whose rewrite is off. A release that is not supported is refused if its default has switched it off:
+/// the owner of the pod has not decided anything.
 fn switched_off(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,

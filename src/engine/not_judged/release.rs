@@ -16,8 +16,8 @@ use super::chart_release::ChartRelease;
 use super::flux;
 use super::release_tree::ReleaseTree;
 
-/// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for facts.
-/// Also returns the folders of their charts.
+/// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for
+/// facts. Also returns the folders of their charts.
 pub(super) fn releases(context: &Context<'_>) -> (Vec<NotJudged>, BTreeSet<String>) {
     let mut seen = HashSet::new();
     let found = releases_among(context, |object| context.origin_of(object).is_target());

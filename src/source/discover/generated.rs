@@ -13,8 +13,8 @@ const FILES: usize = 64;
 /// The maximum size of a script in bytes; real ones are smaller.
 const LIMIT: u64 = 64 << 10;
 
-/// Returns whether the missing entry at the resolved path `place` is generated: git ignores it, or a script in the folder of
-/// the kustomization writes it. `folder` is the resolved path of that folder.
+/// Returns whether the missing entry at the resolved path `place` is generated: git ignores it, or a script in the
+/// folder of the kustomization writes it. `folder` is the resolved path of that folder.
 pub(super) fn is_generated(folder: &Path, place: &Path) -> bool {
     is_ignored(folder, place) || is_written_by_script(folder, place)
 }

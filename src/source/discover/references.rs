@@ -33,7 +33,8 @@ pub struct Named<'r> {
     known: Option<HashMap<OsString, Arc<str>>>,
     /// The links in the paths of entries since the last call of [`Named::links`].
     links: Links,
-    /// The displayed paths of entries that do not exist and are not generated, since the last call of [`Named::absent`].
+    /// The displayed paths of entries that do not exist and are not generated, since the last call of
+    /// [`Named::absent`].
     absent: BTreeSet<String>,
     /// The root of the repository that contains a folder, if there is one.
     roots: HashMap<PathBuf, Option<PathBuf>>,
@@ -75,8 +76,8 @@ impl<'r> Named<'r> {
         std::mem::take(&mut self.links)
     }
 
-    /// Returns the displayed paths of entries that do not exist and are not generated, and that were found since the last
-    /// call.
+    /// Returns the displayed paths of entries that do not exist and are not generated, and that were found since the
+    /// last call.
     pub fn absent(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.absent)
     }
