@@ -281,13 +281,13 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
         let object = &self.workload.object;
         let given = self.context.user_facts(object);
         let name = self.context.namespace_of(object).name;
-        let (option, by, certainty) = match (given.overrides.injection, given.assume.injection) {
-            (Some(option), _) => (option, "--override", Certainty::Known),
+        let (option, by) = match (given.overrides.injection, given.assume.injection) {
+            (Some(option), _) => (option, "--override"),
             (None, Some(option))
                 if !model.namespace_decides()
                     || self.context.namespace_of(object).manifest().is_none() =>
             {
-                (option, "--assume", Certainty::Assumed)
+                (option, "--assume")
             }
             _ => return None,
         };
@@ -297,10 +297,7 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             InjectionAssumption::Evidence => return None,
         };
         let message = format!("namespace `{name}` is {not}injected ({by})");
-        Some(Fact {
-            certainty,
-            ..Fact::settled(injected, message)
-        })
+        Some(Fact::set_by_user(injected, message, by == "--override"))
     }
 
     /// Decides how the pods of a workload take part in a mesh that is not Istio; `None` for

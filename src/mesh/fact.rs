@@ -113,6 +113,16 @@ impl<T> Fact<T> {
         }
     }
 
+    /// Returns a fact that the user set with `--override`, or with `--assume`.
+    #[must_use]
+    pub fn set_by_user(value: T, message: impl Into<String>, is_override: bool) -> Self {
+        if is_override {
+            Self::settled(value, message)
+        } else {
+            Self::assumed_by_user(value, message)
+        }
+    }
+
     /// Returns a fact with an unknown value.
     #[must_use]
     pub fn unknown(value: T, message: impl Into<String>, settle: Option<&'static str>) -> Self {

@@ -175,8 +175,8 @@ fn blocking_policies<'t>(
     handler: &HandlerPrediction<'t>,
 ) -> Option<Fact<bool>> {
     let given = context.user_facts(&pod.workload.object);
-    let enforced = given.overrides.cni_enforces_node_traffic;
-    if !enforced.or(given.assume.cni_enforces_node_traffic)? {
+    let by_override = given.overrides.cni_enforces_node_traffic;
+    if !by_override.or(given.assume.cni_enforces_node_traffic)? {
         return None;
     }
     let asked = handler
@@ -187,8 +187,15 @@ fn blocking_policies<'t>(
     let admitted = context
         .network_policies(&pod.workload)
         .admit(Source::Node, asked);
-    let message = "the CNI plugin enforces NetworkPolicies on the node's own packets";
-    (!admitted.value).then(|| admitted.depending_on(&Fact::assumed((), message, None)))
+    let option = if by_override.is_some() {
+        "--override"
+    } else {
+        "--assume"
+    };
+    let message =
+        format!("the CNI plugin enforces NetworkPolicies on the node's own packets ({option})");
+    let enforced = Fact::set_by_user((), message, by_override.is_some());
+    (!admitted.value).then(|| admitted.depending_on(&enforced))
 }
 
 /// Returns the verdict for a pod in ambient mode. The CNI plugin gives the kubelet's packets a special source address,

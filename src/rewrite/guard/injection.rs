@@ -19,7 +19,10 @@ pub(super) fn injection(
     let by_option = facts
         .iter()
         .any(|facts| facts.injection == Some(InjectionAssumption::All));
-    let proven = pod.dataplane.certainty >= Certainty::Default || by_option;
+    let because = &pod.dataplane.because;
+    let is_assumed_by_user = because.iter().any(|reason| reason.is_assumed_by_user)
+        && because.iter().all(|reason| reason.settle.is_none());
+    let proven = pod.dataplane.certainty >= Certainty::Default || by_option || is_assumed_by_user;
     // The template guard handles templates without traffic capture.
     if pod.dataplane.value == Dataplane::Uncaptured {
         return None;
@@ -27,17 +30,11 @@ pub(super) fn injection(
     if pod.dataplane.value == Dataplane::Sidecar && proven {
         return None;
     }
-    let because: Vec<&str> = pod
-        .dataplane
-        .because
+    let settle = because.iter().find_map(|reason| reason.settle);
+    let because: Vec<&str> = because
         .iter()
         .map(|reason| reason.message.as_str())
         .collect();
-    let settle = pod
-        .dataplane
-        .because
-        .iter()
-        .find_map(|reason| reason.settle);
     let message = format!(
         "nothing proves that it will be injected ({})",
         because.join("; ")

@@ -1,7 +1,7 @@
 //! Uncertain facts are reported with their cause and with the option that settles them.
 
 use crate::support::findings;
-use crate::support::manifest::{INJECTED, Manifest, OPT_OUT};
+use crate::support::manifest::{INJECTED, Manifest, OPT_OUT, STRICT_MESH};
 use crate::support::project::Project;
 
 const POD: &str = "\
@@ -37,6 +37,80 @@ fn findings_list_what_the_user_assumes() {
     assert_eq!(
         findings[0]["assumptions"],
         serde_json::json!(["mTLS is STRICT (--assume)"])
+    );
+}
+
+/// Runs `check` and `predict` with an option, and checks that both list the fact as an assumption of the user.
+fn assert_listed(project: &Project, option: &str, assumption: &str) {
+    let (key, value) = option.split_once('=').unwrap();
+    let assume = format!("{key}={value}");
+    let facts = ["--assume", &assume, "--override", "rewrite=false"];
+    let check = [
+        &["check", "--output-format=json", "--fail-on=never"],
+        &facts[..],
+    ]
+    .concat();
+    let found = findings(&project.run(&check).exits(0));
+    let found = found.iter().find(|finding| finding["outcome"] == "fails");
+    let found = found.unwrap_or_else(|| panic!("{option}"));
+    assert_eq!(found["certainty"], "assumed", "{option}");
+    let listed = found["assumptions"].as_array().unwrap();
+    assert!(listed.contains(&assumption.into()), "{option}: {listed:?}");
+    let predict = [&["predict", "--output-format=json"], &facts[..]].concat();
+    let predicted: serde_json::Value =
+        serde_json::from_str(&project.run(&predict).exits(0).stdout).unwrap();
+    let listed = &predicted["workloads"][0]["handlers"][0]["assumptions"];
+    let listed = listed.as_array().unwrap();
+    assert!(listed.contains(&assumption.into()), "{option}: {listed:?}");
+}
+
+/// A finding that depends on injection, or on the revisions of the mesh, names what the user assumes about these.
+#[test]
+fn findings_list_what_the_user_assumes_about_injection() {
+    let strict = ("mtls.yaml", STRICT_MESH);
+    let absent = Project::with(&[strict, ("w.yaml", POD)]);
+    let message = "namespace `shop` is injected (--assume)";
+    assert_listed(&absent, "injection=all", message);
+    let canary = Manifest::namespace("shop").labels("istio.io/rev: canary");
+    let canary = Project::with(&[("ns.yaml", &canary.to_string()), strict, ("w.yaml", POD)]);
+    assert_listed(
+        &canary,
+        "revision=canary",
+        "the mesh serves canary (--assume)",
+    );
+    let plane = Manifest::operator("istio", "revision: other").to_string();
+    canary.write("istio.yaml", plane);
+    assert_listed(
+        &canary,
+        "revision=canary",
+        "the mesh serves canary (--assume)",
+    );
+}
+
+/// The revision of a pod is served if the user says so, also without a manifest of its Namespace.
+#[test]
+fn a_revision_that_the_user_assumes_is_evidence_of_injection() {
+    let pod = POD.replace(
+        "namespace: shop}",
+        "namespace: shop, labels: {istio.io/rev: canary}}",
+    );
+    let project = Project::with(&[("mtls.yaml", STRICT_MESH), ("w.yaml", &pod)]);
+    let facts = ["--assume", "revision=canary", "--override", "rewrite=false"];
+    let run = project.run(&[&["predict", "--explain"], &facts[..]].concat());
+    run.exits(0)
+        .stdout_contains("the mesh serves canary (--assume)")
+        .stdout_contains("fails");
+}
+
+/// Labels that no revision of the user's serves do not prove that the pod is outside of the mesh.
+#[test]
+fn revisions_that_the_user_assumes_lower_the_certainty_of_others() {
+    let namespace = Manifest::namespace("shop").labels("istio.io/rev: canary");
+    let files = [("ns.yaml", &*namespace.to_string()), ("w.yaml", POD)];
+    let explained = explained(&files, &["--assume", "revision=stable"]);
+    assert!(
+        explained.contains("the mesh serves stable (--assume)"),
+        "{explained}"
     );
 }
 

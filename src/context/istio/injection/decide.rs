@@ -117,7 +117,7 @@ impl<'c, 't> Injection<'c, 't> {
         if written || fact.value == Dataplane::None {
             return fact;
         }
-        let message = "the self.workload is deployed to namespace `default`";
+        let message = "the pod is deployed to namespace `default`";
         fact.depending_on(&Fact::assumed((), message, Some("--namespace NAME")))
     }
 
@@ -137,13 +137,14 @@ impl<'c, 't> Injection<'c, 't> {
         match given.unwrap_or_default() {
             InjectionAssumption::All => {
                 let message = format!("namespace `{namespace}` is injected ({option})");
-                self.as_if_injected(message, None)
+                self.as_if_injected(reason_of_option(by_user, message))
             }
             InjectionAssumption::None => {
                 let message = format!("namespace `{namespace}` is not injected ({option})");
                 Fact {
+                    value: Dataplane::None,
                     certainty: certainty_of_option(by_user),
-                    ..Fact::settled(Dataplane::None, message)
+                    because: vec![reason_of_option(by_user, message)],
                 }
             }
             InjectionAssumption::Evidence => match self.evidence() {
@@ -151,7 +152,7 @@ impl<'c, 't> Injection<'c, 't> {
                     let message = format!(
                         "namespace `{namespace}` is injected (no Namespace manifest in scope; {sign})"
                     );
-                    self.as_if_injected(message, Some(SETTLE))
+                    self.as_if_injected(Reason::without_place(message, Some(SETTLE)))
                 }
                 None => match self
                     .context
@@ -199,14 +200,14 @@ impl<'c, 't> Injection<'c, 't> {
         if says(keys::INJECT, "true").is_some() {
             let message =
                 format!("namespace `{namespace}` is not in the tree; the pod requests a sidecar");
-            return self.as_if_injected(message, Some(SETTLE));
+            return self.as_if_injected(Reason::without_place(message, Some(SETTLE)));
         }
         let message = format!("namespace `{namespace}` is in the ambient mesh (--mesh ambient)");
         Fact::assumed(Dataplane::Ambient, message, None)
     }
 
-    /// Decides as if the namespace were injected. Pods may still opt out.
-    fn as_if_injected(self, message: String, settle: Option<&'static str>) -> Fact<Dataplane> {
+    /// Decides as if the namespace were injected, because of `reason`. Pods may still opt out.
+    fn as_if_injected(self, reason: Reason) -> Fact<Dataplane> {
         let fact = self.decide_by_labels(&NamespaceView::unknown());
         if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
             return fact;
@@ -214,7 +215,7 @@ impl<'c, 't> Injection<'c, 't> {
         let certainty = fact.certainty.min(certainty_of_option(
             self.context.user_facts(&self.workload.object),
         ));
-        Fact { certainty, ..fact }.preceded_by(Reason::without_place(message, settle))
+        Fact { certainty, ..fact }.preceded_by(reason)
     }
 }
 
@@ -225,5 +226,14 @@ pub(in crate::context) fn certainty_of_option(given: &UserFacts) -> Certainty {
         Certainty::Known
     } else {
         Certainty::Assumed
+    }
+}
+
+/// Returns a fact about injection that an option sets, as a reason.
+fn reason_of_option(given: &UserFacts, message: String) -> Reason {
+    if given.overrides_injection() {
+        Reason::without_place(message, None)
+    } else {
+        Reason::assumed_by_user(message)
     }
 }

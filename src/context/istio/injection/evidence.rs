@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::context::istio::facets::Injection;
 use crate::context::nearest::nearest;
 use crate::mesh::istio::keys;
+use crate::settings::FactOverrides;
 use crate::yaml::NodeRef;
 
 impl<'c, 't> Injection<'c, 't> {
@@ -28,6 +29,19 @@ impl<'c, 't> Injection<'c, 't> {
             .label(keys::REVISION)
             .and_then(|label| label.value.text())
         {
+            let given = self.context.user_facts(&self.workload.object);
+            let by_option = [
+                (&given.overrides, "--override"),
+                (&given.assume, "--assume"),
+            ];
+            let mut by_option = by_option.into_iter();
+            let is_named =
+                |facts: &FactOverrides| facts.revisions.iter().any(|given| given == name);
+            if let Some((_, option)) = by_option.find(|(facts, _)| is_named(facts)) {
+                return Some(format!(
+                    "the pod selects revision `{name}`, which the mesh serves ({option})"
+                ));
+            }
             let scope = self.context.installations().scope(&self.workload.object);
             let served = scope.iter().flat_map(|plane| plane.names());
             if served.into_iter().any(|served| served == name) {

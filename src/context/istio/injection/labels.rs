@@ -35,7 +35,12 @@ impl<'c, 't> Injection<'c, 't> {
             Server::OutsideTree { assumption } => {
                 let install = self.istio().installation();
                 let fact = self.decide_at_injector(view, &labels, &install, None);
-                with_assumption(fact, assumption.filter(|_| view.object.is_some()))
+                // Without a Namespace, the assumption about the namespace covers the revision.
+                let assumption = assumption.filter(|fact| {
+                    view.object.is_some()
+                        || fact.because.iter().any(|reason| reason.is_assumed_by_user)
+                });
+                with_assumption(fact, assumption)
             }
             Server::NotServed { because } => {
                 let why = why_unserved(self.workload, view, because);
@@ -245,6 +250,9 @@ fn why_unserved(
         Some(place) => Fact::known((), place),
         None => Fact::settled((), "no control plane in the tree injects this namespace"),
     };
+    if because.iter().any(|reason| reason.is_assumed_by_user) {
+        fact.certainty = Certainty::Assumed;
+    }
     fact.because.extend(because);
     if view.object.is_some() {
         return fact;

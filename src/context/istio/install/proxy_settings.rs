@@ -133,7 +133,7 @@ impl<'c, 't> Startup<'c, 't> {
             .native_sidecars
         {
             let message = format!("native sidecars = {native} (--assume)");
-            return Fact::assumed(given(native), message, None);
+            return Fact::assumed_by_user(given(native), message);
         }
         let fact = if release.is_none_or(|release| release >= AUTO_NATIVE) {
             let message = "native sidecars = auto (default since 1.27): on if all nodes run \
@@ -156,21 +156,18 @@ impl<'c, 't> Startup<'c, 't> {
             return fact;
         }
         let given = self.context.user_facts(&self.workload.object);
-        let (version, option, certainty) =
-            match (given.overrides.node_version, given.assume.node_version) {
-                (Some(version), _) => (version, "--override", Certainty::Known),
-                (None, Some(version)) => (version, "--assume", Certainty::Assumed),
-                (None, None) => return unknown_nodes(fact),
-            };
+        let (version, option) = match (given.overrides.node_version, given.assume.node_version) {
+            (Some(version), _) => (version, "--override"),
+            (None, Some(version)) => (version, "--assume"),
+            (None, None) => return unknown_nodes(fact),
+        };
         let native = if version >= NATIVE_NODES {
             NativeSidecars::On
         } else {
             NativeSidecars::Off
         };
-        let nodes = Fact {
-            certainty,
-            ..Fact::settled((), format!("the nodes run Kubernetes {version} ({option})"))
-        };
+        let message = format!("the nodes run Kubernetes {version} ({option})");
+        let nodes = Fact::set_by_user((), message, option == "--override");
         fact.map(|_| native).depending_on(&nodes)
     }
 
@@ -227,11 +224,8 @@ impl<'c, 't> Injection<'c, 't> {
                 .user_facts(&self.workload.object)
                 .assume
                 .ambient?;
-            Some(Fact::assumed(
-                value,
-                format!("ambient mode = {value} (--assume)"),
-                None,
-            ))
+            let message = format!("ambient mode = {value} (--assume)");
+            Some(Fact::assumed_by_user(value, message))
         };
         view.fact("--override ambient=true|false", |plane| {
             plane.ambient.as_ref()

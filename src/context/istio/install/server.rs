@@ -51,7 +51,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     ) -> Server<'c> {
         let input = &labels.input;
         if !labels.given.overrides.revisions.is_empty() {
-            return by_option(&labels.given.overrides.revisions, input, "--override");
+            return by_option(&labels.given.overrides.revisions, input, true);
         }
         if scope.is_empty() {
             return without_planes(labels);
@@ -163,7 +163,7 @@ fn unevaluated(hook: &Webhook) -> Option<Fact<()>> {
 fn without_planes<'a>(labels: &Labels<'_>) -> Server<'a> {
     let (input, assumed) = (&labels.input, &labels.given.assume.revisions);
     if !assumed.is_empty() {
-        return by_option(assumed, input, "--assume");
+        return by_option(assumed, input, false);
     }
     if webhook(&plane_serving_all_names(input), input).is_none() {
         return Server::NotRequested;
@@ -235,17 +235,25 @@ fn plane_serving_all_names(input: &InjectionInput<'_>) -> ControlPlane {
     plane
 }
 
-/// Decides by the revisions that an option names.
-fn by_option<'a>(names: &[String], input: &InjectionInput<'_>, option: &str) -> Server<'a> {
+/// Decides by the revisions that `--override` or `--assume` names.
+fn by_option<'a>(names: &[String], input: &InjectionInput<'_>, is_override: bool) -> Server<'a> {
+    let option = if is_override {
+        "--override"
+    } else {
+        "--assume"
+    };
+    let message = format!("the mesh serves {} ({option})", names.join(", "));
+    let served = Fact::set_by_user((), message, is_override);
     if webhook(&plane_of(names), input).is_some() {
-        return Server::OutsideTree { assumption: None };
+        // The default revision is served without an option, too.
+        let assumption = (!is_override && names_other_revision(input)).then_some(served);
+        return Server::OutsideTree { assumption };
     }
     if webhook(&plane_serving_all_names(input), input).is_none() {
         return Server::NotRequested;
     }
-    let message = format!("the mesh serves {} ({option})", names.join(", "));
     Server::NotServed {
-        because: vec![Reason::without_place(message, None)],
+        because: served.because,
     }
 }
 
