@@ -13,6 +13,7 @@ use crate::yaml::{Change, Value};
 
 use super::guard;
 use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::guard::injection_unproven;
 use crate::rewrite::pod_outcome::PodOutcome;
 
 /// The configuration of one pod's proxy for its probes.
@@ -50,7 +51,7 @@ pub(super) fn rewrite<'t>(
     let uses_network = pod.handlers.iter().any(uses_network_port);
     match other.membership.value {
         Membership::Refused if uses_network => return Some(left(refused(pod, mesh))),
-        Membership::Unknown if uses_network => return Some(left(unproven(pod))),
+        Membership::Unknown if uses_network => return Some(left(injection_unproven(context, pod))),
         Membership::Injected => {}
         _ => return Some(PodOutcome::default()),
     }
@@ -105,7 +106,7 @@ pub(crate) fn proxies(
         let refusal = match other.membership.value {
             _ if !other.model.has_bootstrap() => continue,
             Membership::Refused => Some(refused(pod, mesh)),
-            Membership::Unknown => Some(unproven(pod)),
+            Membership::Unknown => Some(injection_unproven(context, pod)),
             Membership::Injected => too_old(pod, mesh, release, shape),
             Membership::AlreadyInjected | Membership::Outside => continue,
         };
@@ -159,27 +160,6 @@ fn refused(pod: &WorkloadPrediction<'_>, mesh: Mesh) -> GuardFailure {
         format!("{} would reject it ({reason})", mesh.title()),
     )
     .with_help("`meshprobe check` shows the cause; fix it first")
-}
-
-fn unproven(pod: &WorkloadPrediction<'_>) -> GuardFailure {
-    let because: Vec<&str> = pod
-        .dataplane
-        .because
-        .iter()
-        .map(|reason| reason.message.as_str())
-        .collect();
-    let message = format!(
-        "nothing proves that it will be injected ({})",
-        because.join("; ")
-    );
-    GuardFailure::new(
-        GuardId::INJECTION_UNPROVEN,
-        pod.workload.object.name_span(),
-        message,
-    )
-    .with_help(
-        "add the Namespace manifest to the run (`--context`), or use `--assume injection=all`",
-    )
 }
 
 fn too_old(

@@ -8,6 +8,7 @@ use crate::predict::WorkloadPrediction;
 use crate::settings::InjectionAssumption;
 
 use crate::rewrite::guard::failure::{GuardFailure, name_span};
+use crate::rewrite::guard::injection_unproven::injection_unproven;
 
 /// Refuses unless injection follows from the tree, or an option assumes it.
 pub(super) fn injection(
@@ -30,21 +31,7 @@ pub(super) fn injection(
     if pod.dataplane.value == Dataplane::Sidecar && proven {
         return None;
     }
-    let settle = because.iter().find_map(|reason| reason.settle);
-    let because: Vec<&str> = because
-        .iter()
-        .map(|reason| reason.message.as_str())
-        .collect();
-    let message = format!(
-        "nothing proves that it will be injected ({})",
-        because.join("; ")
-    );
-    let help = format!(
-        "add the Namespace manifest to the run (`--context`), or use `{}`",
-        settle.map_or("--assume injection=all", |settle| settle
-            .trim_end_matches("|none"))
-    );
-    Some(GuardFailure::new(GuardId::INJECTION_UNPROVEN, name_span(pod), message).with_help(help))
+    Some(injection_unproven(context, pod))
 }
 
 /// Refuses an `istio-proxy` among the init containers that is not a sidecar of its own, if the injected sidecar may be

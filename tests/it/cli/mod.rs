@@ -33,6 +33,7 @@ mod helm_auto;
 mod helm_auto_values;
 mod hidden_files;
 mod hidden_overlays;
+mod injection_unproven;
 mod invocation;
 mod junit_names;
 mod krm;
