@@ -23,7 +23,7 @@ pub(super) fn refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<(ObjectId, Fi
             let refusal = GuardFailure::new(GuardId::KUSTOMIZE_PATCH, object.name_span(), message)
                 .with_help(
                     "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite \
-                         -`; or remove the file from the patches of the kustomization",
+                         --context . -`; or remove the file from the patches of the kustomization",
                 );
             (object.id(), refusal.finding(prediction))
         })

@@ -49,8 +49,8 @@ fn refusal(workload: &Workload<'_>, span: Span) -> Finding {
     finding.set_refusal(not_undone(workload, "it is in a patch of a kustomization"));
     finding.document = object.document.index;
     finding.object = Some(object.reference());
-    let help =
-        "undo it in what the overlay builds: `kustomize build DIR | meshprobe rewrite --undo -`";
+    let help = "undo it in what the overlay builds: `kustomize build DIR | meshprobe rewrite --undo \
+                --context . -`";
     finding.help = Some(help.into());
     finding
 }

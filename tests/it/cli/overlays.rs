@@ -325,3 +325,39 @@ fn a_prediction_that_depends_on_unmodelled_fields_is_assumed() {
         run.stdout
     );
 }
+
+/// The printed pipe rewrites what the overlay builds with the facts of the tree. Without these, nothing proves that the
+/// pod is injected.
+#[test]
+fn the_recommended_build_is_rewritten_with_the_facts_of_the_tree() {
+    let Some(kustomize) = crate::support::kustomize() else {
+        return;
+    };
+    let replaced = json(
+        r#"{"op": "replace", "path": "/spec/template/metadata", "value": {"annotations": {"a": "b"}}}"#,
+    );
+    let project = project(&replaced, &[]);
+    project.write("base/kustomization.yaml", "resources: [web.yaml]\n");
+    let run = rewrite(&project, "annotation").exits(1);
+    let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("error[kustomize-overlay]"), "{message}");
+    let printed = message
+        .split('`')
+        .find(|part| part.contains(" | meshprobe"));
+    let (build, arguments) = printed.unwrap().split_once(" | meshprobe ").unwrap();
+    let mut build = build.split(' ');
+    assert_eq!(build.next(), Some("kustomize"));
+    let mut kustomize = std::process::Command::new(kustomize);
+    let built = kustomize.args(build).current_dir(project.path("")).output();
+    let built = built.unwrap();
+    assert!(built.status.success(), "{built:?}");
+    let arguments: Vec<&str> = arguments.split(' ').collect();
+    let piped = project.pipe(&arguments, &built.stdout).exits(0);
+    piped.stdout_contains("path: /app-health/web/readyz");
+    let alone: Vec<&str> = arguments
+        .into_iter()
+        .filter(|argument| !["--context", "."].contains(argument))
+        .collect();
+    let refused = project.pipe(&alone, &built.stdout).exits(1);
+    refused.stderr_contains("error[injection-unproven]");
+}
