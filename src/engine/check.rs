@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::NotJudged;
-use crate::finding::{Applicability, Finding, Severity};
+use crate::finding::{Finding, Severity};
 use crate::predict::WorkloadPrediction;
 use crate::rules;
 use crate::settings::Settings;
@@ -12,6 +12,7 @@ use crate::source::SourceSet;
 use super::absent_entries::absent_entries;
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
+use super::context_fixes::limit_to_targets;
 use super::levels::{Ignores, Levels};
 use super::not_judged::not_judged;
 use super::outcome::{Leveled, Outcome, apply_levels};
@@ -82,10 +83,12 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.hidden = all - findings.len();
     // Only the fixes of findings that a report may show are verified.
     place_fixes(set, &mut findings);
-    let (suppressed, mut findings): (Vec<_>, Vec<_>) = findings
+    let (mut suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
     keep_suppressed_values(&suppressed, &mut findings);
+    limit_to_targets(set, &mut findings);
+    limit_to_targets(set, &mut suppressed);
     summary.suppressed = suppressed.len();
     summary.count_findings(&findings);
     Outcome {
@@ -181,7 +184,6 @@ fn check_analysed(
     explain_templates(context, &mut findings);
     for finding in &mut findings {
         explain_unrendered(context, finding);
-        limit_fix_to_targets(set, finding);
     }
     Checked {
         findings,
@@ -191,31 +193,4 @@ fn check_analysed(
         unknown_environments: unknown_environments(context, predictions),
         suppressions,
     }
-}
-
-/// Marks the fix of a file that is only context, or rendered, as display-only.
-fn limit_fix_to_targets(set: &SourceSet, finding: &mut Finding) {
-    let Some(fix) = finding.fix.as_mut() else {
-        return;
-    };
-    let rendered = is_rendered(set, &fix.path);
-    if set.is_target(&fix.path) && !rendered {
-        return;
-    }
-    let reason = if rendered {
-        "the manifest is rendered from other files".to_owned()
-    } else {
-        let path = &fix.path;
-        let help = format!("add `{path}` to the paths to apply the fix");
-        finding.help = Some(match finding.help.take() {
-            Some(earlier) => format!("{earlier} ({help})"),
-            None => help,
-        });
-        format!("`{path}` is only read as context")
-    };
-    fix.limit_to(Applicability::display_only_because(reason));
-}
-
-fn is_rendered(set: &SourceSet, path: &str) -> bool {
-    set.file(path).is_some_and(|file| file.rendered)
 }

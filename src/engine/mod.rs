@@ -12,6 +12,7 @@ mod attributes;
 mod changed;
 mod chart_run;
 mod check;
+mod context_fixes;
 mod copy_tree;
 mod emit;
 mod exit;

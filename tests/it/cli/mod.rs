@@ -5,6 +5,7 @@ mod bad_input;
 mod baseline_files;
 mod certainty;
 mod ci_logs;
+mod context_fixes;
 mod conventions;
 mod deployed;
 mod deployed_bases;
