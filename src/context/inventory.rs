@@ -18,6 +18,7 @@ use crate::context::port_index::PortIndex;
 use crate::context::pull_in::FoundObject;
 use crate::context::reported::{Reported, is_target};
 use crate::context::service_selector::service_selector;
+use crate::context::shared_documents::SharedDocuments;
 use crate::context::subject::{MeshObject, Subject};
 use crate::context::unrendered;
 use crate::context::unrendered::{
@@ -87,6 +88,8 @@ pub struct Inventory<'t> {
     /// The repositories of the run, and the sources that objects deploy from.
     pub(crate) repositories: Repositories<'t>,
     rendered: RenderedDocuments<'t>,
+    /// The documents that several overlays or clusters deploy.
+    shared: SharedDocuments<'t>,
     /// The documents that are checked as written although a kustomization names them.
     unrendered: HashMap<(&'t str, usize), Unrendered>,
     /// Policies that are ignored because a kustomization uses or drops them.
@@ -175,6 +178,7 @@ impl<'t> Inventory<'t> {
         let (objects, reported) =
             assign_to_deployments(sources, renderings, &repositories, objects, pulls_in);
         inventory.reported = reported;
+        inventory.shared = SharedDocuments::of(objects.iter().map(|(object, _)| object));
         let all = objects.iter().map(|(object, _)| object);
         // Renderings contain ConfigMaps only if releases may take values from them.
         let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
@@ -238,6 +242,12 @@ impl<'t> Inventory<'t> {
     #[must_use]
     pub fn uses_of(&self, path: &str, document: usize) -> Option<Uses> {
         self.rendered.uses_of((path, document))
+    }
+
+    /// Returns whether several overlays or clusters deploy objects of a document.
+    #[must_use]
+    pub fn is_shared(&self, path: &str, document: usize) -> bool {
+        self.shared.contains(path, document)
     }
 
     /// Returns why a document is checked as written although a kustomization names it; `None` for

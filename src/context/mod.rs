@@ -32,6 +32,7 @@ mod reported;
 mod run_context;
 mod service_selector;
 mod services;
+mod shared_documents;
 mod similar_folder;
 mod subject;
 mod unmodelled_changes;

@@ -83,13 +83,18 @@ impl<'t> WorkloadPrediction<'t> {
             .all(|handler| handler.verdict.outcome != Outcome::Unknown)
     }
 
+    /// Returns the name of the workload, with its namespace if one is written.
+    pub(in crate::report) fn full_name(&self) -> String {
+        let title = self.workload.title();
+        match &self.namespace {
+            Some(namespace) => format!("{namespace}/{title}"),
+            None => title,
+        }
+    }
+
     pub(in crate::report) fn row(&self, prediction: &HandlerPrediction<'_>) -> Row {
-        let namespace = self
-            .namespace
-            .as_ref()
-            .map(|namespace| format!("{namespace}/"));
         Row {
-            workload: format!("{}{}", namespace.unwrap_or_default(), self.workload.title()),
+            workload: self.full_name(),
             container: prediction.container.name().to_owned(),
             slot: prediction.handler.slot.key().to_owned(),
             probe: handler_text(&prediction.handler),

@@ -6,11 +6,14 @@ use crate::kube::Object;
 use crate::predict::EnvironmentNames;
 use crate::source::chart_of_output;
 
+/// The path of a file, and the number of the document in it.
+pub(super) type Document = (String, usize);
+
 /// An item of the output, with the location and the environment of its object.
 #[derive(Clone, Debug)]
 pub(super) struct Shown<T> {
     /// The file, and the number of the document in it; the folder for a chart, of which each output is a file.
-    pub(super) document: (String, usize),
+    pub(super) document: Document,
     /// The kustomization that renders the object.
     rendered_by: Option<String>,
     /// The name of the overlay or cluster; `None` if the object is deployed unchanged.

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::predict::{EnvironmentNames, MachinePrediction, WorkloadPrediction};
 
 use super::row::Row;
-use super::shown::{Shown, in_file_order};
+use super::shown::{Document, Shown, in_file_order};
 
 /// The rows of one workload, in all environments that deploy it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadRows {
     /// `shop/Deployment/web`, with its namespace if one is written.
     pub workload: String,
-    /// The names of its environments; empty if it has only one.
+    /// The names of its environments that are shown; empty if only one deploys it.
     pub environments: Vec<Arc<str>>,
     /// The rows. Those of one handler are adjacent.
     pub rows: Vec<Row>,
@@ -28,17 +28,42 @@ pub fn table(
     machines: &[MachinePrediction<'_>],
 ) -> Vec<WorkloadRows> {
     let names = EnvironmentNames::of(predictions);
+    let shared = shared_workloads(predictions, &names);
     let handlers = predictions.iter().flat_map(WorkloadPrediction::shown);
     let machines = machines.iter();
     let shown = handlers
         .map(|(pod, handler)| Shown::new(&pod.workload.object, &names, pod.row(handler)))
         .chain(machines.map(|machine| Shown::new(&machine.group, &names, machine.row())));
-    group_by_workload(in_file_order(shown.collect()))
+    group_by_workload(in_file_order(shown.collect()), &shared)
+}
+
+/// The document of a workload, and its name.
+type WorkloadKey = (Document, String);
+
+/// Returns the workloads that several environments deploy, also environments that are not shown.
+fn shared_workloads(
+    predictions: &[WorkloadPrediction<'_>],
+    names: &EnvironmentNames,
+) -> HashSet<WorkloadKey> {
+    let mut first: HashMap<WorkloadKey, Arc<str>> = HashMap::new();
+    let mut shared = HashSet::new();
+    for prediction in predictions {
+        let shown = Shown::new(&prediction.workload.object, names, ());
+        if let Some(environment) = shown.environment {
+            let key = (shown.document, prediction.full_name());
+            let known = first.entry(key.clone());
+            if *known.or_insert_with(|| Arc::clone(&environment)) != environment {
+                shared.insert(key);
+            }
+        }
+    }
+    shared
 }
 
 /// Groups rows by workload. Rows that are equal in several environments become one row that names them.
-fn group_by_workload(shown: Vec<Shown<Row>>) -> Vec<WorkloadRows> {
+fn group_by_workload(shown: Vec<Shown<Row>>, shared: &HashSet<WorkloadKey>) -> Vec<WorkloadRows> {
     let mut groups: Vec<WorkloadRows> = Vec::new();
+    let mut is_shared = Vec::new();
     let mut numbers = HashMap::new();
     for Shown {
         document,
@@ -48,10 +73,11 @@ fn group_by_workload(shown: Vec<Shown<Row>>) -> Vec<WorkloadRows> {
     } in shown
     {
         let next = groups.len();
-        let number = *numbers
-            .entry((document, row.workload.clone()))
-            .or_insert(next);
+        let key = (document, row.workload.clone());
+        let is_in_several = shared.contains(&key);
+        let number = *numbers.entry(key).or_insert(next);
         if number == next {
+            is_shared.push(is_in_several);
             groups.push(WorkloadRows {
                 workload: row.workload.clone(),
                 ..WorkloadRows::default()
@@ -61,7 +87,10 @@ fn group_by_workload(shown: Vec<Shown<Row>>) -> Vec<WorkloadRows> {
             group.add(row, environment);
         }
     }
-    groups.into_iter().map(WorkloadRows::finished).collect()
+    let groups = groups.into_iter().zip(is_shared);
+    groups
+        .map(|(group, is_shared)| if is_shared { group } else { group.finished() })
+        .collect()
 }
 
 impl WorkloadRows {

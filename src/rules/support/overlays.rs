@@ -56,8 +56,11 @@ pub(in crate::rules) fn attach_overlay(
     let uses = inventory
         .uses_of(&finding.primary.path, finding.document)
         .unwrap_or_default();
+    let is_shared = uses.count > 1
+        || inventory.is_shared(&finding.primary.path, finding.document)
+        || charts.has_several(&finding);
     if let Some(home) = home.cloned().or_else(|| finding.overlays.pop()) {
-        if uses.count > 1 || charts.has_several(&finding) {
+        if is_shared {
             let environment = names.environment(&home, finding.certainty);
             finding.environments.push(environment);
         }

@@ -138,6 +138,52 @@ fn findings_in_plain_files_name_the_environments_that_deploy_them() {
     assert!(tcp[0].ends_with("(in: dev, prod)"), "{}", run.stdout);
 }
 
+/// A finding that applies to one of the environments of a plain file names it, also if it is not about a probe.
+#[test]
+fn findings_in_plain_files_name_the_only_environment_they_apply_to() {
+    let pod = Pod::new("web")
+        .within("shop")
+        .labels("sidecar.istio.io/inject: 'true'");
+    let pod = pod.probe("readinessProbe", "httpGet: {path: /healthz, port: 8080}");
+    let project = Project::with(&[("base/web.yaml", &pod.to_string())]);
+    for (name, injection) in [("dev", "enabled"), ("prod", "disabled")] {
+        let application = Manifest::new("argoproj.io/v1alpha1", "Application", "web")
+            .within("argocd")
+            .spec("  destination: {namespace: shop}\n  source: {path: base}\n");
+        let injection = format!("istio-injection: {injection}");
+        let namespace = Manifest::namespace("shop").labels(&injection).to_string();
+        let application = application.to_string();
+        let files = join(&[&application, &namespace]);
+        project.write(&format!("clusters/{name}/app.yaml"), files);
+    }
+    for path in [".", "clusters/prod"] {
+        let check = |format: &str| {
+            let format = format!("--output-format={format}");
+            project
+                .run(&["check", "--fail-on=never", &format, path])
+                .exits(0)
+        };
+        let concise = check("concise").stdout_contains("[inject-label-blocked-by-namespace]");
+        concise.stdout_contains("(in: prod)");
+        let found = findings(&check("json"));
+        let expected = serde_json::json!([
+            {"name": "prod", "path": "clusters/prod/app.yaml", "affected": true, "certainty": "known", "outcome": null}
+        ]);
+        assert_eq!(found[0]["environments"], expected, "{found:#?}");
+        check("sarif").stdout_contains("clusters/prod/app.yaml");
+    }
+    // The table names the environment also if the others are not shown.
+    let row = |path: &str| project.run(&["predict", path]).exits(0).stdout;
+    let prod = row("clusters/prod");
+    assert!(prod.contains("  IN    OUTCOME"), "{prod}");
+    assert!(prod.contains("  prod  not-in-mesh"), "{prod}");
+    let all = row(".");
+    assert!(
+        all.contains("  dev   ok") && all.contains("  prod  not-in-mesh"),
+        "{all}"
+    );
+}
+
 /// An assumed outcome is not stated as if it were known.
 #[test]
 fn environments_without_facts_are_not_known() {
