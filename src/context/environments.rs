@@ -183,17 +183,23 @@ impl Environments {
         })
     }
 
-    /// Returns whether a fact may apply to an object, as far as this depends on the environment from which the object is
-    /// deployed ([`Environments::deployed_from`]). What one kustomization renders belongs together.
-    pub(super) fn deployed_may_apply(&self, fact: &Object<'_>, subject: &Object<'_>) -> bool {
-        let Some(to) = self.deployed_from(subject) else {
-            return true;
-        };
-        let is_of_same_build = fact.location_file() == subject.location_file()
-            && fact.rendered_by == subject.rendered_by;
-        is_of_same_build || {
-            let from = self.deployed_from(fact);
-            self.may_apply(from.unwrap_or_else(|| fact.location_file()), to)
+    /// Returns a predicate: whether a fact may apply to an object, as far as this depends on the environment from which
+    /// the object is deployed ([`Environments::deployed_from`]). What one kustomization renders belongs together.
+    pub(super) fn deployed_may_apply<'s>(
+        &'s self,
+        subject: &'s Object<'_>,
+    ) -> impl Fn(&Object<'_>) -> bool + 's {
+        let to = self.deployed_from(subject);
+        move |fact| {
+            let Some(to) = to else {
+                return true;
+            };
+            let is_of_same_build = fact.location_file() == subject.location_file()
+                && fact.rendered_by == subject.rendered_by;
+            is_of_same_build || {
+                let from = self.deployed_from(fact);
+                self.may_apply(from.unwrap_or_else(|| fact.location_file()), to)
+            }
         }
     }
 

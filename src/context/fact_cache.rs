@@ -27,9 +27,18 @@ pub(super) type HomeKey = (FileKey, Option<FileKey>);
 /// the facts. Equal texts at two addresses only cost a second entry.
 pub(super) type FileNamespaceKey = (FileKey, usize, usize);
 
-/// The home of an object, the number of its namespace's name, and whether that is written. All
-/// objects with one key share the facts of their namespace.
-pub type NamespaceKey = (FileKey, usize, bool);
+/// The key of the namespace of an object. All objects with one key share the facts of their namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NamespaceKey {
+    /// The home of the object.
+    pub(super) home: FileKey,
+    /// The number of the name.
+    pub(super) number: usize,
+    /// Whether the name is written.
+    pub(super) is_written: bool,
+    /// The environment from which the object is deployed.
+    pub(super) deployed_from: Option<FileKey>,
+}
 
 /// A pod template: its node, its home and namespace, and the file that renders it. Kustomizations
 /// that include one document unchanged share its nodes, but may have different scopes.
@@ -70,7 +79,12 @@ impl FactCache {
         let mut numbers = numbers.unwrap_or_else(PoisonError::into_inner);
         let next = numbers.len();
         let number = *numbers.entry_ref(namespace).or_insert(next);
-        (file_key(location), number, is_written)
+        NamespaceKey {
+            home: file_key(location),
+            number,
+            is_written,
+            deployed_from: None,
+        }
     }
 }
 

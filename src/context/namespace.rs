@@ -74,13 +74,12 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         let all = &inventory.namespaces;
         let home = self.object.location_file();
         let work_out = || {
+            let is_deployed_there = inventory.environments.deployed_may_apply(self.object);
             let joined: Vec<(usize, &Object<'t>)> = all
                 .near(self.name, &inventory.environments, home)
                 .filter(|(_, candidate)| {
                     (self.is_written || are_related(candidate.location_file(), home))
-                        && inventory
-                            .environments
-                            .deployed_may_apply(candidate, self.object)
+                        && is_deployed_there(candidate)
                 })
                 .collect();
             // The first of several equally near Namespaces is used.
@@ -104,7 +103,15 @@ impl<'c, 't> NamespaceOf<'c, 't> {
     pub fn key(self) -> NamespaceKey {
         let place = (self.name, self.is_written);
         let location = self.object.location_file();
-        self.context.fact_cache.namespace_key(location, place)
+        let deployed_from = self
+            .context
+            .inventory
+            .environments
+            .deployed_from(self.object);
+        NamespaceKey {
+            deployed_from: deployed_from.map(file_key),
+            ..self.context.fact_cache.namespace_key(location, place)
+        }
     }
 
     /// Iterates over the facts of one kind in the namespace, as defined by [`NamespaceOf::contains`].
@@ -113,10 +120,11 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         facts: &'c NamespaceIndex<'t, Object<'t>>,
     ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
         let environments = &self.context.inventory.environments;
+        let is_deployed_there = environments.deployed_may_apply(self.object);
         facts
             .near(self.name, environments, self.object.location_file())
             .map(|(_, fact)| fact)
-            .filter(move |fact| self.is_that_of(fact))
+            .filter(move |fact| self.is_that_of(fact) && is_deployed_there(fact))
     }
 
     /// Iterates over the facts in the namespace that have a label selector which may select the pods of
@@ -126,7 +134,10 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         facts: &'c NamespaceIndex<'t, Object<'t>>,
         workload: &'c Workload<'t>,
     ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        let environments = &self.context.inventory.environments;
+        let is_deployed_there = environments.deployed_may_apply(self.object);
         self.facts_selecting_at(facts, workload, self.object.location_file())
+            .filter(move |fact| is_deployed_there(fact))
     }
 
     /// Iterates over the facts of [`NamespaceOf::facts_selecting`] as if the object were in the file or folder at
@@ -152,6 +163,7 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         let environments = &self.context.inventory.environments;
         self.is_that_of(fact)
             && environments.may_apply(fact.location_file(), self.object.location_file())
+            && environments.deployed_may_apply(self.object)(fact)
     }
 
     /// Returns whether a fact is in the namespace, without a check of the environments.

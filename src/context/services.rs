@@ -112,13 +112,19 @@ impl<'c, 't> Services<'c, 't> {
             spec.and_then(|spec| spec.get("clusterIP"))
                 .and_then(NodeRef::text)
         };
+        let object = &self.workload.object;
+        let environments = &self.context.inventory.environments;
+        let is_deployed_there = environments.deployed_may_apply(object);
         let called = self.context.inventory.services.iter().filter(|service| {
+            let is_in_reach = environments
+                .may_apply(service.location_file(), object.location_file())
+                && is_deployed_there(service);
             let by_name = is_service
                 && service.name() == name
                 && self.context.namespace_of(service).name == namespace;
-            by_name || address(service) == Some(host)
+            is_in_reach && (by_name || address(service) == Some(host))
         });
-        let found = nearest(called, self.workload.object.location_file());
+        let found = nearest(called, object.location_file());
         let service = found.first()?;
         let message = format!(
             "the sidecar captures connections to Service `{}`",

@@ -41,11 +41,11 @@ impl<'c, 't> IstioPolicy<'c, 't> {
     #[must_use]
     pub fn applies_to(self, policy_scope: PolicyScope, workload: &Workload<'t>) -> bool {
         match policy_scope {
-            PolicyScope::Mesh => self
-                .context
-                .inventory
-                .environments
-                .may_apply(self.policy.location_file(), workload.object.location_file()),
+            PolicyScope::Mesh => {
+                let environments = &self.context.inventory.environments;
+                environments.may_apply(self.policy.location_file(), workload.object.location_file())
+                    && environments.deployed_may_apply(&workload.object)(self.policy)
+            }
             PolicyScope::Namespace => self
                 .context
                 .namespace_of(&workload.object)

@@ -50,8 +50,9 @@ impl<'c, 't> NetworkPolicies<'c, 't> {
         let isolation = isolations.of(class, || {
             let home = object.location_file();
             let labels = (labels, Unselective::Included);
+            let is_deployed_there = inventory.environments.deployed_may_apply(object);
             all.near_selecting(namespace.name, labels, &inventory.environments, home)
-                .filter(|(_, policy)| namespace.is_that_of(policy))
+                .filter(|(_, policy)| namespace.is_that_of(policy) && is_deployed_there(policy))
                 .filter(|(_, policy)| isolates(policy, self.workload))
                 .map(|(position, _)| position)
                 .collect()

@@ -1,6 +1,6 @@
 //! Mutual TLS that differs between environments, for files that belong to none of these.
 
-use crate::support::manifest::{INJECTED, NOT_REWRITTEN, PROBED, STRICT};
+use crate::support::manifest::{INJECTED, Manifest, NOT_REWRITTEN, PROBED, STRICT};
 use crate::support::project::Project;
 use crate::support::{Run, findings};
 
@@ -291,4 +291,53 @@ fn a_deployed_folder_is_in_its_environment_wherever_it_is_deployed_from() {
     assert_eq!(severities("clusters/eu"), [r#""error""#]);
     assert_eq!(severities("clusters/us"), [""; 0]);
     assert_eq!(severities("flux/us.yaml"), [""; 0]);
+}
+
+/// The AuthorizationPolicies, Services and Sidecars of a deployed folder are those of its environment.
+#[test]
+fn a_deployed_folder_has_the_policies_and_services_of_its_environment() {
+    let explained = |project: &Project, path: &str| {
+        let run = project.run(&["predict", "--explain", path]).exits(0);
+        run.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let deny = Manifest::authorization_policy("deny", "action: DENY, rules: [{}]").within("shop");
+    let denies = format!("{INJECTED}---\n{deny}");
+    let project = deployed_from_outside(&denies, INJECTED);
+    assert!(explained(&project, "flux/eu.yaml").contains("outcome fails"));
+    let of_us = explained(&project, "flux/us.yaml");
+    assert!(of_us.contains("outcome ok"), "{of_us}");
+
+    let root = deny.within("istio-system");
+    let project = deployed_from_outside(&format!("{INJECTED}---\n{root}"), INJECTED);
+    assert!(explained(&project, "flux/eu.yaml").contains("outcome fails"));
+    let of_us = explained(&project, "flux/us.yaml");
+    assert!(of_us.contains("outcome ok"), "{of_us}");
+
+    let service = |protocol: &str| {
+        let port = format!("port: 80, targetPort: 8080, appProtocol: {protocol}");
+        let service = Manifest::service(
+            "web",
+            &format!("selector: {{app: web}}, ports: [{{{port}}}]"),
+        );
+        format!("{INJECTED}---\n{}", service.within("shop"))
+    };
+    let project = deployed_from_outside(&service("http"), &service("http2"));
+    let pod = NOT_REWRITTEN.replace("namespace: shop", "namespace: shop\n  labels: {app: web}");
+    project.write("base/web.yaml", pod);
+    assert!(explained(&project, "flux/eu.yaml").contains("outcome ok"));
+    let of_us = explained(&project, "flux/us.yaml");
+    assert!(of_us.contains("outcome fails"), "{of_us}");
+
+    // A Sidecar is evidence of the mesh in its environment only.
+    let sidecar = Manifest::new("networking.istio.io/v1", "Sidecar", "default").within("shop");
+    let other = Manifest::service("other", "ports: [{port: 80}]")
+        .within("shop")
+        .to_string();
+    let with_sidecar = format!("{other}---\n{sidecar}");
+    let project = deployed_from_outside(&with_sidecar, &other);
+    project.write("base/web.yaml", PROBED);
+    let of_eu = explained(&project, "flux/eu.yaml");
+    assert!(of_eu.contains("dataplane sidecar (assumed)"), "{of_eu}");
+    let of_us = explained(&project, "flux/us.yaml");
+    assert!(!of_us.contains("dataplane sidecar"), "{of_us}");
 }

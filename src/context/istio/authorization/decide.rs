@@ -99,20 +99,16 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
         let root = self.istio().root_namespace().value;
         let own = self.context.namespace_of(&self.workload.object).name;
         let labels = self.workload.template.labels();
+        let object = &self.workload.object;
+        let environments = &self.context.inventory.environments;
+        let is_deployed_there = environments.deployed_may_apply(object);
         all.selecting_in_either(own, &root, labels)
             .into_iter()
             .filter(|policy| {
                 let home = self.context.namespace_of(policy).name;
-                (home == root
-                    || self
-                        .context
-                        .namespace_of(&self.workload.object)
-                        .contains(policy))
-                    && self
-                        .context
-                        .inventory
-                        .environments
-                        .may_apply(policy.location_file(), self.workload.object.location_file())
+                (home == root || self.context.namespace_of(object).contains(policy))
+                    && environments.may_apply(policy.location_file(), object.location_file())
+                    && is_deployed_there(policy)
                     && applies(policy, self.workload)
             })
             .collect()
