@@ -49,7 +49,7 @@ pub(super) type PodKey = (usize, u32, FileNamespaceKey, FileKey);
 pub(super) struct FactCache {
     pub(super) meshes: Cache<PodKey, Arc<Fact<Mesh>>>,
     pub(super) signs: Cache<FileKey, Option<Evidence>>,
-    pub(super) namespaces: Cache<(FileNamespaceKey, Option<FileKey>), Option<usize>>,
+    pub(super) namespaces: Cache<(FileNamespaceKey, Option<FileKey>), Arc<[usize]>>,
     /// The nearest object of each mesh in the namespace of an object.
     pub(super) objects_in_namespace: Cache<NamespaceKey, Arc<[Evidence]>>,
     /// The objects of a mesh other than Istio in the namespace of an object, by position.

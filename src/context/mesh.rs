@@ -220,7 +220,16 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             native_sidecars: self.native_sidecars_by_option(),
             supposed: self.injection_by_option(model),
         };
-        let membership = model.membership(&input);
+        let facts = self.namespace().manifests().map(|namespace| {
+            let of_environment = PodInput {
+                namespace: Some(namespace),
+                ..input.clone()
+            };
+            (namespace, model.membership(&of_environment))
+        });
+        let is_preferred = |value: Membership| value == Membership::Injected;
+        let agreed = self.namespace().agreed(facts.collect(), is_preferred, word);
+        let membership = agreed.unwrap_or_else(|| model.membership(&input));
         Some(OtherMeshPod {
             model,
             input,
@@ -320,6 +329,16 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
         } else {
             fact
         })
+    }
+}
+
+/// Returns the word for the membership of a pod in an environment.
+const fn word(membership: Membership) -> &'static str {
+    match membership {
+        Membership::Injected | Membership::AlreadyInjected => "sidecar",
+        Membership::Outside => "none",
+        Membership::Refused => "rejected",
+        Membership::Unknown => "unknown",
     }
 }
 

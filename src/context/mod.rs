@@ -20,6 +20,7 @@ mod label_index;
 mod mesh;
 mod namespace;
 mod namespace_index;
+mod namespace_manifests;
 mod nearest;
 mod network_policies;
 mod not_judged;

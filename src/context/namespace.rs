@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::context::fact_cache::{NamespaceKey, file_key, file_namespace_key};
+use crate::context::fact_cache::{NamespaceKey, file_key};
 use crate::context::namespace_index::{NamespaceIndex, Unselective};
-use crate::context::nearest::{are_related, nearest};
+use crate::context::nearest::are_related;
 use crate::context::object_namespace::namespace_of;
 use crate::context::run_context::Context;
 use crate::finding::Label;
@@ -14,8 +14,8 @@ use crate::source::placeholder;
 /// The namespace of an object.
 #[derive(Clone, Copy, Debug)]
 pub struct NamespaceOf<'c, 't> {
-    context: &'c Context<'t>,
-    object: &'c Object<'t>,
+    pub(super) context: &'c Context<'t>,
+    pub(super) object: &'c Object<'t>,
     /// Its name; `default` if nothing sets it.
     pub name: &'t str,
     /// Whether the manifest, an option or the deployment of the object sets it.
@@ -65,36 +65,6 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             }),
             (None, None) => None,
         }
-    }
-
-    /// Returns the Namespace manifest that is nearest to the object.
-    #[must_use]
-    pub fn manifest(self) -> Option<&'c Object<'t>> {
-        let inventory = &self.context.inventory;
-        let all = &inventory.namespaces;
-        let home = self.object.location_file();
-        let work_out = || {
-            let is_deployed_there = inventory.environments.deployed_may_apply(self.object);
-            let joined: Vec<(usize, &Object<'t>)> = all
-                .near(self.name, &inventory.environments, home)
-                .filter(|(_, candidate)| {
-                    (self.is_written || are_related(candidate.location_file(), home))
-                        && is_deployed_there(candidate)
-                })
-                .collect();
-            // The first of several equally near Namespaces is used.
-            let found = nearest(joined.iter().map(|(_, namespace)| *namespace), home);
-            let mut joined = joined.into_iter();
-            let first = found.first()?;
-            let (index, _) = joined.find(|(_, namespace)| std::ptr::eq(*namespace, *first))?;
-            Some(index)
-        };
-        let deployed_from = inventory.environments.deployed_from(self.object);
-        let key = (
-            file_namespace_key(self.object, self.name),
-            deployed_from.map(file_key),
-        );
-        all.get(self.context.fact_cache.namespaces.of(key, work_out)?)
     }
 
     /// Returns the key of the namespace. Objects with equal keys share their namespace with the same

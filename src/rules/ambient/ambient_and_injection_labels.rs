@@ -59,7 +59,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Option<Findin
          and leave ambient mode",
         namespace.name(),
     );
-    let mut finding = RULE.finding_on_object(namespace, mode.value.span(), message);
+    let mut finding = RULE.finding_on_deployed(namespace, mode.value.span(), message);
     finding.field = Some(format!("metadata.labels.{}", keys::DATAPLANE_MODE));
     finding
         .related

@@ -24,11 +24,11 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter_map(|pod| report(cx, pod));
     let mut findings: Vec<Finding> = Vec::new();
     for finding in candidates {
-        // One finding for each Namespace.
-        if findings
-            .iter()
-            .all(|known| known.primary != finding.primary)
-        {
+        // One finding for each Namespace of each environment.
+        let is_new = |known: &Finding| {
+            known.primary != finding.primary || known.overlays != finding.overlays
+        };
+        if findings.iter().all(is_new) {
             findings.push(finding);
         }
     }
@@ -56,7 +56,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
          rewritten, and `STRICT` mutual TLS refuses them",
         namespace.name(),
     );
-    let mut finding = RULE.finding_on_object(namespace, entry.value.span(), message);
+    let mut finding = RULE.finding_on_deployed(namespace, entry.value.span(), message);
     finding.depend_on(&mtls);
     finding.help = Some(format!(
         "set `sidecarInjectorWebhook.reinvocationPolicy: IfNeeded` (Istio 1.27 or later), or add \

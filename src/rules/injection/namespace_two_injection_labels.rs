@@ -41,7 +41,7 @@ fn report(namespace: &Object<'_>) -> Option<Finding> {
         namespace.name(),
         keys::NAMESPACE_INJECTION,
     );
-    let mut finding = RULE.finding_on_object(namespace, revision.value.span(), message);
+    let mut finding = RULE.finding_on_deployed(namespace, revision.value.span(), message);
     if !enabled {
         // Injection may be disabled intentionally.
         finding.severity = finding.severity.lowered();

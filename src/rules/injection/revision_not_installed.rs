@@ -86,7 +86,7 @@ fn report(
     };
     let message =
         format!("{subject} no sidecar: no control plane in the tree serves revision `{name}`");
-    let mut finding = RULE.finding_on_object(object, entry.value.span(), message);
+    let mut finding = RULE.finding_on_deployed(object, entry.value.span(), message);
     finding.field = Some(labels.child(keys::REVISION).to_string());
     for (served, place) in served.iter().take(MAX_SHOWN) {
         finding.related.push(Label {

@@ -20,11 +20,11 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             && cx.context.mesh_of(&pod.workload).is_refused()
     });
     for pod in pods {
-        // A Namespace is reported once, regardless of the number of its pods.
+        // A Namespace is reported once for each environment, regardless of the number of its pods.
         let new_finding = report_pod(cx, pod).filter(|finding| {
-            findings
-                .iter()
-                .all(|reported| reported.primary != finding.primary)
+            findings.iter().all(|reported| {
+                reported.primary != finding.primary || reported.overlays != finding.overlays
+            })
         });
         findings.extend(new_finding);
     }
@@ -128,7 +128,7 @@ fn about_namespace(namespace: &Object<'_>, entry: &Entry<'_>, why: &str) -> Find
         "pods of Namespace `{}` never start because {why}",
         namespace.name()
     );
-    let mut finding = RULE.finding_on_object(namespace, entry.value.span(), message);
+    let mut finding = RULE.finding_on_deployed(namespace, entry.value.span(), message);
     finding.help = Some(help(entry));
     finding
 }

@@ -49,6 +49,7 @@ mod memory_limits;
 mod merge_keys;
 mod message_causes;
 mod mtls_environments;
+mod namespace_environments;
 mod not_judged;
 mod not_judged_parts;
 mod notice_texts;

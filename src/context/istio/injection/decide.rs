@@ -73,10 +73,22 @@ impl<'c, 't> Injection<'c, 't> {
             return Fact::settled(Dataplane::None, message);
         }
         let found = self.context.namespace_of(object).manifest();
-        match found.filter(|_| !self.context.user_facts(object).overrides_injection()) {
-            Some(found) => self.decide(&NamespaceView::of(found)),
-            None => self.without_namespace(),
-        }
+        let is_overridden = self.context.user_facts(object).overrides_injection();
+        let by_namespace = found.filter(|_| !is_overridden);
+        by_namespace
+            .and_then(|_| self.by_namespaces())
+            .unwrap_or_else(|| self.without_namespace())
+    }
+
+    /// Decides by the Namespaces of all environments to which the workload may be deployed. If they differ, the pods
+    /// are assumed to have a sidecar.
+    fn by_namespaces(self) -> Option<Fact<Dataplane>> {
+        let namespace = self.context.namespace_of(&self.workload.object);
+        let facts = namespace
+            .manifests()
+            .map(|found| (found, self.decide(&NamespaceView::of(found))));
+        let is_preferred = |value: Dataplane| value == Dataplane::Sidecar;
+        namespace.agreed(facts.collect(), is_preferred, Dataplane::as_str)
     }
 
     /// Returns the place of a deciding value that another tool fills in.

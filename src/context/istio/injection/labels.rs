@@ -18,9 +18,9 @@ const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-si
 
 impl<'c, 't> Injection<'c, 't> {
     /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
-    pub(in crate::context) fn decide_by_labels(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
+    pub(in crate::context) fn decide_by_labels(self, view: &NamespaceView<'t>) -> Fact<Dataplane> {
         let scope = self.context.installations().scope(&self.workload.object);
-        let labels = self.labels(&scope);
+        let labels = self.labels_in(view.object, &scope);
         match self.context.installations().server(&labels, &scope) {
             Server::Planes {
                 planes,

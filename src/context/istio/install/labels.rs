@@ -78,14 +78,23 @@ impl<'c, 't> Injection<'c, 't> {
         't: 'c,
     {
         let object = &self.workload.object;
+        self.labels_in(self.context.namespace_of(object).manifest(), scope)
+    }
+
+    /// Returns the labels that decide about injection if `namespace` is the Namespace.
+    pub(in crate::context) fn labels_in(
+        self,
+        namespace: Option<&'c Object<'t>>,
+        scope: &[&'c Install],
+    ) -> Labels<'c>
+    where
+        't: 'c,
+    {
+        let object = &self.workload.object;
         let template = &self.workload.template;
-        let namespace = self.context.namespace_of(object).name;
         let given = self.context.user_facts(object);
-        let found = self
-            .context
-            .namespace_of(object)
-            .manifest()
-            .filter(|_| !given.overrides_injection());
+        let found = namespace.filter(|_| !given.overrides_injection());
+        let namespace = self.context.namespace_of(object).name;
         let of_namespace = |key: &str| text(found.and_then(|found: &Object<'t>| found.label(key)));
         let mut input = InjectionInput {
             namespace,

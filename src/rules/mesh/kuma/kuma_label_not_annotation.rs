@@ -29,7 +29,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report(object: &Object<'_>, entry: &Entry<'_>) -> Finding {
     let message = format!("annotation `{INJECTION}` has no effect: Kuma reads only the label");
-    let mut finding = RULE.finding_on_object(object, entry.key.span(), message);
+    let mut finding = RULE.finding_on_deployed(object, entry.key.span(), message);
     finding.help = Some("move it to `labels`".to_owned());
     finding
 }

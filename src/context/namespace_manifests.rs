@@ -1,0 +1,144 @@
+//! The Namespace manifests of an object: one, or those of several environments to which it may be deployed.
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use crate::context::environment_name::{last_name, short_names};
+use crate::context::fact_cache::{file_key, file_namespace_key};
+use crate::context::namespace::NamespaceOf;
+use crate::context::nearest::{are_related, nearest};
+use crate::kube::Object;
+use crate::mesh::Fact;
+use crate::mesh::istio::keys;
+use crate::source::paths::folder;
+
+/// The option that settles whether pods are injected whose Namespaces differ.
+const SETTLE: &str = "--override injection=all|none";
+
+impl<'c, 't> NamespaceOf<'c, 't> {
+    /// Returns the Namespace manifest that is nearest to the object. Of several environments, a Namespace that adds
+    /// pods to the mesh is preferred.
+    #[must_use]
+    pub fn manifest(self) -> Option<&'c Object<'t>> {
+        self.manifests().next()
+    }
+
+    /// Returns the Namespace manifests that are nearest to the object: several if each is in another environment, and
+    /// the object is in none of these.
+    pub(in crate::context) fn manifests(
+        self,
+    ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
+        let inventory = &self.context.inventory;
+        let deployed_from = inventory.environments.deployed_from(self.object);
+        let key = (
+            file_namespace_key(self.object, self.name),
+            deployed_from.map(file_key),
+        );
+        let cache = &self.context.fact_cache.namespaces;
+        let found: Arc<[usize]> = cache.of(key, || self.find_manifests().into());
+        let all = &inventory.namespaces;
+        (0..found.len()).filter_map(move |at| all.get(*found.get(at)?))
+    }
+
+    /// Returns the positions of the manifests in the inventory.
+    fn find_manifests(self) -> Vec<usize> {
+        let inventory = &self.context.inventory;
+        let home = self.object.location_file();
+        let is_deployed_there = inventory.environments.deployed_may_apply(self.object);
+        let joined: Vec<(usize, &Object<'t>)> = inventory
+            .namespaces
+            .near(self.name, &inventory.environments, home)
+            .filter(|(_, candidate)| {
+                (self.is_written || are_related(candidate.location_file(), home))
+                    && is_deployed_there(candidate)
+            })
+            .collect();
+        let found = nearest(joined.iter().map(|(_, namespace)| *namespace), home);
+        let found = self.of_environments(found);
+        let position = |wanted: &Object<'t>| {
+            let mut joined = joined.iter();
+            let found = joined.find(|(_, namespace)| std::ptr::eq(*namespace, wanted));
+            found.map(|(index, _)| *index)
+        };
+        found.into_iter().filter_map(position).collect()
+    }
+
+    /// Returns the first of equally near Namespaces, or the first of each environment if all are in environments. If a
+    /// folder of the object has the name of one environment, it is that one.
+    fn of_environments<'n>(self, found: Vec<&'n Object<'t>>) -> Vec<&'n Object<'t>> {
+        let first = || found.first().copied().into_iter().collect();
+        let environments = &self.context.inventory.environments;
+        if found.len() < 2 || environments.is_empty() {
+            return first();
+        }
+        let environment_of =
+            |namespace: &Object<'t>| environments.innermost(namespace.location_file());
+        if found
+            .iter()
+            .any(|namespace| environment_of(namespace).is_none())
+        {
+            return first();
+        }
+        let mut seen = HashSet::new();
+        let mut distinct: Vec<&Object<'t>> = found
+            .iter()
+            .copied()
+            .filter(|namespace| seen.insert(environment_of(namespace)))
+            .collect();
+        let home = folder(self.object.location_file());
+        let has_name = |namespace: &&&Object<'t>| {
+            let environment = environment_of(namespace).map(last_name);
+            home.split('/').any(|name| Some(name) == environment)
+        };
+        let mut same = distinct.iter().filter(has_name);
+        if let (Some(one), None) = (same.next(), same.next()) {
+            return vec![*one];
+        }
+        distinct.sort_by_key(|namespace| !adds_pods(namespace));
+        distinct
+    }
+
+    /// Returns the fact that all Namespaces agree in. If they differ, the one that `is_preferred` is assumed, and the
+    /// assumption names the environments, with `word` for the value in each.
+    pub(in crate::context) fn agreed<T: Copy + PartialEq>(
+        self,
+        facts: Vec<(&'c Object<'t>, Fact<T>)>,
+        is_preferred: impl Fn(T) -> bool,
+        word: impl Fn(T) -> &'static str,
+    ) -> Option<Fact<T>> {
+        let (_, first) = facts.first()?;
+        if facts.iter().all(|(_, fact)| fact.value == first.value) {
+            let facts = facts.into_iter().map(|(_, fact)| fact);
+            return facts.min_by_key(|fact| fact.certainty);
+        }
+        let environments = &self.context.inventory.environments;
+        let folders = facts.iter().map(|(namespace, _)| {
+            let path = namespace.location_file();
+            environments.innermost(path).unwrap_or_else(|| folder(path))
+        });
+        let names = short_names(folders);
+        let values: Vec<String> = names
+            .iter()
+            .zip(&facts)
+            .map(|(name, (_, fact))| format!("{name}: {}", word(fact.value)))
+            .collect();
+        let message = format!(
+            "Namespace `{}` differs between environments ({})",
+            self.name,
+            values.join(", ")
+        );
+        let preferred = facts.iter().position(|(_, fact)| is_preferred(fact.value));
+        let (_, fact) = facts.into_iter().nth(preferred.unwrap_or_default())?;
+        Some(fact.depending_on(&Fact::assumed((), message, Some(SETTLE))))
+    }
+}
+
+/// Returns whether the labels of a Namespace add its pods to Istio's mesh.
+fn adds_pods(namespace: &Object<'_>) -> bool {
+    let text = |key: &str| namespace.label(key)?.value.text();
+    match text(keys::NAMESPACE_INJECTION) {
+        Some(value) => value == "enabled",
+        None => text(keys::REVISION).is_some() || text(keys::DATAPLANE_MODE) == Some("ambient"),
+    }
+}
