@@ -274,7 +274,7 @@ fn policies_that_only_the_cluster_can_evaluate_give_warnings() {
         "undecidable_deny",
         by(&format!("action: DENY, rules: [{{{blocks}}}]"))
     );
-    let when = "when: [{key: 'request.headers[x-probe]', values: [yes]}]";
+    let when = "when: [{key: 'request.headers[x-probe]', values: ['yes']}]";
     insta::assert_snapshot!("undecidable_when", by(&format!("rules: [{{{when}}}]")));
     let custom =
         "action: CUSTOM, provider: {name: gate}, rules: [{to: [{operation: {paths: [/healthz]}}]}]";

@@ -1,6 +1,6 @@
 //! IP addresses and networks, as Go's package `net/netip` reads them.
 
-use std::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 
 /// Returns whether a text is an address, or a network such as `10.0.0.0/8`.
 pub(super) fn is_address_or_network(text: &str) -> bool {

@@ -8,7 +8,7 @@ use crate::source::placeholder;
 use crate::yaml::{FieldPath, NodeRef, Span};
 
 use super::authorization_values as values;
-use super::{Authority, Rejection};
+use super::rejection::{Authority, Rejection};
 
 /// Fields of `source` that the action CUSTOM does not support.
 const NOT_FOR_CUSTOM: [&str; 10] = [

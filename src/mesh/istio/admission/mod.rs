@@ -9,47 +9,17 @@ mod authorization_policy;
 mod authorization_schema;
 mod authorization_values;
 mod labels;
+mod rejection;
 mod schema;
 mod schemas;
 
 use crate::kube::Object;
 use crate::mesh::Version;
-use crate::yaml::{FieldPath, Span};
+use crate::yaml::FieldPath;
+
+pub(crate) use rejection::Rejection;
 
 use schema::{Reader, Schema};
-
-/// Why an object cannot be created.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rejection {
-    /// Who rejects the object.
-    pub by: Authority,
-    /// The position of the wrong key or value.
-    pub span: Span,
-    /// The route from the object.
-    pub route: FieldPath,
-    /// What is wrong, after the name of the field: "is a string, expected a mapping".
-    pub reason: String,
-}
-
-/// The program that rejects an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Authority {
-    /// The API server, with the schema of the custom resource.
-    ApiServer,
-    /// The validating webhook of istiod.
-    Istiod,
-}
-
-impl Authority {
-    /// Returns the name for messages.
-    #[must_use]
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::ApiServer => "the API server",
-            Self::Istiod => "istiod",
-        }
-    }
-}
 
 /// Returns why a PeerAuthentication cannot be created, in the order of its fields. A mode that does not exist and ports
 /// without a selector are reported by rules of their own.

@@ -4,7 +4,7 @@ use crate::kube::integer;
 use crate::source::placeholder;
 use crate::yaml::{FieldPath, NodeRef, Span};
 
-use super::{Authority, Rejection};
+use super::rejection::{Authority, Rejection};
 
 /// A check of a key or a text; returns what is wrong.
 pub(super) type TextCheck = fn(&str) -> Option<String>;
