@@ -24,6 +24,9 @@ class Injector:
         self.process.stdin.write(json.dumps({"manifest": manifest}) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
+        # A package of the mesh may log to standard output when it is loaded.
+        while line and not line.startswith("["):
+            line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f"the injector stopped with exit code {self.process.wait()}")
         answers: list[Json] = json.loads(line)

@@ -32,8 +32,7 @@ class Validation:
     def __init__(self, arguments: argparse.Namespace, version: str) -> None:
         self.context = str(Path(arguments.fixtures, "vm/mesh-config.yaml").resolve())
         command = [arguments.oracle, "-manifests", f"{arguments.tree}/manifests", "-configurations", self.context]
-        # Istio's package for schemas prints warnings to standard output unless these folders exist.
-        self.oracle = Injector(command, {"TARGET_OUT": arguments.tree, "LOCAL_OUT": arguments.tree})
+        self.oracle = Injector(command, {})
         self.product = Product(arguments.meshprobe, version, native=False)
         self.machines = Program(arguments.meshprobe, [f"--context={self.context}", "--allow=vm-probe-refused"])
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
