@@ -6,6 +6,7 @@
 mod alternatives;
 mod cause;
 mod environment_names;
+mod go_url;
 mod handlers;
 mod invalid_handler;
 mod istio;
@@ -43,6 +44,7 @@ pub use prediction::{
     HandlerPrediction, RewrittenHandler, UnsupportedByRelease, Verdict, WorkloadPrediction,
 };
 pub use single::predict_with;
+pub use url_path::{PathMisread, path_on_machine};
 pub use words::{
     handler_text, handler_title, is_quoted_number, port_node_text, port_text, rewritten_text,
 };

@@ -14,7 +14,7 @@ use crate::predict::istio::protocol::unsupported_protocol;
 use crate::predict::istio::start_order::comes_first;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use crate::predict::url_path::path_fault;
+use crate::predict::url_path::PathMisread;
 use crate::predict::verdict_builder::VerdictBuilder;
 
 /// Decides for a handler that points at the agent in the manifest.
@@ -209,8 +209,8 @@ pub(in crate::predict) fn rewritten<'t>(
         ProbeHandler::TcpSocket { host: Some(_), .. } => {
             builder.verdict(Outcome::TargetChanged, Cause::HostDropped)
         }
-        ProbeHandler::HttpGet(http) if path_fault(&http.path).is_some() => {
-            builder.verdict(Outcome::Fails, Cause::PathMisread)
+        ProbeHandler::HttpGet(http) if let Some(misread) = PathMisread::of(&http.path) => {
+            builder.verdict(outcome_of(&misread), Cause::PathMisread)
         }
         _ => match unsupported_protocol(&handler.handler) {
             Some(protocol) => {
@@ -221,5 +221,15 @@ pub(in crate::predict) fn rewritten<'t>(
             }
             None => at_agent(context, pod, handler, builder),
         },
+    }
+}
+
+/// Returns the outcome of a probe with a path that the agent reads differently. An application does not serve a path
+/// that contains a scheme, but it may serve one with a host in front.
+fn outcome_of(misread: &PathMisread<'_>) -> Outcome {
+    if misread.agent().is_none() || misread.has_scheme() {
+        Outcome::Fails
+    } else {
+        Outcome::TargetChanged
     }
 }

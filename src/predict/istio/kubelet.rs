@@ -8,7 +8,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::cause::Cause;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use crate::predict::url_path::is_url;
+use crate::predict::url_path::PathMisread;
 
 /// The first release of Kubernetes whose kubelet does not parse a port name as a number.
 const NAMES_ONLY: Version = Version::new(1, 37);
@@ -49,7 +49,9 @@ pub(in crate::predict) fn text(
             format!("{word} probe errored and resulted in unknown state: {error}")
         });
     }
-    if verdict.outcome == Outcome::AlwaysPasses {
+    let is_fault_hidden = verdict.outcome == Outcome::AlwaysPasses
+        || (verdict.outcome == Outcome::TargetChanged && verdict.cause == Cause::PathMisread);
+    if is_fault_hidden {
         return None;
     }
     let cause = failure(verdict.cause, pod, handler, action, port)?;
@@ -141,7 +143,8 @@ fn failure(
         }
         (Cause::AgentTimeoutZero, _) => "HTTP probe failed with statuscode: 500".to_owned(),
         (Cause::PathMisread, ProbeHandler::HttpGet(http)) => {
-            let status = if is_url(&http.path) { 404 } else { 500 };
+            let misread = PathMisread::of(&http.path)?;
+            let status = if misread.agent().is_none() { 500 } else { 404 };
             format!("HTTP probe failed with statuscode: {status}")
         }
         // The request is redirected to a port on which nothing listens yet: not measured.

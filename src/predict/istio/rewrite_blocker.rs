@@ -8,7 +8,7 @@ use crate::kube::{
 use crate::predict::cause::Cause;
 use crate::predict::ports::resolve;
 use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction};
-use crate::predict::url_path::path_fault;
+use crate::predict::url_path::PathMisread;
 use crate::predict::words::port_text;
 use crate::source::placeholder;
 
@@ -236,8 +236,9 @@ fn action_blocker(action: &ProbeHandler) -> Option<RewriteBlocker> {
             message,
         ));
     }
-    if let Some(fault) = path_fault(&http.path) {
-        return Some(RewriteBlocker::new(GuardId::PROBE_PATH, "path", fault));
+    if let Some(misread) = PathMisread::of(&http.path) {
+        let message = misread.to_string();
+        return Some(RewriteBlocker::new(GuardId::PROBE_PATH, "path", message));
     }
     let headers = http.headers.iter().flat_map(|(name, value)| [name, value]);
     text_blocker("path", &http.path).or_else(|| {

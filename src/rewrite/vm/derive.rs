@@ -9,7 +9,7 @@ use crate::kube::{
     Container, ContainerList, ContainerPort, Port, ProbeHandler, Slot, Unreadable, integer,
 };
 use crate::mesh::istio::vm;
-use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::predict::{HandlerPrediction, WorkloadPrediction, path_on_machine};
 use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
@@ -142,7 +142,7 @@ fn action(prediction: &HandlerPrediction<'_>) -> Result<(&'static str, Mapping),
     };
     match action {
         ProbeHandler::HttpGet(http) => {
-            put("path", http.path.as_str().into());
+            put("path", path_on_machine(&http.path).as_ref().into());
             put("port", port(prediction)?.into());
             if let Some(host) = &http.host {
                 put("host", host.as_str().into());

@@ -2,7 +2,7 @@
 
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::ProbeHandler;
-use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, Outcome, PathMisread, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::yaml::{Change, Value};
@@ -23,32 +23,37 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Find
         Ok(ProbeHandler::HttpGet(http)) => http.path.as_str(),
         _ => "",
     };
-    let url_path = path_of_url(path);
-    let reason = match &url_path {
-        Some(_) => format!("the agent requests `/{path}` from the application"),
-        None => format!("the agent cannot parse the path `{path}`"),
-    };
-    let message = format!("{} will fail: {reason}", handler.title());
     let span = handler.handler.field_span("path");
+    let Some(misread) = PathMisread::of(path) else {
+        let message = format!("{} will fail", handler.title());
+        return RULE.finding_on_handler(pod, handler, span, message);
+    };
+    let effect = match handler.verdict.outcome {
+        Outcome::TargetChanged => "will check another path",
+        _ => "will fail",
+    };
+    let message = format!("{} {effect}: {misread}", handler.title());
     let mut finding = RULE.finding_on_handler(pod, handler, span, message);
-    finding.help = Some(match &url_path {
-        Some(path) => format!("set only the path: `{path}`"),
-        None => "write a literal `%` as `%25`".to_owned(),
-    });
-    finding.fix = url_path
-        .filter(|_| !pod.is_prerewritten())
-        .map(|path| set_path(pod, handler, path));
+    finding.help = Some(help(path, &misread));
+    finding.fix = misread
+        .kubelet()
+        .filter(|_| misread.agent().is_some() && misread.has_scheme() && !pod.is_prerewritten())
+        .map(|path| set_path(pod, handler, path.to_owned()));
     finding
 }
 
-/// Returns the path of a URL, with its query; `None` if the text is not a URL.
-fn path_of_url(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
-    if scheme.contains(['/', '?', '#', '%']) {
-        return None;
+fn help(path: &str, misread: &PathMisread<'_>) -> String {
+    match misread.kubelet() {
+        Some(_) if misread.agent().is_some() && !misread.has_scheme() => {
+            "start the path with one `/`: a name after two slashes is a host".to_owned()
+        }
+        Some(kubelet) if misread.agent().is_some() => format!("set only the path: `{kubelet}`"),
+        None => "set a path that starts with `/`".to_owned(),
+        _ if path.bytes().any(|byte| byte.is_ascii_control()) => {
+            "remove control characters, or percent-encode them".to_owned()
+        }
+        _ => "write a literal `%` as `%25`".to_owned(),
     }
-    let path = rest.find('/').and_then(|at| rest.get(at..)).unwrap_or("/");
-    Some(path.to_owned())
 }
 
 fn set_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>, path: String) -> Fix {

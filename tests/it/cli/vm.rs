@@ -268,3 +268,20 @@ fn a_self_referencing_probe_is_refused() {
         .exits(1)
         .stderr_contains("error[vm-probe-refused]");
 }
+
+/// The agent of a virtual machine sends no request for a path that it cannot parse; the kubelet escapes it.
+#[test]
+fn a_path_that_the_agent_of_a_machine_cannot_parse_is_escaped() {
+    for (written, generated) in [
+        ("/ready%", "/ready%25\""),
+        ("/ready?done=100%", "/ready?done=100%\""),
+        ("//web/ready", "path: //web/ready"),
+    ] {
+        let text = DEPLOYMENT.replace("path: /readyz", &format!("path: \"{written}\""));
+        let project = Project::with(&[("web.yaml", text.as_str())]);
+        project
+            .run(&["rewrite", "--from-deployment", "-q"])
+            .exits(0)
+            .stdout_contains(generated);
+    }
+}

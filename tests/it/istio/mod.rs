@@ -1,6 +1,7 @@
 //! Compares meshprobe with Istio's own code and releases.
 
 mod matrix;
+mod paths;
 mod predict_goldens;
 mod predict_live;
 mod proxy_config_decoder;

@@ -1,0 +1,3 @@
+module meshprobe/oracle/paths
+
+go 1.24
