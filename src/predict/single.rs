@@ -52,7 +52,7 @@ pub fn predict_with<'t>(
     }
     prediction.reinjection = crate::predict::istio::prober_env::reinjection(context, &prediction);
     if prediction.passes_injector {
-        prediction.refused = refused(workload);
+        prediction.refused = refused(context, workload);
     }
     if prediction.dataplane.value.has_agent() {
         prediction.prober_env_fault =
@@ -75,9 +75,13 @@ pub fn predict_with<'t>(
 
 /// Returns the first annotation for which the injector refuses the pods of a workload, except the port
 /// of the agent, which has its own cause.
-pub(in crate::predict) fn refused(workload: &Workload<'_>) -> Option<Fact<()>> {
-    let (entry, why) = annotations::rejections_in(&workload.template)
-        .find(|(entry, _)| entry.key.text() != Some(keys::STATUS_PORT))?;
+fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()>> {
+    let invalid = annotations::rejections_in(&workload.template)
+        .find(|(entry, _)| entry.key.text() != Some(keys::STATUS_PORT));
+    let Some((entry, why)) = invalid else {
+        let fault = context.istio(workload).ports().scrape_fault()?;
+        return Some(fault.map(|_| ()));
+    };
     let message = format!("the injector refuses the pod: {why}");
     let place = workload.object.label_at(entry.value.span(), message);
     Some(Fact::known((), place))

@@ -13,6 +13,7 @@ pub(in crate::context) mod mtls_environments;
 pub(in crate::context) mod nearest_policies;
 pub(in crate::context) mod policy_scope;
 pub(in crate::context) mod ports;
+pub(in crate::context) mod prometheus;
 pub(in crate::context) mod rewriting;
 pub(in crate::context) mod startup;
 pub(in crate::context) mod virtual_machines;

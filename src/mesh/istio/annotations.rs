@@ -149,7 +149,7 @@ pub fn rejection_reason(key: &str, value: &str) -> Option<String> {
         "traffic.sidecar.istio.io/includeOutboundIPRanges" if value == "*" => None,
         "traffic.sidecar.istio.io/includeOutboundIPRanges"
         | "traffic.sidecar.istio.io/excludeOutboundIPRanges" => address_ranges(value),
-        "prometheus.istio.io/merge-metrics" => parse_bool(value)
+        keys::MERGE_METRICS => parse_bool(value)
             .is_none()
             .then(|| "it must be \"true\" or \"false\"".to_owned()),
         keys::PROXY_CONFIG => proxy_config(value),
@@ -181,7 +181,7 @@ pub(crate) fn rejections_in<'t>(
 
 /// Returns whether a value is a name such as `DB_PORT` that a later step replaces with a number, for
 /// example `replacements` of a kustomization: no port has such a name.
-fn is_replacement_name(key: &str, value: &str) -> bool {
+pub(super) fn is_replacement_name(key: &str, value: &str) -> bool {
     let is_name = |word: &str| {
         let mut bytes = word.trim().bytes();
         word.contains('_')

@@ -35,6 +35,8 @@ pub(crate) const EXCLUDE_OUTBOUND_PORTS: &str = "traffic.sidecar.istio.io/exclud
 pub(crate) const INCLUDE_OUTBOUND_RANGES: &str = "traffic.sidecar.istio.io/includeOutboundIPRanges";
 /// Pod annotation with the address ranges not to capture.
 pub(crate) const EXCLUDE_OUTBOUND_RANGES: &str = "traffic.sidecar.istio.io/excludeOutboundIPRanges";
+/// Pod annotation that switches the merging of metrics on or off.
+pub(crate) const MERGE_METRICS: &str = "prometheus.istio.io/merge-metrics";
 /// Pod annotation that switches native sidecars on or off (1.24+).
 pub(crate) const NATIVE_SIDECAR: &str = "sidecar.istio.io/nativeSidecar";
 /// Pod annotation with the interception mode.

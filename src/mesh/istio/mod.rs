@@ -11,6 +11,7 @@ pub(crate) mod keys;
 pub mod mtls;
 mod name;
 pub mod prober_json;
+pub mod prometheus;
 mod proto_json;
 pub(crate) mod protocol;
 pub mod proxy_config;

@@ -43,6 +43,9 @@ pub(in crate::rewrite) fn refusals<'t>(
     all.extend(injection::init_proxy(context, pod));
     all.extend(ports::status_port(pod));
     all.extend(ports::proxy_config(context, pod));
+    if all.is_empty() {
+        all.extend(injection::rejected_pod(pod));
+    }
     all.extend(env::conflict(pod));
     all.extend(env::conflicting_carriers(pod));
     all.extend(template::template(context, pod, writing));

@@ -53,3 +53,20 @@ pub(super) fn init_proxy<'t>(
             .with_help("move it to the end of `containers`")
     })
 }
+
+/// Refuses a pod that the injector rejects because of an annotation. Other guards refuse an invalid port of the agent and
+/// an invalid `proxy.istio.io/config`.
+pub(super) fn rejected_pod(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+    let refused = pod.refused.as_ref()?;
+    let reason = refused.because.first()?;
+    let span = reason.place.as_ref().map(|place| place.span);
+    let span = span.unwrap_or_else(|| name_span(pod));
+    let settle = refused.because.iter().find_map(|reason| reason.settle);
+    let failure = GuardFailure::new(GuardId::ADMISSION_REFUSED, span, reason.message.clone());
+    Some(match settle {
+        Some(option) if refused.certainty < Certainty::Default => failure.with_help(format!(
+            "correct the annotation; it is accepted by other releases (`{option}`)"
+        )),
+        _ => failure.with_help("correct the annotation"),
+    })
+}

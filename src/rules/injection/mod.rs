@@ -16,6 +16,7 @@ crate::rules::group::rules! {
     namespace_two_injection_labels,
     namespace_unknown,
     probers_lost_on_reinjection,
+    prometheus_port_refused,
     rev_label_with_disabled_inject,
     revision_not_installed,
     status_annotation_by_hand,

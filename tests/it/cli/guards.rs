@@ -35,6 +35,24 @@ fn a_proxy_config_that_is_not_a_string_is_not_changed() {
     );
 }
 
+/// The pod would never start, with or without the rewrite.
+#[test]
+fn a_pod_that_the_injector_refuses_is_not_changed() {
+    let metrics = "    prometheus.io/port: metrics\n";
+    let ports = "    traffic.sidecar.istio.io/excludeInboundPorts: http\n";
+    for annotation in [metrics, ports] {
+        let project = project(annotation, "");
+        assert_refused(&project, "admission-refused");
+        project
+            .run(&["predict", "--mesh-version", "1.31", "pod.yaml"])
+            .exits(0)
+            .stdout_contains("the webhook refuses the pod");
+    }
+    let project = project(metrics, "");
+    let options = ["rewrite", "--mesh-version", "1.30.3", "pod.yaml"];
+    project.run(&options).exits(0);
+}
+
 #[test]
 fn comments_inside_the_proxy_config_are_kept() {
     let comment = "    proxy.istio.io/config: |\n      # keep this\n";

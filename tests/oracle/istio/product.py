@@ -8,7 +8,13 @@ from program import Program, written
 
 FORMS = ("annotation", "container", "container-only")
 # The rules and guards that report a pod that Istio's webhook denies.
-DENIALS = {"injection-template-unknown", "invalid-traffic-annotation", "proxy-config-invalid", "status-port-zero"}
+DENIALS = {
+    "injection-template-unknown",
+    "invalid-traffic-annotation",
+    "prometheus-port-refused",
+    "proxy-config-invalid",
+    "status-port-zero",
+}
 
 
 class Product(Program):

@@ -132,6 +132,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         exclude_inbound_ports,
         interception_mode,
         inbound_traffic_policy,
+        prometheus_merge,
         hold_application,
         cni,
         native_sidecars,
@@ -171,6 +172,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
     );
     let mesh = (
         value(root_namespace),
+        value(prometheus_merge),
         value(hold_application),
         value(cni),
         value(native_sidecars),

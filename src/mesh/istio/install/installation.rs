@@ -79,6 +79,8 @@ pub struct Install {
     pub interception_mode: Option<Fact<String>>,
     /// `meshConfig.inboundTrafficPolicy.mode`.
     pub inbound_traffic_policy: Option<Fact<String>>,
+    /// `meshConfig.enablePrometheusMerge`.
+    pub prometheus_merge: Option<Fact<bool>>,
     /// `holdApplicationUntilProxyStarts`.
     pub hold_application: Option<Fact<bool>>,
     /// Whether the CNI plugin sets up traffic capture.
@@ -135,6 +137,7 @@ impl Install {
             exclude_inbound_ports: None,
             interception_mode: None,
             inbound_traffic_policy: None,
+            prometheus_merge: None,
             hold_application: None,
             cni: None,
             native_sidecars: None,
@@ -224,6 +227,7 @@ impl Install {
             exclude_inbound_ports,
             interception_mode,
             inbound_traffic_policy,
+            prometheus_merge,
             hold_application,
             cni,
             native_sidecars,

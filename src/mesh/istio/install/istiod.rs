@@ -120,6 +120,8 @@ pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
     });
     let policy = field(values, "meshConfig", "inboundTrafficPolicy");
     install.inbound_traffic_policy = values.string(&format!("{policy}.mode"), "PASSTHROUGH");
+    let merge = field(values, "meshConfig", "enablePrometheusMerge");
+    install.prometheus_merge = values.boolean(&merge, true);
     let hold = "holdApplicationUntilProxyStarts";
     install.hold_application = values
         .boolean(&field(values, "meshConfig.defaultConfig", hold), false)
