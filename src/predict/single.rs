@@ -76,15 +76,20 @@ pub fn predict_with<'t>(
 /// Returns the first annotation for which the injector refuses the pods of a workload, except the port
 /// of the agent, which has its own cause.
 fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()>> {
-    let invalid = annotations::rejections_in(&workload.template)
-        .find(|(entry, _)| entry.key.text() != Some(keys::STATUS_PORT));
-    let Some((entry, why)) = invalid else {
+    let release = context.istio(workload).version().value;
+    let invalid = annotations::rejections_in(&workload.template, release)
+        .find(|rejected| rejected.entry.key.text() != Some(keys::STATUS_PORT));
+    let Some(rejected) = invalid else {
         let fault = context.istio(workload).ports().scrape_fault()?;
         return Some(fault.map(|_| ()));
     };
-    let message = format!("the injector refuses the pod: {why}");
-    let place = workload.object.label_at(entry.value.span(), message);
-    Some(Fact::known((), place))
+    let message = format!("the injector refuses the pod: {}", rejected.reason);
+    let span = rejected.entry.value.span();
+    let fact = Fact::known((), workload.object.label_at(span, message));
+    Some(match rejected.since {
+        Some(change) => fact.depending_on(&context.istio(workload).has(change)),
+        None => fact,
+    })
 }
 
 pub(in crate::predict) fn predict_handler<'t>(

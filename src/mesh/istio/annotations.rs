@@ -6,11 +6,16 @@
 use core::net::IpAddr;
 
 use crate::kube::PodTemplate;
+use crate::mesh::{ReleaseChange, Version};
 use crate::source::placeholder;
 use crate::yaml::{Entry, NodeRef};
 
 use super::keys;
 use super::proxy_config::{ProxyConfig, Unreadable};
+use super::resource_annotations::{
+    INTERFACES_VALIDATED, QUANTITIES_VALIDATED, interface_fault, is_quantity,
+    may_be_quantity_in_yaml,
+};
 use super::rewrite::parse_bool;
 
 /// Every annotation and label that Istio knows, sorted.
@@ -128,6 +133,13 @@ pub const TEMPLATES: &[&str] = &[
     "waypoint",
 ];
 
+/// The annotations that list network interfaces.
+const INTERFACES: [&str; 3] = [
+    "istio.io/reroute-virtual-interfaces",
+    "traffic.sidecar.istio.io/excludeInterfaces",
+    "traffic.sidecar.istio.io/kubevirtInterfaces",
+];
+
 /// Returns why the injector rejects a pod with this annotation, in a few words; `None` if it
 /// accepts the value.
 #[must_use]
@@ -156,26 +168,55 @@ pub fn rejection_reason(key: &str, value: &str) -> Option<String> {
         "sidecar.istio.io/proxyCPU"
         | "sidecar.istio.io/proxyCPULimit"
         | "sidecar.istio.io/proxyMemory"
-        | "sidecar.istio.io/proxyMemoryLimit" => (!value.is_empty() && !is_quantity(value))
-            .then(|| format!("`{value}` is not a quantity")),
+        | "sidecar.istio.io/proxyMemoryLimit" => {
+            (!is_quantity(value)).then(|| format!("`{value}` is not a quantity"))
+        }
+        _ if INTERFACES.contains(&key) => interface_fault(value),
         _ => None,
     }
 }
 
-/// Returns the annotations because of which the injector rejects the pods of a template, each with the
-/// reason. Values that another tool fills in are excluded.
+/// Returns the change since which the injector rejects a value; `None` if all modelled releases reject it.
+fn rejected_since(key: &str, value: &str) -> Option<&'static ReleaseChange> {
+    let is_resource = key.starts_with("sidecar.istio.io/proxy");
+    if is_resource && may_be_quantity_in_yaml(value) {
+        return Some(&QUANTITIES_VALIDATED);
+    }
+    INTERFACES.contains(&key).then_some(&INTERFACES_VALIDATED)
+}
+
+/// An annotation because of which the injector rejects a pod.
+#[derive(Clone, Debug)]
+pub(crate) struct RejectedAnnotation<'t> {
+    /// The annotation.
+    pub entry: Entry<'t>,
+    /// The reason, in a few words.
+    pub reason: String,
+    /// The change since which the injector rejects the value; `None` if all modelled releases reject it.
+    pub since: Option<&'static ReleaseChange>,
+}
+
+/// Returns the annotations because of which the injector of a release rejects the pods of a template. Values that another
+/// tool fills in are excluded.
 pub(crate) fn rejections_in<'t>(
     template: &PodTemplate<'t>,
-) -> impl Iterator<Item = (Entry<'t>, String)> + use<'t> {
+    release: Option<Version>,
+) -> impl Iterator<Item = RejectedAnnotation<'t>> + use<'t> {
     template
         .annotations()
         .into_iter()
         .flat_map(NodeRef::effective_entries)
-        .filter_map(|entry| {
+        .filter_map(move |entry| {
             let (key, value) = (entry.key.text()?, entry.value.as_str()?);
             let is_filled_in = placeholder::contains(value) || is_replacement_name(key, value);
             let reason = rejection_reason(key, value).filter(|_| !is_filled_in)?;
-            Some((entry, reason))
+            let since = rejected_since(key, value);
+            let is_rejected = since.is_none_or(|change| change.is_in(release));
+            is_rejected.then_some(RejectedAnnotation {
+                entry,
+                reason,
+                since,
+            })
         })
 }
 
@@ -246,37 +287,6 @@ fn proxy_config(value: &str) -> Option<String> {
     }
 }
 
-/// Returns whether a text is a quantity. Source: Kubernetes 1.36, `apimachinery/pkg/api/resource/quantity.go`.
-fn is_quantity(text: &str) -> bool {
-    let unsigned = text.trim_start_matches(['+', '-']);
-    let number = |c: char| c.is_ascii_digit() || c == '.';
-    let suffix = unsigned.trim_start_matches(number);
-    let digits = unsigned.strip_suffix(suffix).unwrap_or(unsigned);
-    let is_number = digits.bytes().any(|byte| byte.is_ascii_digit())
-        && digits.matches('.').count() <= 1
-        && text.len() - unsigned.len() <= 1;
-    let exponent = |rest: &str| is_digits(rest.trim_start_matches(['+', '-']));
-    let is_suffix = matches!(
-        suffix,
-        "" | "n"
-            | "u"
-            | "m"
-            | "k"
-            | "M"
-            | "G"
-            | "T"
-            | "P"
-            | "E"
-            | "Ki"
-            | "Mi"
-            | "Gi"
-            | "Ti"
-            | "Pi"
-            | "Ei"
-    ) || suffix.strip_prefix(['e', 'E']).is_some_and(exponent);
-    is_number && is_suffix
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,7 +336,7 @@ mod tests {
                 "{value}"
             );
         }
-        for value in ["100 m", "1.2.3", "Mi", "12MB"] {
+        for value in ["100 m", "1.2.3", "", "12MB"] {
             assert!(
                 rejection_reason("sidecar.istio.io/proxyCPU", value).is_some(),
                 "{value}"

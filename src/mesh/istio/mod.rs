@@ -16,6 +16,7 @@ mod proto_json;
 pub(crate) mod protocol;
 pub mod proxy_config;
 pub mod recorded;
+mod resource_annotations;
 pub(crate) mod rewrite;
 mod setups;
 pub(crate) mod vm;

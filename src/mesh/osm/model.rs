@@ -31,9 +31,10 @@ impl MeshModel for Osm {
     }
 
     fn name_of(&self, release: Version) -> String {
-        match release {
-            release::HEAD => format!("{release}, the development head"),
-            _ => release.to_string(),
+        if release == release::HEAD {
+            format!("{release}, the development head")
+        } else {
+            release.to_string()
         }
     }
 

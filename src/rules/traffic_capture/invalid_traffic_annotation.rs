@@ -17,14 +17,15 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     // The injector validates only the annotations of pods that it injects.
     cx.pods()
         .filter(|pod| pod.passes_injector)
-        .flat_map(report)
+        .flat_map(|pod| report(cx, pod))
         .collect()
 }
 
-fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
+fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Finding> {
     let workload = &pod.workload;
-    annotations::rejections_in(&workload.template)
-        .filter_map(|(entry, why)| {
+    annotations::rejections_in(&workload.template, pod.release.value)
+        .filter_map(|rejected| {
+            let (entry, why) = (rejected.entry, rejected.reason);
             let (key, value) = (entry.key.text()?, entry.value.as_str()?);
             let message = format!(
                 "annotation `{key}` is invalid ({why}): Istio refuses the pod, so {}",
@@ -37,6 +38,9 @@ fn report(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
                 entry,
                 message,
             );
+            if let Some(change) = rejected.since {
+                finding.depend_on(&cx.context.istio(workload).has(change));
+            }
             finding.depend_on(&pod.dataplane);
             finding.help = Some(help(key, value));
             finding.fix = fix(workload, key, value);

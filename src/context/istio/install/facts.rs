@@ -6,7 +6,7 @@ use std::fmt::Display;
 use crate::kube::{Object, Workload};
 use crate::mesh::istio::install::{Carrier, Install, version_of_image, version_of_revision};
 use crate::mesh::istio::keys::{self, DEFAULT_ROOT_NAMESPACE};
-use crate::mesh::{Fact, Mesh, Version};
+use crate::mesh::{Fact, Mesh, ReleaseChange, Version};
 
 use crate::context::istio::install::view::InstallView;
 use crate::context::istio::rewriting::{proxy_config, proxy_container};
@@ -85,6 +85,24 @@ impl<'c, 't> Istio<'c, 't> {
                 },
                 |fact| fact.map(Some),
             )
+    }
+
+    /// Returns whether the release has a change that patch releases of earlier ones have, too. The newest patch level is
+    /// assumed if none is known.
+    #[must_use]
+    pub fn has(self, change: &ReleaseChange) -> Fact<bool> {
+        let version = self.version();
+        let release = version.value;
+        let fact = version.map(|release| change.is_in(release));
+        match release.filter(|_| change.depends_on_patch(release)) {
+            Some(release) => {
+                let message = format!(
+                    "the patch level of Istio {release} is not known; the newest is assumed"
+                );
+                fact.depending_on(&Fact::assumed((), message, Some("--mesh-version 1.N.P")))
+            }
+            None => fact,
+        }
     }
 
     /// Returns the release that the name of the revision contains: revisions are often named after their

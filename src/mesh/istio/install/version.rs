@@ -38,12 +38,16 @@ pub(super) fn of_chart_version(text: &str) -> Option<(Version, Exactness)> {
         .find(|part| part.contains('.'))?;
     let bare = first.trim_start_matches(['=', '~', '>', '^']);
     let version = of_tag(bare)?;
+    // A range allows later patch levels.
+    let is_range = text.starts_with('~') || text.ends_with(['x', 'X', '*']);
     let is_open = text.starts_with(['>', '^']) || text.contains("||") || text.contains(" - ");
     let exactness = if is_open {
         Exactness::AtLeast
     } else {
         Exactness::Release
     };
+    let is_patch_known = exactness == Exactness::Release && !is_range;
+    let version = version.with_patch(version.patch().filter(|_| is_patch_known));
     Some((version, exactness))
 }
 
@@ -64,7 +68,8 @@ pub fn version_of_revision(name: &str) -> Option<Version> {
     let numbers: Vec<&str> = major.into_iter().chain(tail.iter().copied()).collect();
     let (&major, rest) = numbers.split_first()?;
     let minor = rest.first()?.parse().ok()?;
-    (major == "1" && minor < 1000).then(|| Version::new(1, minor))
+    let patch = rest.get(1).and_then(|patch| patch.parse().ok());
+    (major == "1" && minor < 1000).then(|| Version::new(1, minor).with_patch(patch))
 }
 
 #[cfg(test)]
