@@ -54,7 +54,7 @@ fn report<'t>(
     finding.depend_on(&first);
     finding.help = Some("wait for the sidecar, or use an `exec` hook".to_owned());
     if handler.container.list == ContainerList::Main {
-        hold_application::add_fix(pod, &mut finding);
+        hold_application::add_fix(cx, pod, &mut finding);
     }
     Some(finding)
 }

@@ -64,7 +64,7 @@ fn report<'t>(
     finding.outcome = None;
     finding.depend_on(&first);
     finding.help = Some("add a `startupProbe`, or wait for the sidecar".to_owned());
-    hold_application::add_fix(pod, &mut finding);
+    hold_application::add_fix(cx, pod, &mut finding);
     Some(finding)
 }
 

@@ -3,13 +3,19 @@
 use crate::finding::{Applicability, Finding, Fix};
 use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
+use crate::rules::RuleContext;
 use crate::yaml::{Change, Value};
 
 /// Adds the fix that delays the application until the sidecar is up to a finding, unless the pod already has a
-/// proxy configuration, because the annotation contains it as text.
-pub(in crate::rules) fn add_fix(pod: &WorkloadPrediction<'_>, finding: &mut Finding) {
+/// proxy configuration, because the annotation contains it as text, or the installation makes the setting ineffective.
+pub(in crate::rules) fn add_fix<'t>(
+    cx: &RuleContext<'_, 't>,
+    pod: &WorkloadPrediction<'t>,
+    finding: &mut Finding,
+) {
     let template = &pod.workload.template;
-    if template.annotation(keys::PROXY_CONFIG).is_some() {
+    let startup = cx.context.istio(&pod.workload).startup();
+    if template.annotation(keys::PROXY_CONFIG).is_some() || startup.replaced_hold().is_some() {
         return;
     }
     let change = Change::Set {

@@ -174,6 +174,26 @@ impl<'c, 't> Startup<'c, 't> {
     /// Returns whether the application waits for the sidecar (`holdApplicationUntilProxyStarts`).
     #[must_use]
     pub fn hold_application(self) -> Fact<bool> {
+        let hold = self.requested_hold();
+        match self.replaced_hold().filter(|_| hold.value) {
+            Some(replaced) => replaced.map(|_| false),
+            None => hold,
+        }
+    }
+
+    /// Returns why the application does not wait, whatever is set: `global.proxy.lifecycle` replaces the hook of the
+    /// sidecar.
+    #[must_use]
+    pub fn replaced_hold(self) -> Option<Fact<bool>> {
+        self.istio()
+            .installation()
+            .fact("proxy.istio.io/config", |plane| {
+                plane.replaces_hold.as_ref()
+            })
+            .filter(|replaces| replaces.value)
+    }
+
+    fn requested_hold(self) -> Fact<bool> {
         let template = &self.workload.template;
         let own = proxy_config(self.workload).and_then(|config| config.hold_application());
         if let (Some(hold), Some(entry)) = (own, template.annotation(keys::PROXY_CONFIG)) {

@@ -83,6 +83,8 @@ pub struct Install {
     pub prometheus_merge: Option<Fact<bool>>,
     /// `holdApplicationUntilProxyStarts`.
     pub hold_application: Option<Fact<bool>>,
+    /// Whether `global.proxy.lifecycle` replaces the hook with which the sidecar lets the application wait.
+    pub replaces_hold: Option<Fact<bool>>,
     /// Whether the CNI plugin sets up traffic capture.
     pub cni: Option<Fact<bool>>,
     /// `ENABLE_NATIVE_SIDECARS` of istiod.
@@ -139,6 +141,7 @@ impl Install {
             inbound_traffic_policy: None,
             prometheus_merge: None,
             hold_application: None,
+            replaces_hold: None,
             cni: None,
             native_sidecars: None,
             ambient: None,
@@ -229,6 +232,7 @@ impl Install {
             inbound_traffic_policy,
             prometheus_merge,
             hold_application,
+            replaces_hold,
             cni,
             native_sidecars,
             ambient,

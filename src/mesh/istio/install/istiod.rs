@@ -26,6 +26,7 @@ pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
     install.proxy_status_port = values.integer("global.proxy.statusPort", port);
     install.include_inbound_ports = values.string("global.proxy.includeInboundPorts", "*");
     install.exclude_inbound_ports = values.string("global.proxy.excludeInboundPorts", "");
+    install.replaces_hold = replaces_hold(values);
     install.cni = cni(values);
     install.native_sidecars = native_sidecars(values);
     install.rewrite_tcp = environment(values, "REWRITE_TCP_PROBES", switch);
@@ -164,6 +165,20 @@ fn switch(found: &Found<'_>) -> Option<bool> {
         .string()
         .and_then(parse_bool)
         .or_else(|| found.boolean())
+}
+
+/// Returns whether the hooks of the sidecar in the values replace the one that waits for it. They do not if they wait, too.
+///
+/// Source: Istio 1.10 to 1.31, `files/injection-template.yaml` of the chart istio-discovery.
+fn replaces_hold(values: &Values<'_>) -> Option<Fact<bool>> {
+    const LIFECYCLE: &str = "global.proxy.lifecycle";
+    let hooks = values.find(LIFECYCLE)?;
+    let command = values.list(&format!("{LIFECYCLE}.postStart.exec.command"));
+    let words: Vec<&str> = command.iter().filter_map(Found::string).collect();
+    let waits = words.join(" ").contains("pilot-agent wait");
+    let replaces = !values.keys(LIFECYCLE).is_empty() && !waits;
+    let message = format!("`{LIFECYCLE}` replaces the hook that waits for the sidecar");
+    Some(Fact::known(replaces, hooks.label(message)))
 }
 
 fn cni(values: &Values<'_>) -> Option<Fact<bool>> {
