@@ -51,6 +51,8 @@ pub enum Cause {
     HostKept,
     /// The rewrite drops `tcpSocket.host`: the agent checks the pod itself.
     HostDropped,
+    /// The agent drops the header `Host`: the application receives the address of the pod as its host.
+    HostHeaderDropped,
     /// The port name is not declared in the pod.
     PortUnresolved,
     /// The port name is declared only in another container.
@@ -131,6 +133,7 @@ impl Cause {
             Self::AuthorizationUnknown => "an AuthorizationPolicy may deny it",
             Self::HostKept => "the kubelet sends the request for the agent to `host`",
             Self::HostDropped => "the agent checks the pod itself instead of `host`",
+            Self::HostHeaderDropped => "the agent drops the header `Host`",
             Self::PortUnresolved => "the port name is not declared",
             Self::PortOfOtherContainer => "the port name is declared only in another container",
             Self::PortQuoted => {

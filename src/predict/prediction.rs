@@ -153,6 +153,16 @@ impl<'t> HandlerPrediction<'t> {
         }
     }
 
+    /// Returns whether the handler sets the header `Host`, which the kubelet finds in any capitalization.
+    #[must_use]
+    pub fn sends_host_header(&self) -> bool {
+        let headers = self.http_get().map_or(&[][..], |http| &http.headers);
+        let is_host = |(name, value): &(String, String)| {
+            name.eq_ignore_ascii_case("Host") && !value.is_empty()
+        };
+        headers.iter().any(is_host)
+    }
+
     /// Returns the path of the agent that the written handler requests; `None` if it requests another
     /// path.
     #[must_use]

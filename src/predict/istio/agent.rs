@@ -7,7 +7,7 @@ use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::keys::DEFAULT_STATUS_PORT;
 use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::istio::rewrite::agent_path;
+use crate::mesh::istio::rewrite::{agent_path, drops_host_header};
 use crate::predict::cause::Cause;
 use crate::predict::istio::prober_env_fault::Reinjection;
 use crate::predict::istio::protocol::unsupported_protocol;
@@ -169,6 +169,10 @@ fn reached<'t>(
     }
     if let Some(native) = &native {
         builder.depends_on(native);
+    }
+    if drops_host_header(pod.release.value) && handler.sends_host_header() {
+        builder.depends_on(&pod.release);
+        return builder.verdict(Outcome::TargetChanged, Cause::HostHeaderDropped);
     }
     builder.verdict(Outcome::Ok, Cause::Rewritten)
 }

@@ -4,6 +4,7 @@ pub(in crate::rules) mod unsupported_by_release;
 
 crate::rules::group::rules! {
     grpc_probe_needs_1_13,
+    host_header_dropped,
     http_probe_host_rewritten,
     init_probe_needs_1_19,
     lifecycle_hook_host_rewritten,

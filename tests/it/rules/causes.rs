@@ -57,6 +57,7 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
         ],
         Cause::HostKept => &["http-probe-host-rewritten", "lifecycle-hook-host-rewritten"],
         Cause::HostDropped => &["tcp-probe-host-dropped"],
+        Cause::HostHeaderDropped => &["host-header-dropped"],
         Cause::PortUnresolved => &["named-port-unresolved"],
         Cause::PortOfOtherContainer => &["probe-port-of-other-container"],
         Cause::PortQuoted => &["probe-port-quoted-number"],
