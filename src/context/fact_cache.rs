@@ -12,6 +12,7 @@ use hashbrown::HashMap;
 
 use crate::kube::{Object, Workload};
 use crate::mesh::detect::Evidence;
+use crate::mesh::istio::network_plugin::NetworkPlugin;
 use crate::mesh::{Fact, Mesh};
 
 use crate::context::istio::capture_facts::CaptureFacts;
@@ -66,6 +67,8 @@ pub(super) struct FactCache {
     /// Control planes in scope, and facts about the cluster, by position in the context.
     pub(super) planes: Cache<HomeKey, Arc<[usize]>>,
     pub(super) clusters: Cache<HomeKey, Arc<[usize]>>,
+    /// The network plugin that the objects of the tree state.
+    pub(super) network_plugins: Cache<HomeKey, Option<Fact<NetworkPlugin>>>,
 }
 
 impl FactCache {

@@ -12,6 +12,7 @@ use crate::context::environment_filter::EnvironmentFilter;
 use crate::context::environments::Environments;
 use crate::context::istio::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
+use crate::context::network_plugin::policy_namespace::namespace_key;
 use crate::context::not_judged::{NotJudged, incomplete_pod, missing_folders};
 use crate::context::object_namespace::namespace_of;
 use crate::context::port_index::PortIndex;
@@ -32,9 +33,9 @@ use crate::kube::{
 };
 use crate::kustomize::Rendering;
 use crate::mesh::detect;
-use crate::mesh::fact_kind::FactKind;
-use crate::mesh::istio::install;
+use crate::mesh::fact_kind::{FactKind, is_plugin_policy};
 use crate::mesh::istio::install::PlainFile;
+use crate::mesh::istio::{install, network_plugin};
 use crate::settings::Settings;
 use crate::source::paths::folder;
 use crate::source::{Content, Role, SourceFile, SourceSet};
@@ -55,6 +56,13 @@ pub struct Inventory<'t> {
     pub authorization_policies: NamespaceIndex<'t, Object<'t>>,
     /// `NetworkPolicy`s of `networking.k8s.io`.
     pub network_policies: NamespaceIndex<'t, Object<'t>>,
+    /// Policies of network plugins, which are not evaluated. Those of the whole cluster are stored under the
+    /// empty namespace.
+    pub(super) plugin_policies: NamespaceIndex<'t, Object<'t>>,
+    /// `SecurityGroupPolicy`s of `vpcresources.k8s.aws`.
+    pub(super) security_group_policies: NamespaceIndex<'t, Object<'t>>,
+    /// Objects that state the network plugin of a cluster.
+    pub(super) network_plugins: Vec<Object<'t>>,
     /// `Sidecar`s of `networking.istio.io`, which show that their namespace is part of the mesh.
     pub sidecar_resources: NamespaceIndex<'t, Object<'t>>,
     /// `EnvoyFilter`s of `networking.istio.io`.
@@ -154,6 +162,9 @@ impl<'t> Inventory<'t> {
         {
             if install::concerns(&object) {
                 inventory.installations.push(object.clone());
+            }
+            if is_config(&object) && network_plugin::concerns(&object) {
+                inventory.network_plugins.push(object.clone());
             }
             match treatment {
                 DocumentTreatment::Manifest(why) => {
@@ -264,6 +275,11 @@ impl<'t> Inventory<'t> {
     }
 
     fn add(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
+        if is_plugin_policy(object.group(), object.kind) {
+            let namespace = namespace_key(object.kind, place.namespace);
+            let place = Place { namespace, ..place };
+            self.plugin_policies.push(place, object.clone());
+        }
         let facts = match FactKind::of(object.group(), object.kind) {
             Some(FactKind::Namespace) => {
                 let namespace = object.name();
@@ -273,6 +289,9 @@ impl<'t> Inventory<'t> {
             Some(FactKind::PeerAuthentication) => &mut self.peer_authentications,
             Some(FactKind::AuthorizationPolicy) => &mut self.authorization_policies,
             Some(FactKind::NetworkPolicy) => &mut self.network_policies,
+            Some(FactKind::SecurityGroupPolicy) => &mut self.security_group_policies,
+            Some(FactKind::PluginPolicy) => return,
+            Some(FactKind::NetworkPlugin) => return self.network_plugins.push(object),
             Some(FactKind::Sidecar) => &mut self.sidecar_resources,
             Some(FactKind::EnvoyFilter) => {
                 if inbound_patch(&object).is_some() {
@@ -300,6 +319,8 @@ impl<'t> Inventory<'t> {
     fn add_by_content(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
         if is_config(&object) {
             self.configs.push(object.clone());
+        } else if network_plugin::concerns(&object) {
+            self.network_plugins.push(object.clone());
         }
         if let Some((mesh, is_definition)) = detect::of_object(&object) {
             let sign = MeshObject {

@@ -29,6 +29,12 @@ pub(crate) enum FactKind {
     WorkloadEntry,
     /// An object of `authentication.istio.io`.
     LegacyPolicy,
+    /// An object that states the network plugin of the cluster.
+    NetworkPlugin,
+    /// A policy of a network plugin, which is not evaluated. Those of Cilium are [`Self::OfMesh`].
+    PluginPolicy,
+    /// A `SecurityGroupPolicy` of the AWS VPC CNI.
+    SecurityGroupPolicy,
     /// It may be an object of another mesh; its content decides.
     OfMesh,
     /// A definition of objects. It shows an installation if the objects belong to a mesh.
@@ -54,11 +60,37 @@ impl FactKind {
             ("networking.istio.io", "WorkloadGroup") => Self::WorkloadGroup,
             ("networking.istio.io", "WorkloadEntry") => Self::WorkloadEntry,
             ("authentication.istio.io", _) => Self::LegacyPolicy,
+            ("operator.openshift.io", "Network") | ("operator.tigera.io", "Installation") => {
+                Self::NetworkPlugin
+            }
+            ("crd.projectcalico.org" | "projectcalico.org", "FelixConfiguration") => {
+                Self::NetworkPlugin
+            }
+            ("vpcresources.k8s.aws", "SecurityGroupPolicy") => Self::SecurityGroupPolicy,
             (_, detect::DEFINITION) => Self::Definition,
             _ if detect::may_be_fact(group, kind) => Self::OfMesh,
+            _ if is_plugin_policy(group, kind) => Self::PluginPolicy,
             _ if runs_pods(group, kind) => Self::Workload,
             _ if may_create_pods(group, kind) => Self::Maker,
             _ => return None,
         })
+    }
+}
+
+/// Returns whether an object is a policy of a network plugin that may drop packets to pods.
+pub(crate) fn is_plugin_policy(group: &str, kind: &str) -> bool {
+    match group {
+        "cilium.io" => matches!(
+            kind,
+            "CiliumNetworkPolicy" | "CiliumClusterwideNetworkPolicy"
+        ),
+        "crd.projectcalico.org" | "projectcalico.org" => {
+            matches!(kind, "NetworkPolicy" | "GlobalNetworkPolicy")
+        }
+        "policy.networking.k8s.io" => matches!(
+            kind,
+            "AdminNetworkPolicy" | "BaselineAdminNetworkPolicy" | "ClusterNetworkPolicy"
+        ),
+        _ => false,
     }
 }

@@ -17,6 +17,8 @@ pub enum Cause {
     Ambient,
     /// A NetworkPolicy does not admit the kubelet.
     NetworkPolicyDenies,
+    /// The network plugin drops the kubelet's packets to pods in ambient mode.
+    NetworkPluginDrops,
     /// The agent performs the check.
     Rewritten,
     /// The proxy forwards it to the application, through a listener for probes.
@@ -116,6 +118,7 @@ impl Cause {
             Self::PodRefused => "the webhook refuses the pod, so it never starts",
             Self::Ambient => "the kubelet is exempt from ambient capture",
             Self::NetworkPolicyDenies => "a NetworkPolicy drops the kubelet's packets",
+            Self::NetworkPluginDrops => "the network plugin drops the kubelet's packets",
             Self::Rewritten => "the agent performs the check",
             Self::ForwardedByProxy => "the proxy forwards it to the application",
             Self::CheckedByHelper => "a helper in the pod performs the check",

@@ -1,7 +1,7 @@
 //! Parses facts of the form `KEY=VALUE`, and combines them.
 
 use super::suggest::unknown_value_message;
-use super::{FactOverrides, InjectionAssumption, MtlsMode};
+use super::{FactOverrides, InjectionAssumption, MtlsMode, NetworkPlugin};
 
 /// The keys of facts, sorted.
 pub const FACT_KEYS: &[&str] = &[
@@ -11,6 +11,7 @@ pub const FACT_KEYS: &[&str] = &[
     "injection",
     "mtls",
     "native-sidecars",
+    "network-plugin",
     "node-version",
     "revision",
     "rewrite",
@@ -50,6 +51,7 @@ impl FactOverrides {
             "injection" => self.injection = Some(injection(value)?),
             "mtls" => self.mtls = Some(mtls(value)?),
             "native-sidecars" => self.native_sidecars = Some(boolean(key, value)?),
+            "network-plugin" => self.network_plugin = Some(network_plugin(value)?),
             "node-version" => self.node_version = Some(value.parse()?),
             "revision" => self.revisions.push(not_empty(key, value)?),
             "rewrite" => self.rewrite = Some(boolean(key, value)?),
@@ -75,6 +77,7 @@ impl FactOverrides {
             root_namespace: self.root_namespace.or(below.root_namespace),
             status_port: self.status_port.or(below.status_port),
             native_sidecars: self.native_sidecars.or(below.native_sidecars),
+            network_plugin: self.network_plugin.or(below.network_plugin),
             node_version: self.node_version.or(below.node_version),
             cni: self.cni.or(below.cni),
             ambient: self.ambient.or(below.ambient),
@@ -117,6 +120,14 @@ fn mtls(value: &str) -> Result<MtlsMode, String> {
     }
 }
 
+fn network_plugin(value: &str) -> Result<NetworkPlugin, String> {
+    let unknown = |()| {
+        let names = &NetworkPlugin::NAMES;
+        unknown_value_message("value of `network-plugin`", value, names)
+    };
+    value.parse().map_err(unknown)
+}
+
 fn port(value: &str) -> Result<u16, String> {
     match value.parse() {
         Ok(port) if port > 0 && !value.starts_with('+') => Ok(port),
@@ -147,6 +158,7 @@ mod tests {
                 "mtls" => "strict",
                 "revision" | "root-namespace" => "x",
                 "status-port" => "15020",
+                "network-plugin" => "cilium",
                 "node-version" => "v1.33.2",
                 _ => "true",
             };
@@ -165,6 +177,7 @@ mod tests {
         assert_eq!(error("mtls"), "expected `KEY=VALUE`, found `mtls`");
         assert!(error("mtsl=STRICT").contains("did you mean `mtls`"));
         assert!(error("mtls=STRIKT").contains("did you mean `STRICT`"));
+        assert!(error("network-plugin=celium").contains("did you mean `cilium`"));
         assert!(error("rewrite=no").contains("`true` or `false`"));
         assert!(error("status-port=0").contains("65535"));
         assert!(error("revision=").contains("requires a value"));

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{GuardId, RuleId, Severity};
 pub use crate::mesh::istio::mtls::MtlsMode;
+pub use crate::mesh::istio::network_plugin::NetworkPlugin;
 pub use crate::mesh::{Mesh, Version};
 
 pub use facts::FACT_KEYS;
@@ -58,6 +59,8 @@ pub struct FactOverrides {
     pub status_port: Option<u16>,
     /// `native-sidecars`.
     pub native_sidecars: Option<bool>,
+    /// `network-plugin`: the network plugin of the cluster.
+    pub network_plugin: Option<NetworkPlugin>,
     /// `node-version`: the oldest release of Kubernetes among the nodes.
     pub node_version: Option<Version>,
     /// `cni`.

@@ -10,6 +10,7 @@ pub mod install;
 pub(crate) mod keys;
 pub mod mtls;
 mod name;
+pub mod network_plugin;
 pub mod prober_json;
 pub mod prometheus;
 mod proto_json;

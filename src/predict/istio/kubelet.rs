@@ -106,10 +106,12 @@ fn failure(
             url(http, port)
         ),
         (Cause::HttpAtHttp2Port, _) => "HTTP probe failed with statuscode: 502".to_owned(),
-        (Cause::NetworkPolicyDenies, ProbeHandler::HttpGet(http)) => format!(
-            "Get \"{}\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
-            url(http, port)
-        ),
+        (Cause::NetworkPolicyDenies | Cause::NetworkPluginDrops, ProbeHandler::HttpGet(http)) => {
+            format!(
+                "Get \"{}\": context deadline exceeded (Client.Timeout exceeded while awaiting headers)",
+                url(http, port)
+            )
+        }
         (Cause::AuthorizationDenies, ProbeHandler::HttpGet(_)) => {
             "HTTP probe failed with statuscode: 403".to_owned()
         }

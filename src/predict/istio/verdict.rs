@@ -4,13 +4,13 @@ use crate::context::{Context, Dataplane, Source};
 use crate::finding::Certainty;
 use crate::kube::{ExecKind, Port, ProbeHandler, exec_calls};
 use crate::mesh::Fact;
-use crate::mesh::istio::keys::HOST_PROBE_SNAT;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::protocol::Protocol;
 use crate::mesh::istio::rewrite::is_agent_path;
 use crate::predict::cause::Cause;
 use crate::predict::invalid_handler::unreadable;
 use crate::predict::istio::agent::{prerewritten, rewritten};
+use crate::predict::istio::ambient::ambient;
 use crate::predict::istio::filter_chain::decide_at_filter_chain;
 use crate::predict::istio::kubelet;
 use crate::predict::istio::prober_env_fault::ProberEnvFault;
@@ -125,7 +125,7 @@ fn in_mesh<'t>(
         Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
             builder.verdict(Outcome::Unknown, Cause::Placeholder)
         }
-        Dataplane::Ambient => ambient(context, pod, resolved, builder),
+        Dataplane::Ambient => ambient(context, pod, action, resolved, builder),
         Dataplane::Sidecar | Dataplane::Uncaptured
             if let Some(denied) = blocking_policies(context, pod, handler) =>
         {
@@ -196,27 +196,6 @@ fn blocking_policies<'t>(
         format!("the CNI plugin enforces NetworkPolicies on the node's own packets ({option})");
     let enforced = Fact::set_by_user((), message, by_override.is_some());
     (!admitted.value).then(|| admitted.depending_on(&enforced))
-}
-
-/// Returns the verdict for a pod in ambient mode. The CNI plugin gives the kubelet's packets a special source address,
-/// which exempts them from ztunnel. Only a NetworkPolicy can block them.
-fn ambient<'t>(
-    context: &Context<'t>,
-    pod: &WorkloadPrediction<'t>,
-    resolved: Result<i64, Cause>,
-    mut builder: VerdictBuilder,
-) -> Verdict {
-    let Ok(port) = resolved else {
-        return builder.verdict(Outcome::Ok, Cause::Ambient);
-    };
-    let admitted = context
-        .network_policies(&pod.workload)
-        .admit(Source::Address(HOST_PROBE_SNAT), port);
-    if admitted.value {
-        return builder.verdict(Outcome::Ok, Cause::Ambient);
-    }
-    builder.depends_on(&admitted);
-    builder.verdict(Outcome::Fails, Cause::NetworkPolicyDenies)
 }
 
 /// Returns the verdict for a handler that is not rewritten, in a pod with a sidecar.

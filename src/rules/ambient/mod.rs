@@ -6,5 +6,6 @@ crate::rules::group::rules! {
     ambient_inbound_bypass,
     ambient_netpol_blocks_hbone,
     ambient_netpol_blocks_probes,
+    ambient_plugin_drops_probes,
     ambient_rewrite_annotation_dead,
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::finding::RuleId;
 
 use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
-use super::super::{FormChoice, MeshKind, REMOVED_RULES, RuleNames};
+use super::super::{FormChoice, MeshKind, NetworkPlugin, REMOVED_RULES, RuleNames};
 use super::ignores::IGNORE_KEYS;
 use super::schema_types::{
     boolean, by_default, described, for_example, glob, list, mapping, object, port, require, text,
@@ -175,6 +175,10 @@ fn fact(key: &str) -> Value {
         "native-sidecars" => described(
             boolean(),
             "Whether sidecars are native: init containers with `restartPolicy: Always`.",
+        ),
+        "network-plugin" => described(
+            words(&NetworkPlugin::NAMES),
+            "The network plugin of the cluster, which decides whether probes reach pods in ambient mode. `other` is any other plugin that delivers packets from 169.254.7.127.",
         ),
         "node-version" => described(
             for_example(version(), "1.33"),

@@ -25,6 +25,7 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
             "ambient-netpol-blocks-probes",
             "netpol-ipblock-misses-status-port",
         ],
+        Cause::NetworkPluginDrops => &["ambient-plugin-drops-probes"],
         Cause::PlaintextAtStrict => &[
             "strict-probe-not-rewritten",
             "lifecycle-hook-strict",

@@ -129,7 +129,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     }
 
     /// Returns the key of the place of an object: objects with equal keys have the same control planes in scope.
-    fn home_key(self, object: &Object<'t>) -> HomeKey {
+    pub(in crate::context) fn home_key(self, object: &Object<'t>) -> HomeKey {
         let environments = &self.context.inventory.environments;
         let deployed_from = environments.deployed_from(object);
         (

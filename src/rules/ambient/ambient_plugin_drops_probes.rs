@@ -1,0 +1,38 @@
+//! Rule `ambient-plugin-drops-probes`, documented in `docs/rules/ambient-plugin-drops-probes.md`.
+
+use crate::finding::Finding;
+use crate::mesh::istio::keys;
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+
+declare_rule! {
+    "ambient-plugin-drops-probes", Error, fix: None, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    cx.handlers()
+        .filter(|(_, handler)| handler.verdict.cause == Cause::NetworkPluginDrops)
+        .filter_map(|(pod, handler)| {
+            let network = cx.context.cluster_network(&pod.workload);
+            Some(report(pod, handler, network.dropping_plugin()?))
+        })
+        .collect()
+}
+
+fn report(
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+    (plugin, cure): (&str, &str),
+) -> Finding {
+    let message = format!(
+        "{} will fail: in ambient mode its source address is `{}`, and {} drops its packets",
+        handler.title(),
+        keys::HOST_PROBE_SNAT,
+        plugin,
+    );
+    let span = handler.handler.key.span();
+    let mut finding = RULE.finding_on_handler(pod, handler, span, message);
+    finding.help = Some(cure.to_owned());
+    finding
+}
