@@ -66,7 +66,8 @@ fn spec_may_drop(spec: NodeRef<'_>) -> bool {
     is_ingress && !selects_nodes && !admits_address(spec)
 }
 
-/// Returns whether the ingress rules name the address of the kubelet's packets, and neither deny packets nor limit ports.
+/// Returns whether the ingress rules name the address of the kubelet's packets, and neither deny packets nor limit
+/// ports.
 fn admits_address(spec: NodeRef<'_>) -> bool {
     let Some(rules) = spec.get("ingress").map(NodeRef::source) else {
         return false;

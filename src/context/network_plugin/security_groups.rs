@@ -32,8 +32,8 @@ impl ClusterNetwork<'_, '_> {
     }
 }
 
-/// Returns the fact that a policy selects the pods of a workload; `None` if it does not. The labels of the ServiceAccount
-/// are not read.
+/// Returns the fact that a policy selects the pods of a workload; `None` if it does not. The labels of the
+/// ServiceAccount are not read.
 fn selection(policy: &Object<'_>, workload: &Workload<'_>) -> Option<Fact<bool>> {
     let spec = policy.node.get("spec")?;
     let pods = spec.get("podSelector");

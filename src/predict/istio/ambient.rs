@@ -10,9 +10,10 @@ use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{Verdict, WorkloadPrediction};
 use crate::predict::verdict_builder::VerdictBuilder;
 
-/// The minor releases of Istio of which only later patch releases handle pods with a network interface of their own, and
-/// the first release of which all do. Source: istio pull request 59778 (1.28.7, 1.29.3 and 1.30.0).
+/// The first minor release of Istio whose later patch releases handle pods with a network interface of their own.
+/// Source: istio pull request 59778 (1.28.7 and 1.29.3).
 const PARTLY_FIXED: Version = Version::new(1, 28);
+/// The first minor release of Istio that always handles such pods. Source: istio pull request 59778 (1.30.0).
 const FIXED: Version = Version::new(1, 30);
 
 /// Returns the verdict for a pod in ambient mode. The CNI plugin of Istio gives the kubelet's packets a special source

@@ -54,8 +54,8 @@ pub fn calico_release(object: &Object<'_>) -> Option<Fact<Version>> {
     Some(Fact::known(release, object.label_at(image.span(), message)))
 }
 
-/// Reads the ConfigMap of the Cilium agent. Source: Cilium, `cilium-configmap.yaml` of its chart; BPF masquerading is off
-/// by default.
+/// Reads the ConfigMap of the Cilium agent. Source: Cilium, `cilium-configmap.yaml` of its chart; BPF masquerading is
+/// off by default.
 fn cilium(object: &Object<'_>) -> Option<Fact<NetworkPlugin>> {
     let data = object.node.get("data")?;
     let masquerade = data.get("enable-bpf-masquerade");
