@@ -108,9 +108,10 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
         let inventory = &self.context.inventory;
         let environments = &inventory.environments;
         let subject = &self.workload.object;
+        let is_deployed_there = environments.deployed_may_apply(subject);
         inventory.network_plugins.iter().filter(move |object| {
             environments.may_apply(object.location_file(), subject.location_file())
-                && environments.deployed_may_apply(object, subject)
+                && is_deployed_there(object)
         })
     }
 }

@@ -21,6 +21,7 @@ impl ClusterNetwork<'_, '_> {
         let object = &self.workload.object;
         let namespace = self.context.namespace_of(object);
         let (environments, home) = (&inventory.environments, object.location_file());
+        let is_deployed_there = environments.deployed_may_apply(object);
         let policies = &inventory.plugin_policies;
         let own = policies
             .near(namespace.name, environments, home)
@@ -28,7 +29,7 @@ impl ClusterNetwork<'_, '_> {
         let policy = own
             .chain(policies.near("", environments, home))
             .map(|(_, policy)| policy)
-            .filter(|policy| environments.deployed_may_apply(policy, object))
+            .filter(|policy| is_deployed_there(policy))
             .find(|policy| may_drop(policy))?;
         let message = format!("{} `{}` may select the pod", policy.kind, policy.name());
         let place = policy.label_at(policy.name_span(), message);

@@ -14,12 +14,13 @@ impl ClusterNetwork<'_, '_> {
         let object = &self.workload.object;
         let namespace = self.context.namespace_of(object);
         let environments = &inventory.environments;
+        let is_deployed_there = environments.deployed_may_apply(object);
         let policies = inventory
             .security_group_policies
             .near(namespace.name, environments, object.location_file())
             .map(|(_, policy)| policy)
             .filter(|policy| namespace.is_that_of(policy))
-            .filter(|policy| environments.deployed_may_apply(policy, object));
+            .filter(|policy| is_deployed_there(policy));
         let mut policies = policies.filter_map(|policy| selection(policy, self.workload));
         if let Some(selected) = policies.next() {
             return selected;

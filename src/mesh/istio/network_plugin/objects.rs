@@ -125,8 +125,9 @@ fn calico_node(object: &Object<'_>) -> Option<Fact<NetworkPlugin>> {
     }
 }
 
-/// Reads the DaemonSet of the AWS VPC CNI. Source: README of amazon-vpc-cni-k8s: `POD_SECURITY_GROUP_ENFORCING_MODE` is
-/// `strict` by default, and has an effect only if `ENABLE_POD_ENI` is true.
+/// Reads the DaemonSet of the AWS VPC CNI: `POD_SECURITY_GROUP_ENFORCING_MODE` is `strict` by default, and has an effect
+/// only if `ENABLE_POD_ENI` is true. Source: documentation of Istio, "Platform-Specific Prerequisites" of ambient mode,
+/// which requires the mode `standard` for pods with a SecurityGroupPolicy.
 fn aws(object: &Object<'_>) -> Option<Fact<NetworkPlugin>> {
     let agent = container(object, "aws-node")?;
     let interfaces = match agent.env("ENABLE_POD_ENI") {
