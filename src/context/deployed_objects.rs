@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
 use crate::context::reported::Reported;
-use crate::gitops::deployment;
+use crate::gitops::clusters;
 use crate::gitops::deployment::Deployments;
 use crate::gitops::repositories::Repositories;
 use crate::kube::{Destination, Object};
@@ -35,7 +35,7 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     let rendered = folders(|_| true);
     let left_out = folders(|rendering| rendering.left_out.is_some() && rendering.used.is_empty());
     let found = objects.iter().map(|found| &found.object);
-    let all = deployment::all(sources, repositories, found);
+    let all = clusters::deployments(sources, repositories, found);
     let deployments = Deployments::new(all, &rendered, &left_out);
     let PulledIn {
         mut reported,
@@ -89,6 +89,7 @@ pub(in crate::context) fn assign_to_deployments<'t>(
                     object.overlay
                 },
                 destination: deployment.destination.clone(),
+                cluster: deployment.cluster.clone(),
                 ..object.clone()
             };
             let is_deployed = deployed.get(number) == Some(&true);
@@ -162,6 +163,7 @@ fn chart_copies<'t>(
             location_file: home,
             overlay: (is_shared || release.is_of_overlay).then_some(home),
             destination,
+            cluster: release.cluster.clone(),
             ..object.clone()
         };
         (copy, release.is_target)

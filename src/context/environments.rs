@@ -191,6 +191,9 @@ impl Environments {
     ) -> impl Fn(&Object<'_>) -> bool + 's {
         let to = self.deployed_from(subject);
         move |fact| {
+            if !fact.may_share_cluster(subject) {
+                return false;
+            }
             let Some(to) = to else {
                 return true;
             };

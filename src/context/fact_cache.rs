@@ -21,12 +21,16 @@ use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
 /// The file that decides where an object belongs, by the address of its path.
 pub(super) type FileKey = usize;
 
-/// The home of an object, and the environment from which it is deployed.
-pub(super) type HomeKey = (FileKey, Option<FileKey>);
+/// The cluster of an object, by its address; 0 if it is not known. Equal clusters at two addresses only cost a second
+/// entry.
+pub(super) type ClusterKey = usize;
 
-/// The home of an object and the name of its namespace (address and length). Both live as long as
+/// The home of an object, the environment from which it is deployed, and its cluster.
+pub(super) type HomeKey = (FileKey, Option<FileKey>, ClusterKey);
+
+/// The home of an object, the name of its namespace (address and length), and its cluster. They live as long as
 /// the facts. Equal texts at two addresses only cost a second entry.
-pub(super) type FileNamespaceKey = (FileKey, usize, usize);
+pub(super) type FileNamespaceKey = (FileKey, usize, usize, ClusterKey);
 
 /// The key of the namespace of an object. All objects with one key share the facts of their namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +43,7 @@ pub struct NamespaceKey {
     pub(super) is_written: bool,
     /// The environment from which the object is deployed.
     pub(super) deployed_from: Option<FileKey>,
+    pub(super) cluster: ClusterKey,
 }
 
 /// A pod template: its node, its home and namespace, and the file that renders it. Kustomizations
@@ -49,7 +54,7 @@ pub(super) type PodKey = (usize, u32, FileNamespaceKey, FileKey);
 #[derive(Debug, Default)]
 pub(super) struct FactCache {
     pub(super) meshes: Cache<PodKey, Arc<Fact<Mesh>>>,
-    pub(super) signs: Cache<FileKey, Option<Evidence>>,
+    pub(super) signs: Cache<(FileKey, ClusterKey), Option<Evidence>>,
     pub(super) namespaces: Cache<(FileNamespaceKey, Option<FileKey>), Arc<[usize]>>,
     /// The nearest object of each mesh in the namespace of an object.
     pub(super) objects_in_namespace: Cache<NamespaceKey, Arc<[Evidence]>>,
@@ -59,8 +64,9 @@ pub(super) struct FactCache {
     pub(super) evidence: Cache<NamespaceKey, Option<Arc<str>>>,
     /// The nearest `PeerAuthentication`s of a scope.
     pub(super) policies: Cache<(NamespaceKey, ScopeKey), Arc<NearestPolicies>>,
-    /// The innermost environments with a `PeerAuthentication` in a namespace, each as the position of one policy.
-    pub(super) policy_environments: Cache<String, Arc<[usize]>>,
+    /// The innermost environments with a `PeerAuthentication` in a namespace of a cluster, each as the position of one
+    /// policy.
+    pub(super) policy_environments: Cache<(String, ClusterKey), Arc<[usize]>>,
     /// The environments with policies to which pods may be deployed, by the root namespace of their mesh.
     pub(super) environments_with_policies: Cache<(PodKey, String), Arc<[String]>>,
     namespace_numbers: Mutex<HashMap<String, usize>>,
@@ -72,9 +78,11 @@ pub(super) struct FactCache {
 }
 
 impl FactCache {
-    /// Returns the key of `namespace` for objects whose location is the file or folder at `location`.
+    /// Returns the key of `namespace` for objects in the cluster of `object` whose location is the file or folder at
+    /// `location`.
     pub(super) fn namespace_key(
         &self,
+        object: &Object<'_>,
         location: &str,
         (namespace, is_written): (&str, bool),
     ) -> NamespaceKey {
@@ -87,6 +95,7 @@ impl FactCache {
             number,
             is_written,
             deployed_from: None,
+            cluster: cluster_key(object),
         }
     }
 }
@@ -137,10 +146,22 @@ pub(super) fn file_key(path: &str) -> FileKey {
     from_ref(path).cast::<u8>().addr()
 }
 
+/// Returns the key of the cluster of an object.
+pub(super) fn cluster_key(object: &Object<'_>) -> ClusterKey {
+    let cluster = object.cluster.as_ref();
+    cluster.map_or(0, |cluster| Arc::as_ptr(cluster).addr())
+}
+
 /// Returns the key of an object in `namespace`.
 pub(super) fn file_namespace_key(object: &Object<'_>, namespace: &str) -> FileNamespaceKey {
     let start = namespace.as_ptr().addr();
-    (file_key(object.location_file()), start, namespace.len())
+    let cluster = cluster_key(object);
+    (
+        file_key(object.location_file()),
+        start,
+        namespace.len(),
+        cluster,
+    )
 }
 
 /// Returns the unique key of a workload in `namespace`.

@@ -25,7 +25,8 @@ use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
-use crate::gitops::deployment;
+use crate::gitops::clusters;
+use crate::gitops::clusters::FileClusters;
 use crate::gitops::repositories::Repositories;
 use crate::kube::{
     LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods, runs_pods,
@@ -87,6 +88,8 @@ pub struct Inventory<'t> {
     pub(super) ports: PortIndex<'t>,
     /// The folders that are separate environments.
     pub(super) environments: Environments,
+    /// The clusters to which files are deployed.
+    pub(super) file_clusters: FileClusters,
     /// Objects that state how the mesh is installed, and the objects that these refer to.
     pub installations: Vec<Object<'t>>,
     /// Files without Kubernetes objects, such as Helm values and `Chart.yaml`.
@@ -195,10 +198,8 @@ impl<'t> Inventory<'t> {
         let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
         inventory.environments = Environments::of(stable);
         let all = || objects.iter().map(|(object, _)| object);
-        let deployments = match settings.only_environments.is_empty() {
-            true => Vec::new(),
-            false => deployment::all(sources, &repositories, all()),
-        };
+        let deployments = clusters::deployments(sources, &repositories, all());
+        inventory.file_clusters = FileClusters::of(&deployments, all());
         let filter = EnvironmentFilter::new(
             &settings.only_environments,
             &inventory.environments,

@@ -102,14 +102,11 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
         if is_open || !self.context.inventory.mesh_objects.is_empty() {
             all.extend(self.nearest_objects().iter().cloned());
             if all.is_empty() {
-                let home = self.workload.object.location_file();
+                let object = &self.workload.object;
+                let home = object.location_file();
+                let key = (fact_cache::file_key(home), fact_cache::cluster_key(object));
                 let work_out = || self.evidence_in_cluster(home);
-                all.extend(
-                    self.context
-                        .fact_cache
-                        .signs
-                        .of(fact_cache::file_key(home), work_out),
-                );
+                all.extend(self.context.fact_cache.signs.of(key, work_out));
             }
         }
         // The sort is stable: of equal evidence, the order of the meshes and of the files decides.
@@ -157,6 +154,7 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             .near(namespace.name, &inventory.environments, home)
             .map(|(_, sign)| sign)
             .filter(|sign| !sign.is_definition && namespace.is_that_of(&sign.object))
+            .filter(|sign| sign.object.may_share_cluster(namespace.object))
             .map(|sign| (sign.mesh, &sign.object));
         let all: Vec<(Mesh, &Object<'t>)> = istio.chain(others).collect();
         if all.is_empty() {
@@ -183,12 +181,16 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
                     .authorization_policies
                     .all_near(environments, home),
             )
-            .chain(inventory.sidecar_resources.all_near(environments, home));
+            .chain(inventory.sidecar_resources.all_near(environments, home))
+            .filter(|object| object.may_share_cluster(&self.workload.object));
         if let Some(object) = nearest(istio, home).first() {
             return Some(evidence_of(Mesh::ISTIO, EvidenceStrength::Install, object));
         }
         let mut planes = self.context.control_planes.iter();
-        if let Some(plane) = planes.find(|plane| environments.may_apply(&plane.place.path, home)) {
+        if let Some(plane) = planes.find(|plane| {
+            environments.may_apply(&plane.place.path, home)
+                && self.context.is_in_cluster(plane, &self.workload.object)
+        }) {
             return Some(Evidence {
                 mesh: Mesh::ISTIO,
                 weight: EvidenceStrength::Install,
@@ -199,7 +201,8 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             let mine = inventory
                 .mesh_objects
                 .all_near(environments, home)
-                .filter(|sign| sign.mesh == mesh);
+                .filter(|sign| sign.mesh == mesh)
+                .filter(|sign| sign.object.may_share_cluster(&self.workload.object));
             let found = nearest(mine.map(|sign| &sign.object), home);
             Some(evidence_of(mesh, EvidenceStrength::Install, found.first()?))
         })
@@ -251,6 +254,7 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             )
             .filter(|(_, sign)| sign.mesh == mesh && !sign.is_definition)
             .filter(|(_, sign)| namespace.is_that_of(&sign.object))
+            .filter(|(_, sign)| sign.object.may_share_cluster(object))
             .map(|(index, _)| index)
             .collect()
         };

@@ -9,6 +9,7 @@ use crate::context::object_namespace::namespace_of;
 use crate::context::run_context::Context;
 use crate::finding::Label;
 use crate::kube::{Object, Workload};
+use crate::mesh::istio::install::Install;
 use crate::source::placeholder;
 
 /// The namespace of an object.
@@ -33,6 +34,15 @@ impl<'t> Context<'t> {
             name,
             is_written,
         }
+    }
+}
+
+impl<'t> Context<'t> {
+    /// Returns whether an installation may be in the cluster of an object, as far as this depends on the objects that
+    /// deploy them.
+    pub(in crate::context) fn is_in_cluster(&self, plane: &Install, object: &Object<'t>) -> bool {
+        let place = (&*plane.place.path, plane.place.span);
+        self.inventory.file_clusters.may_apply(place, object)
     }
 }
 
@@ -80,7 +90,10 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             .deployed_from(self.object);
         NamespaceKey {
             deployed_from: deployed_from.map(file_key),
-            ..self.context.fact_cache.namespace_key(location, place)
+            ..self
+                .context
+                .fact_cache
+                .namespace_key(self.object, location, place)
         }
     }
 
@@ -123,7 +136,7 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         facts
             .near_selecting(self.name, labels, environments, location)
             .map(|(_, fact)| fact)
-            .filter(move |fact| self.is_that_of(fact))
+            .filter(move |fact| self.is_that_of(fact) && fact.may_share_cluster(self.object))
     }
 
     /// Returns whether a fact is in the namespace. If the object or the fact does not name its namespace,

@@ -126,6 +126,7 @@ fn deployment(found: &FoundRelease<'_, '_>, is_target: bool) -> ChartDeployment 
         location_file: Arc::clone(object.location_file),
         is_of_overlay: object.overlay.is_some(),
         namespace: command.namespace.as_deref().map(Arc::from),
+        cluster: object.target_cluster(),
         path: place.path,
         span: place.span,
         chart: (chart.path, chart.span),

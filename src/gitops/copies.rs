@@ -95,6 +95,7 @@ fn left_out(deployment: &Deployment<'_>) -> Rendering {
         file: Arc::clone(path),
         folder: deployment.folder.clone(),
         build: build(deployment),
+        cluster: deployment.cluster.clone(),
         destination: None,
     };
     Rendering::without_objects(Arc::clone(path), Some(deployed), Limit::Memory)

@@ -14,7 +14,7 @@ use crate::gitops::named_source::{NamedSource, SourceName, argo_sources, named_s
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{Destination, Object};
 use crate::kustomize::dialect::Dialect;
-use crate::source::{SourceSet, paths};
+use crate::source::{Cluster, SourceSet, paths};
 use crate::yaml::{NodeRef, Span};
 
 /// Fields of a Flux Kustomization that change the objects that it deploys, without `images`, which do
@@ -41,6 +41,8 @@ pub(crate) struct Deployment<'t> {
     pub(crate) folder: String,
     /// The namespace of objects that do not name one.
     pub(crate) destination: Option<Destination<'t>>,
+    /// The cluster of the objects, if it is known.
+    pub(crate) cluster: Option<Arc<Cluster>>,
     pub(crate) dialect: Dialect,
     /// The changes to the kustomization of the folder.
     pub(crate) edit: Option<NodeRef<'t>>,
@@ -49,11 +51,12 @@ pub(crate) struct Deployment<'t> {
 }
 
 impl<'t> Deployment<'t> {
-    /// Returns the deploying file and the namespace of the objects. Two deployments of a folder with the
+    /// Returns the deploying file, and the namespace and the cluster of the objects. Two deployments of a folder with the
     /// same target deploy the same objects.
-    pub(crate) fn target(&self) -> (&'t Arc<str>, Option<&'t str>) {
+    pub(crate) fn target(&self) -> (&'t Arc<str>, Option<&'t str>, Option<&Cluster>) {
         let destination = self.destination.as_ref();
-        (self.object.path(), destination.map(|to| to.namespace))
+        let namespace = destination.map(|to| to.namespace);
+        (self.object.path(), namespace, self.cluster.as_deref())
     }
 }
 
@@ -66,10 +69,12 @@ pub(crate) fn all<'a, 't: 'a>(
     let mut found: Vec<Deployment<'t>> = Vec::new();
     for (position, object) in objects.enumerate() {
         let destination = destination(object);
+        let cluster = object.target_cluster();
         for source in named_sources(object) {
             let deployment = deployment(sources, repositories, object, &source);
             found.extend(deployment.map(|deployment| Deployment {
                 destination: destination.clone(),
+                cluster: cluster.clone(),
                 position,
                 ..deployment
             }));
@@ -109,6 +114,7 @@ fn deployment<'t>(
         object: object.clone(),
         folder,
         destination: None,
+        cluster: None,
         dialect: if is_argo {
             Dialect::Argo
         } else {

@@ -2,6 +2,7 @@
 
 mod application_set;
 mod build_command;
+pub(crate) mod clusters;
 mod copies;
 pub(crate) mod deployed_folder;
 pub(crate) mod deployment;

@@ -13,7 +13,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::gitops::build_command::build;
 use crate::gitops::deployment::Deployment;
 use crate::gitops::repositories::Repositories;
-use crate::gitops::{application_set, copies, deployment, post_build};
+use crate::gitops::{application_set, clusters, copies, post_build};
 use crate::kube::Object;
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::budget::Budget;
@@ -28,7 +28,7 @@ use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::Group;
 use crate::kustomize::unapplied::unapplied;
 use crate::kustomize::{Deployed, Rendering, budget, locate, roots};
-use crate::source::{Document, SourceFile, SourceSet, is_kustomization, paths};
+use crate::source::{Cluster, Document, SourceFile, SourceSet, is_kustomization, paths};
 use crate::yaml::Span;
 
 /// Renders all kustomizations of a set that no other one includes, and the folders that objects of Flux and
@@ -60,7 +60,7 @@ pub(crate) fn render(
         let applications = expanded.iter().flat_map(|rendering| rendering.objects());
         let objects: Vec<Object<'_>> = objects.iter().cloned().chain(applications).collect();
         let repositories = Repositories::of(sources, objects.iter());
-        let all = deployment::all(sources, &repositories, objects.iter());
+        let all = clusters::deployments(sources, &repositories, objects.iter());
         drop(repositories);
         let wanted = to_render(sources, &own, &all);
         let keys: Vec<Key> = wanted.iter().map(|deployment| key(deployment)).collect();
@@ -167,8 +167,8 @@ fn beyond_rounds(wanted: &[&Deployment<'_>], keys: &[Key], previous: &[Key]) -> 
         .collect()
 }
 
-/// Identity of a deployment across rounds: file, document, folder and source of the edit.
-type Key = (Arc<str>, usize, String, String);
+/// Identity of a deployment across rounds: file, document, folder, source of the edit, and cluster.
+type Key = (Arc<str>, usize, String, String, Option<Arc<Cluster>>);
 
 fn key(deployment: &Deployment<'_>) -> Key {
     let edit = deployment.edit.map(|edit| edit.source().to_owned());
@@ -177,6 +177,7 @@ fn key(deployment: &Deployment<'_>) -> Key {
         deployment.object.document.index,
         deployment.folder.clone(),
         edit.unwrap_or_default(),
+        deployment.cluster.clone(),
     )
 }
 
@@ -334,6 +335,7 @@ fn render_deployment<'s>(
         file: Arc::clone(path),
         folder: deployment.folder.clone(),
         build: build(deployment),
+        cluster: deployment.cluster.clone(),
         destination: deployment.destination.as_ref().map(|to| {
             let place = (Arc::clone(&to.path), to.span);
             (to.namespace.to_owned(), place)

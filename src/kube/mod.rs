@@ -17,6 +17,7 @@ mod rejected_number;
 mod requirement;
 mod selector;
 mod slot;
+mod target_cluster;
 mod workload;
 
 pub use api_rejection::{ApiRejection, RejectionKind, api_rejection};

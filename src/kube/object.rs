@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::finding::{Label, ObjectRef};
-use crate::source::{self, Content, Document, TypeMeta};
+use crate::source::{self, Cluster, Content, Document, TypeMeta};
 use crate::yaml::{Entry, FieldPath, NodeRef, Span};
 
 /// Maximum depth of lists in lists. The parser allows less.
@@ -77,6 +77,8 @@ pub struct Object<'t> {
     pub overlay: Option<&'t Arc<str>>,
     /// Set if the deploying object names a namespace.
     pub destination: Option<Destination<'t>>,
+    /// The cluster to which the deploying object deploys it, if that is known.
+    pub cluster: Option<Arc<Cluster>>,
     /// Set for rendered objects, whose text is not the text of a file.
     pub provenance: Option<&'t dyn Provenance>,
     /// The document that contains it.
@@ -308,6 +310,7 @@ impl<'t> Collector<'t, '_> {
             rendered_by: None,
             overlay: None,
             destination: None,
+            cluster: None,
             provenance: None,
             document: self.document,
             node,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::kube::{Destination, Object, ObjectId};
-use crate::source::{Document, is_kustomization, paths, shell_word};
+use crate::source::{Cluster, Document, is_kustomization, paths, shell_word};
 use crate::yaml::{FieldPath, Span};
 
 use super::limit::Limit;
@@ -50,6 +50,8 @@ pub struct Deployed {
     pub build: String,
     /// The namespace for objects without one, and the location of that setting.
     pub destination: Option<(String, (Arc<str>, Span))>,
+    /// The cluster of the objects, if it is known.
+    pub cluster: Option<Arc<Cluster>>,
 }
 
 impl Deployed {
@@ -135,8 +137,10 @@ impl Rendering {
                 &rendered.origin,
             );
             let destination = destination.clone();
+            let cluster = deployed.and_then(|deployed| deployed.cluster.clone());
             found.into_iter().map(move |object| Object {
                 destination: destination.clone(),
+                cluster: cluster.clone(),
                 ..object
             })
         })

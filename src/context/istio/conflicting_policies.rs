@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::context::istio::facets::PeerAuthentications;
 use crate::context::istio::policy_scope::PolicyScope;
 use crate::kube::{Object, PeerAuthentication, Workload};
+use crate::source::Cluster;
 use crate::source::paths::folder;
 use crate::yaml::NodeRef;
 
@@ -20,8 +21,8 @@ pub struct ConflictingPolicies<'c, 't> {
     pub scope: String,
 }
 
-/// The folder of a policy and its namespace.
-type FolderNamespace<'k> = (&'k str, &'k str);
+/// The folder of a policy, its namespace, and the remote cluster to which it is deployed.
+type FolderNamespace<'k> = (&'k str, &'k str, Option<&'k Cluster>);
 
 type Groups<'c, 'k, 't> = BTreeMap<FolderNamespace<'k>, Vec<(&'c Object<'t>, PolicyScope)>>;
 
@@ -34,9 +35,11 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
     pub fn conflicts(self) -> Vec<ConflictingPolicies<'c, 't>> {
         let mut groups = Groups::new();
         for policy in &self.context.inventory.peer_authentications {
+            let cluster = policy.cluster.as_deref();
             let key = (
                 folder(policy.location_file()),
                 self.context.namespace_of(policy).name,
+                cluster.filter(|cluster| !cluster.is_own()),
             );
             groups
                 .entry(key)

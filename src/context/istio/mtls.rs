@@ -342,12 +342,16 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
         let is_root = scope == ScopeKey::Mesh;
         let own = self.context.namespace_of(object);
         let key = (namespace, is_root || own.is_written);
-        let key = (self.context.fact_cache.namespace_key(location, key), scope);
+        let key = (
+            self.context.fact_cache.namespace_key(object, location, key),
+            scope,
+        );
         self.context.fact_cache.policies.of(key, || {
             let environments = &self.context.inventory.environments;
             let wanted = self.all().unselective_in(namespace).filter(|policy| {
                 (is_root || own.is_that_of(policy))
                     && environments.may_apply(policy.location_file(), location)
+                    && policy.may_share_cluster(object)
             });
             let found = nearest(wanted, location);
             Arc::new(NearestPolicies::of(self.all(), found))
@@ -363,7 +367,12 @@ impl<'c, 't> Istio<'c, 't> {
         let policies = self.context.peer_authentications().all();
         let scope = ScopeKey::Pods(policies.selector_labels(namespace.name, labels));
         let key = (namespace.name, namespace.is_written);
-        let key = (self.context.fact_cache.namespace_key(location, key), scope);
+        let key = (
+            self.context
+                .fact_cache
+                .namespace_key(&self.workload.object, location, key),
+            scope,
+        );
         self.context.fact_cache.policies.of(key, || {
             let wanted = namespace
                 .facts_selecting_at(policies, self.workload, location)

@@ -115,12 +115,14 @@ impl<'c> Istio<'c, '_> {
     /// Returns the innermost environments with a policy in the namespace `name`, each as the index of one policy in it.
     fn policy_environments(self, name: &str) -> Arc<[usize]> {
         let cache = &self.context.fact_cache.policy_environments;
-        cache.of(name.to_owned(), || {
+        let object = &self.workload.object;
+        cache.of((name.to_owned(), fact_cache::cluster_key(object)), || {
             let policies = self.context.peer_authentications().all();
             let mut seen = HashSet::new();
             let indices = policies
                 .in_namespace(name)
                 .filter(|policy| self.context.namespace_of(policy).is_written)
+                .filter(|policy| policy.may_share_cluster(object))
                 .filter_map(|policy| policies.element_offset(policy))
                 .filter(|&index| {
                     self.environment_of(index)

@@ -90,11 +90,16 @@ impl<'c, 't> ReleaseTree<'c, 't> {
             Config::Object(object) => (object.location_file(), namespace_of(object)),
             Config::Generated(generator) => (&*generator.kustomization.path, None),
         };
+        let is_of_cluster = match config {
+            Config::Object(object) => object.may_share_cluster(user),
+            Config::Generated(_) => true,
+        };
         let is_of_namespace = match (namespace, wanted.namespace) {
             (Some(own), Some(namespace)) => own == namespace,
             _ => true,
         };
         is_of_namespace
+            && is_of_cluster
             && self
                 .context
                 .inventory

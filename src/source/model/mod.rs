@@ -1,5 +1,6 @@
 //! Data of a run: files, their documents, and the set of all files. Nothing here accesses the disk.
 
+pub(super) mod cluster;
 pub(super) mod document;
 pub(super) mod fault;
 pub(super) mod file;
@@ -11,6 +12,7 @@ pub(super) mod rendered;
 pub(super) mod set;
 mod set_paths;
 
+pub use cluster::{ARGO_SERVER, Cluster};
 pub use document::{Content, Document};
 pub use fault::Fault;
 pub use file::{Role, SourceFile};

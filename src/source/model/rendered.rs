@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::source::model::cluster::Cluster;
 use crate::yaml::Span;
 
 /// Output of one run of a renderer.
@@ -48,6 +49,8 @@ pub struct ChartDeployment {
     pub is_of_overlay: bool,
     /// The namespace of rendered objects without a namespace.
     pub namespace: Option<Arc<str>>,
+    /// The cluster of the rendered objects, if it is known.
+    pub cluster: Option<Arc<Cluster>>,
     /// The file of the object.
     pub path: Arc<str>,
     /// The bytes of its name.

@@ -9,6 +9,7 @@ mod context_fixes;
 mod conventions;
 mod deployed;
 mod deployed_bases;
+mod destinations;
 mod environment_aliases;
 mod environment_filter;
 mod environments;

@@ -13,10 +13,10 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
         let root = self.istio().root_namespace().value;
         let policies = &self.context.inventory.authorization_policies;
         let own = self.context.namespace_of(object);
-        let root_key = self
-            .context
-            .fact_cache
-            .namespace_key(object.location_file(), (&root, true));
+        let root_key =
+            self.context
+                .fact_cache
+                .namespace_key(object, object.location_file(), (&root, true));
         Audience {
             own: (own.key(), policies.selector_labels(own.name, labels)),
             root: (root_key, policies.selector_labels(&root, labels)),

@@ -1,5 +1,6 @@
 //! Assumptions about Namespaces that are not in the tree.
 
+use crate::kube::Object;
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::settings::{InjectionAssumption, MeshKind};
@@ -41,26 +42,29 @@ impl<'c, 't> Injection<'c, 't> {
             return None;
         }
         let evidence = self.evidence();
-        (evidence.is_some() || self.shows_mesh(object.location_file())).then(|| AssumedNamespace {
+        (evidence.is_some() || self.shows_mesh()).then(|| AssumedNamespace {
             name: name.to_owned(),
             evidence,
         })
     }
 
     /// Returns whether the tree contains an installation, policy or namespace label of a mesh that may
-    /// belong to the cluster of a file.
-    fn shows_mesh(self, path: &str) -> bool {
+    /// belong to the cluster of the workload.
+    fn shows_mesh(self) -> bool {
         let inventory = &self.context.inventory;
+        let object = &self.workload.object;
+        let path = object.location_file();
         let joined = |other: &str| inventory.environments.may_apply(other, path);
+        let is_near =
+            |fact: &Object<'t>| joined(fact.location_file()) && fact.may_share_cluster(object);
         let installs = self
             .context
             .control_planes
             .iter()
             .chain(self.context.cluster.iter());
-        if installs
-            .into_iter()
-            .any(|install| joined(&install.place.path))
-        {
+        if installs.into_iter().any(|install| {
+            joined(&install.place.path) && self.context.is_in_cluster(install, object)
+        }) {
             return true;
         }
         let mut signs = inventory
@@ -74,10 +78,9 @@ impl<'c, 't> Injection<'c, 't> {
             keys::DATAPLANE_MODE,
         ];
         let mut namespaces = inventory.namespaces.iter();
-        signs.any(|evidence| joined(evidence.location_file()))
+        signs.any(is_near)
             || namespaces.any(|namespace| {
-                joined(namespace.location_file())
-                    && labels.iter().any(|key| namespace.label(key).is_some())
+                is_near(namespace) && labels.iter().any(|key| namespace.label(key).is_some())
             })
     }
 }

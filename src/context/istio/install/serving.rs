@@ -135,6 +135,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         (
             fact_cache::file_key(object.location_file()),
             deployed_from.map(fact_cache::file_key),
+            fact_cache::cluster_key(object),
         )
     }
 
@@ -183,6 +184,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         let joins = |plane: &Install| {
             let fact = &plane.place.path;
             environments.may_apply(fact, path)
+                && self.context.is_in_cluster(plane, object)
                 && deployed_from.is_none_or(|folder| environments.may_apply(fact, folder))
         };
         let mut found: Vec<(usize, &Install)> = all

@@ -1,0 +1,52 @@
+//! The cluster to which Flux or Argo CD deploys a manifest.
+
+/// The URL that Argo CD uses for its own cluster.
+/// Source: Argo CD, `pkg/apis/application/v1alpha1/types.go` (`KubernetesInternalAPIServerAddr`).
+pub const ARGO_SERVER: &str = "https://kubernetes.default.svc";
+
+/// The cluster to which an object of Flux or Argo CD deploys, as far as the object identifies it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cluster {
+    /// `spec.destination` of an Application, which contains the URL or the name of a cluster.
+    Argo {
+        /// The URL of the API server, without `/` at its end.
+        server: Option<String>,
+        /// The name.
+        name: Option<String>,
+    },
+    /// `spec.kubeConfig` of an object of Flux.
+    Flux {
+        /// The Secret or ConfigMap with the connection; `None` for the cluster of Flux itself.
+        config: Option<String>,
+    },
+}
+
+impl Cluster {
+    /// Returns whether it is the cluster in which Flux or Argo CD runs.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        match self {
+            Self::Argo { server, .. } => server.as_deref() == Some(ARGO_SERVER),
+            Self::Flux { config } => config.is_none(),
+        }
+    }
+
+    /// Returns whether both are known to be different clusters. A URL and a name may identify the same cluster.
+    #[must_use]
+    pub fn differs_from(&self, other: &Self) -> bool {
+        let differ = |one: &Option<String>, other: &Option<String>| {
+            one.is_some() && other.is_some() && one != other
+        };
+        match (self, other) {
+            (
+                Self::Argo { server, name },
+                Self::Argo {
+                    server: other_server,
+                    name: other_name,
+                },
+            ) => differ(server, other_server) || differ(name, other_name),
+            (Self::Flux { config }, Self::Flux { config: other }) => config != other,
+            _ => false,
+        }
+    }
+}
