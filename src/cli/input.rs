@@ -140,6 +140,7 @@ pub(super) fn prepare(
             set = load(&request);
         }
     }
+    set.context_option = surroundings::context_option(session, &limits, &request)?;
     let mut checked = set
         .files
         .iter()

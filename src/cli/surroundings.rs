@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{Input, Request, canonical, tree_root};
+use crate::source::{ContextOption, Input, Request, canonical, relative_path, tree_root};
 
 use super::args::Common;
 use super::session::Session;
@@ -40,13 +40,13 @@ pub(super) fn add(
         return Ok(());
     }
     let directory = session.directory()?;
-    let home = session.variable("HOME").map(PathBuf::from);
+    let home = home(session);
     let mut homes = Vec::new();
     for path in paths(request, common) {
         let Some(root) = root(&directory.join(path), limits) else {
             continue;
         };
-        let known = if home.as_deref().is_some_and(|home| is_same(home, &root)) {
+        let known = if is_home(home.as_deref(), &root) {
             &mut homes
         } else {
             &mut request.roots
@@ -63,6 +63,38 @@ pub(super) fn add(
     request.omitted.extend(limits.output.map(Path::to_path_buf));
     request.omitted.extend(common.charts().cloned());
     Ok(())
+}
+
+/// Returns the option `--context` of printed commands: the roots of the request, or else that of the working directory.
+///
+/// # Errors
+/// The working directory is not known.
+pub(super) fn context_option(
+    session: &Session,
+    limits: &Limits<'_>,
+    request: &Request,
+) -> Result<ContextOption, Stop> {
+    let directory = session.directory()?;
+    let mut roots = request.roots.clone();
+    if roots.is_empty() {
+        roots.extend(root(directory, limits));
+        let home = home(session);
+        roots.retain(|root| !is_home(home.as_deref(), root));
+    }
+    let real = |path: &Path| canonical(path).unwrap_or_else(|_| path.to_path_buf());
+    let directory = real(directory);
+    let folders = roots
+        .iter()
+        .map(|root| relative_path(&real(root), &directory));
+    Ok(ContextOption::of(folders))
+}
+
+fn home(session: &Session) -> Option<PathBuf> {
+    session.variable("HOME").map(PathBuf::from)
+}
+
+fn is_home(home: Option<&Path>, root: &Path) -> bool {
+    home.is_some_and(|home| is_same(home, root))
 }
 
 /// Returns the paths whose surroundings are read.

@@ -13,6 +13,7 @@ use super::absent_entries::absent_entries;
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
 use super::context_fixes::limit_to_targets;
+use super::context_option::{complete_findings, complete_not_judged};
 use super::levels::{Ignores, Levels};
 use super::not_judged::not_judged;
 use super::outcome::{Leveled, Outcome, apply_levels};
@@ -46,7 +47,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         mut findings,
         mut elsewhere,
         counted,
-        not_judged,
+        mut not_judged,
         unknown_environments,
         suppressions,
     } = checked.value;
@@ -83,6 +84,8 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     summary.hidden = all - findings.len();
     // Only the fixes of findings that a report may show are verified.
     place_fixes(set, &mut findings);
+    complete_findings(set, &mut findings);
+    complete_not_judged(set, &mut not_judged);
     let (mut suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
@@ -95,6 +98,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         findings,
         suppressed,
         not_judged,
+        context_option: set.context_option.clone(),
         only_environments: settings.only_environments.clone(),
         files_without_workloads: files_without_workloads(set, &summary),
         unknown_environments,

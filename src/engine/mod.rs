@@ -13,6 +13,7 @@ mod changed;
 mod chart_run;
 mod check;
 mod context_fixes;
+mod context_option;
 mod copy_tree;
 mod emit;
 mod exit;

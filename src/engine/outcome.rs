@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::context::NotJudged;
 use crate::finding::Finding;
 use crate::settings::{RuleLevel, Settings};
-use crate::source::SourceSet;
+use crate::source::{ContextOption, SourceSet};
 
 use super::levels::Levels;
 use super::summary::Summary;
@@ -22,6 +22,8 @@ pub struct Outcome {
     pub suppressed: Vec<Finding>,
     /// What runs pods and is not judged, sorted by place.
     pub not_judged: Vec<NotJudged>,
+    /// The option `--context` of the commands that messages recommend.
+    pub context_option: ContextOption,
     /// If nothing was judged: the files that were read.
     pub files_without_workloads: Vec<Arc<str>>,
     /// The names of environments in the settings that the tree does not have.

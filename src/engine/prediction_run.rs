@@ -8,6 +8,7 @@ use crate::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse};
+use super::context_option::{complete_findings, complete_not_judged};
 use super::input_diagnostics::{broken_texts, input_diagnostics};
 use super::not_judged::not_judged;
 use super::panic_isolation::isolate_panics;
@@ -34,7 +35,8 @@ pub fn predict<T>(
     let predicted = isolate_panics(set, |set| {
         analyse(set, settings, |mut analysis| {
             predict::sort_by_place(&mut analysis.predictions);
-            let (notes, not_judged) = (notes(&analysis), not_judged(&analysis));
+            let (notes, mut not_judged) = (notes(&analysis), not_judged(&analysis));
+            complete_not_judged(set, &mut not_judged);
             let view = view(analysis.context, &analysis.predictions, &not_judged);
             (Some(view), notes)
         })
@@ -43,6 +45,7 @@ pub fn predict<T>(
     let mut findings = predicted.faults;
     findings.extend(notes);
     findings.extend(input_diagnostics(set));
+    complete_findings(set, &mut findings);
     Predicted { view, findings }
 }
 

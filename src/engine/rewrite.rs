@@ -19,6 +19,7 @@ use crate::yaml::{self, Change, Edit, EditError, Span};
 
 use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
 use super::changed::Changed;
+use super::context_option::complete_findings;
 use super::merged_notes::merged_notes;
 use super::merged_refusals::merged_refusals;
 use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
@@ -95,6 +96,7 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     findings.extend(problems.filter(|finding| !is_known(finding)));
     let set = edits.applied(original);
     findings.extend(edits.refused.iter().cloned());
+    complete_findings(original, &mut findings);
     Rewritten {
         changed: Changed::between(original, &set),
         findings: merged_notes(merged_refusals(with_levels(original, findings, settings))),

@@ -108,7 +108,7 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
     if !summary.judges_nothing() || summary.errors + summary.warnings > 0 {
         return Vec::new();
     }
-    let advice = if files.is_empty() {
+    let mut advice = if files.is_empty() {
         "No file was read: pass the files or folders that contain the manifests; `--no-ignore` also reads files that \
          .gitignore hides."
     } else if outcome.not_judged.is_empty() {
@@ -118,7 +118,9 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
         commands
     } else {
         ""
-    };
+    }
+    .to_owned();
+    outcome.context_option.apply_to(&mut advice);
     if !outcome.only_environments.is_empty() && !files.is_empty() {
         let names = outcome.only_environments.iter();
         let names: Vec<String> = names
@@ -143,7 +145,7 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
             names.join(", ")
         )
     });
-    let advice = (!advice.is_empty()).then(|| advice.to_owned());
+    let advice = (!advice.is_empty()).then_some(advice);
     read.into_iter().chain(advice).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Data of a run: files, their documents, and the set of all files. Nothing here accesses the disk.
 
 pub(super) mod cluster;
+pub(super) mod context_option;
 pub(super) mod document;
 pub(super) mod fault;
 pub(super) mod file;
@@ -13,6 +14,7 @@ pub(super) mod set;
 mod set_paths;
 
 pub use cluster::{ARGO_SERVER, Cluster};
+pub use context_option::ContextOption;
 pub use document::{Content, Document};
 pub use fault::Fault;
 pub use file::{Role, SourceFile};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::source::chart::{HELM_NOT_FOUND, HELM_OUTPUT_PREFIX};
 use crate::source::kustomization_name::NAMES;
+use crate::source::model::context_option::ContextOption;
 use crate::source::model::document::Document;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::{Role, SourceFile};
@@ -28,6 +29,8 @@ pub struct SourceSet {
     pub hidden_overlays: Arc<[SourceFile]>,
     /// The URLs of the remotes of each repository, by its root as in [`SourceFile::repository`].
     pub remotes: Arc<BTreeMap<Arc<str>, Vec<String>>>,
+    /// The option `--context` of the commands that messages recommend.
+    pub context_option: ContextOption,
 }
 
 impl SourceSet {
@@ -47,6 +50,7 @@ impl SourceSet {
             absent: Arc::clone(&self.absent),
             hidden_overlays: Arc::clone(&self.hidden_overlays),
             remotes: Arc::clone(&self.remotes),
+            context_option: self.context_option.clone(),
             ..Self::of_sorted(files)
         }
     }

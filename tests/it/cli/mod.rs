@@ -67,6 +67,7 @@ mod predict_layout;
 mod predict_locations;
 mod predict_not_judged;
 mod proxy_config;
+mod recommended_commands;
 mod rendering_limits;
 mod report_environments;
 mod report_files;
