@@ -161,6 +161,7 @@ impl<'a> Reports<'a> {
             outcome,
             root: &self.root,
             fail_on: self.settings.fail_on,
+            requires_workloads: self.args.require_workloads,
         }
     }
 

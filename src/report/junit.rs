@@ -1,5 +1,5 @@
 //! `JUnit` XML: a suite per file, a case per finding, a passing case for a file without findings, and a skipped case for
-//! each thing that is not judged.
+//! each thing that is not judged. If nothing is judged, no file passes, and a skipped or failed case says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use crate::engine::Summary;
 use crate::finding::Finding;
 
 use super::escape::{escape_control, starts_command};
+use super::not_judged::nothing_judged;
 use super::not_shown::left_out_sentences;
 use super::related::related_lines;
 use super::results::Results;
@@ -23,6 +24,7 @@ pub fn junit(results: &Results<'_>) -> String {
         .iter()
         .map(|(path, findings)| suite(results, path, findings))
         .chain(not_judged(results))
+        .chain(nothing_judged_case(results))
         .chain(left_out(results))
         .collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
@@ -39,17 +41,21 @@ pub fn junit(results: &Results<'_>) -> String {
     out
 }
 
+/// Why a run that judges nothing fails.
+const REQUIRED: &str = "no workload can be judged, but `--require-workloads` requires one";
+
 struct Suite {
     tests: usize,
     failures: usize,
     text: String,
 }
 
-/// Returns every checked file with its findings.
+/// Returns every checked file with its findings. If nothing is judged, omits files without findings.
 fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
     let mut files: BTreeMap<Arc<str>, Vec<&Finding>> = results
         .set
         .targets()
+        .filter(|_| !results.outcome.summary.judges_nothing())
         .filter(|file| {
             let mut documents = file.documents.iter();
             documents.any(|document| document.tree().is_some())
@@ -102,6 +108,35 @@ fn not_judged_name(found: &NotJudged) -> String {
         Some(object) => format!("not judged ({}): {}", found.reason.id(), path_of(object)),
         None => format!("not judged ({})", found.reason.id()),
     }
+}
+
+/// Returns a suite with one case that is skipped, or fails if workloads are required; `None` if something is judged.
+fn nothing_judged_case(results: &Results<'_>) -> Option<Suite> {
+    if !results.outcome.summary.judges_nothing() {
+        return None;
+    }
+    let commands = "The skipped test cases name the commands that would judge the workloads.";
+    let sentences = nothing_judged(results.outcome, commands);
+    let message = [vec!["no workloads.".to_owned()], sentences]
+        .concat()
+        .join(" ");
+    let message = xml(&format!("nothing was judged: {message}"));
+    let failures = usize::from(results.requires_workloads);
+    let result = match results.requires_workloads {
+        true => format!("<failure message=\"{REQUIRED}\" type=\"error\">{message}</failure>"),
+        false => format!("<skipped message=\"{message}\"/>"),
+    };
+    let text = format!(
+        "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\">\n    \
+         <testcase name=\"nothing was judged\" classname=\"meshprobe\">\n      {result}\n    </testcase>\n  \
+         </testsuite>\n",
+        1 - failures
+    );
+    Some(Suite {
+        tests: 1,
+        failures,
+        text,
+    })
 }
 
 /// Returns a suite with one skipped case that counts the findings that no other case shows; `None` if there are none.

@@ -19,6 +19,8 @@ pub struct Results<'a> {
     pub root: &'a ReportRoot,
     /// The findings that make the run fail.
     pub fail_on: FailOn,
+    /// Whether a run that judges no workload fails.
+    pub requires_workloads: bool,
 }
 
 impl<'a> Results<'a> {

@@ -38,6 +38,7 @@ mod hidden_overlays;
 mod injection_unproven;
 mod invocation;
 mod junit_names;
+mod junit_nothing_judged;
 mod krm;
 mod krm_contract;
 mod krm_settings;
