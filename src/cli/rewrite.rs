@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::engine::{self, CopyError, Exit, RewriteCounts, Rewritten, failing};
-use crate::finding::Severity;
+use crate::finding::{Finding, Severity};
 use crate::report::{counted, escape_control, rewrite_sum};
 use crate::settings::{FailOn, FormChoice};
 
@@ -45,7 +45,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.emit_envoy {
         return emit(session, &run, args);
     }
-    if prints_result(args) && !run.single {
+    if prints_result(args) && !run.single && has_files(&run) {
         return Err(
             Stop::usage("only one file can be printed to standard output").help(
                 "use `--write` to rewrite in place, `-o DIR` to write a copy, or `--diff` to \
@@ -79,7 +79,8 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if !args.common.quiet {
         session.errln(&summary(&rewritten, args, &delivered));
     }
-    let refused = failing(&rewritten.findings, FailOn::Severity(Severity::Error));
+    let refused = rewritten.findings.iter().any(is_refusal)
+        || failing(&rewritten.findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
         .or(refused, Exit::Findings)
@@ -87,9 +88,18 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         .or(delivered.failed, Exit::Failure))
 }
 
+/// Returns whether a finding is a refusal, which fails the run unless the settings make it a note.
+fn is_refusal(finding: &Finding) -> bool {
+    finding.refusal.is_some() && finding.severity > Severity::Note
+}
+
 /// Returns whether the result is printed, instead of written or shown as a diff.
 const fn prints_result(args: &RewriteArgs) -> bool {
     !args.write && !args.diff && args.output.is_none()
+}
+
+fn has_files(run: &Run) -> bool {
+    run.set.targets().next().is_some()
 }
 
 /// Prints the Envoy resources for the probes of OSM pods, one document per pod.
@@ -165,7 +175,7 @@ fn deliver(
     } else if args.write {
         let failures = write(session, &rewritten.changed).into_iter();
         delivered.unwritten = failures.map(|failure| failure.path).collect();
-    } else {
+    } else if run.single || has_files(run) {
         let mut files = rewritten.set.targets();
         let whole = files.find(|file| file.fault.is_none());
         delivered.failed = !session.print_whole(whole.map(|file| &*file.text))?;

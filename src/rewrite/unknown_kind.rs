@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::finding::{Finding, GuardId, Severity};
+use crate::finding::{Finding, GuardId, Refusal, Severity};
 use crate::kube::ObjectId;
 use crate::predict::WorkloadPrediction;
 
@@ -32,12 +32,14 @@ pub(crate) fn remove_unknown_kinds(
 
 fn finding(pod: &WorkloadPrediction<'_>) -> Finding {
     let object = &pod.workload.object;
-    let title = pod.workload.title();
-    let message = format!(
-        "{title} is not edited: its kind is not known, and its operator may change the pods that it creates"
-    );
     let label = object.label_at(object.name_span(), String::new());
-    let mut finding = Finding::new(GuardId::UNKNOWN_KIND, Severity::Warning, label, message);
+    let guard = GuardId::UNKNOWN_KIND;
+    let mut finding = Finding::new(guard, Severity::Warning, label, String::new());
+    finding.set_refusal(Refusal {
+        start: format!("{} is not edited: ", pod.workload.title()),
+        reason: "its kind is not known, and its operator may change the pods that it creates"
+            .to_owned(),
+    });
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     finding.help = Some(

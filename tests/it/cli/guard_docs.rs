@@ -77,6 +77,11 @@ fn a_guard_can_be_ignored_and_lowered() {
         .run(&rewrite)
         .exits(1)
         .stderr_contains("error[port-unresolved]");
+    project.write(".meshprobe.yaml", config("port-unresolved: warning"));
+    project
+        .run(&rewrite)
+        .exits(1)
+        .stderr_contains("warning[port-unresolved]");
     project.write(".meshprobe.yaml", config("port-unresolved: note"));
     project
         .run(&rewrite)

@@ -231,3 +231,15 @@ fn workloads_that_the_given_paths_only_deploy_are_named() {
         .stderr_contains("error[context-only]: the rewrite of Deployment/storefront is not undone")
         .stderr_contains("would be restored, 1 refused");
 }
+
+#[test]
+fn an_empty_folder_has_nothing_to_rewrite() {
+    let project = Project::new();
+    for arguments in [&["rewrite", "."][..], &["rewrite", "--diff", "."]] {
+        let run = project.run(arguments).exits(0);
+        let run = run
+            .stderr_contains("warning: no manifest found")
+            .stderr_contains("Nothing to rewrite (0 workloads).");
+        assert_eq!(run.stdout, "");
+    }
+}

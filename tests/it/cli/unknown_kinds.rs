@@ -143,7 +143,9 @@ fn rewrite_does_not_edit_an_object_of_an_unknown_kind() {
     let before = project.read("web.yaml");
     project
         .run(&["rewrite", "--write"])
-        .stderr_contains("RayCluster/web is not edited");
+        .exits(1)
+        .stderr_contains("RayCluster/web is not edited")
+        .stderr_contains("1 refused");
     assert_eq!(project.read("web.yaml"), before);
     // Other workloads of the same run are rewritten.
     project.write("pod.yaml", object("v1", "Pod", "POD"));
