@@ -6,6 +6,7 @@ use crate::engine::{self, Exit, Fixed, Outcome, failing, rule_names};
 use crate::finding::{RuleId, Severity};
 use crate::report::{self, Hint, TerminalStyle, counted};
 use crate::settings::{FailOn, Layer, RuleLevel, Settings};
+use crate::source::SourceSet;
 
 use super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::baseline::{self, Known};
@@ -168,13 +169,23 @@ fn add_ignore(
     if !args.common.quiet {
         session.errln(&summary);
         for path in unsuppressed_files(&added.outcome) {
-            session.errln(&format!(
-                "{path}: comments cannot suppress the findings of this file; use the annotation \
-                 `meshprobe.dev/ignore: 'RULE: reason'`, or `ignore` in the configuration"
-            ));
+            session.errln(&unsuppressed(&added.set, path));
         }
     }
     Ok(exit(session, run, &added.outcome, args, settings).or(failed, Exit::Failure))
+}
+
+/// Explains why `--add-ignore` did not suppress the findings of a file, and what to do.
+fn unsuppressed(set: &SourceSet, path: &str) -> String {
+    if set.is_target(path) {
+        return format!(
+            "{path}: comments cannot suppress the findings of this file; use the annotation \
+             `meshprobe.dev/ignore: 'RULE: reason'`, or `ignore` in the configuration"
+        );
+    }
+    format!(
+        "{path}: this file is only read as context; add it to the paths to suppress its findings"
+    )
 }
 
 /// Returns the files that still have findings.

@@ -433,6 +433,28 @@ fn a_baseline_skips_findings_that_comments_cannot_suppress_and_ignored_rules() {
 }
 
 #[test]
+fn findings_in_files_that_are_only_context_are_suppressed_if_the_file_is_given() {
+    let project = Project::with(&[
+        (
+            "base/kustomization.yaml",
+            "resources: [web.yaml, ns.yaml]\n",
+        ),
+        ("base/web.yaml", &opted_out()),
+        ("base/ns.yaml", NAMESPACE),
+        ("prod/kustomization.yaml", "resources: [../base]\n"),
+    ]);
+    let arguments = ["check", "--add-ignore", "known", "prod"];
+    let run = project.run(&arguments).exits(1).stderr_contains(
+        "base/web.yaml: this file is only read as context; add it to the paths to suppress its findings",
+    );
+    assert!(!run.stderr.contains("comments cannot"), "{}", run.stderr);
+    project
+        .run(&[&arguments[..], &["base/web.yaml"]].concat())
+        .exits(0)
+        .stderr_contains("Suppressed 1 finding in 1 file.");
+}
+
+#[test]
 fn a_baseline_can_be_written_for_every_fixture() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/rules");
     let mut rules = BTreeSet::new();
