@@ -1,18 +1,19 @@
 //! Applies fixes in rounds until no fix is left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::finding::{Finding, Fix, RuleId};
+use crate::finding::{Fix, RuleId};
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
 use super::changed::Changed;
 use super::check::check;
 use super::fix_round::{apply_round, is_wanted};
+use super::found_findings::FoundFindings;
 use super::outcome::Outcome;
 use super::write::WriteFailure;
-use crate::engine::fix_history::{FixHistory, key};
+use crate::engine::fix_history::FixHistory;
 
 /// The maximum number of rounds: a fix can reveal findings whose fixes are applied in the next round.
 const MAX_ROUNDS: usize = 20;
@@ -26,8 +27,10 @@ pub struct Fixed {
     pub set: SourceSet,
     /// The files whose text has changed.
     pub changed: Vec<Changed>,
-    /// How many findings were removed; one fix can remove several.
+    /// How many findings were removed in all rounds; one fix can remove several.
     pub cured: usize,
+    /// The findings of all rounds.
+    pub(super) found: FoundFindings,
     /// Rules whose fixes undo each other; their files are not changed.
     pub unsettled: Vec<RuleId>,
 }
@@ -50,8 +53,8 @@ impl Fixed {
             }
         }
         self.outcome = check(&self.set);
-        self.cured = count_fixed(&check(original), &self.outcome);
         self.changed = Changed::between(original, &self.set);
+        self.cured = self.found.fixed(&self.outcome, &self.changed);
         self
     }
 }
@@ -91,10 +94,10 @@ fn fix_with(
     check: impl Fn(&SourceSet) -> Outcome,
 ) -> Fixed {
     let mut set = original.clone();
-    let first = check(&set);
-    let mut outcome = first.clone();
+    let mut outcome = check(&set);
     let mut unsettled = Vec::new();
-    let mut history = FixHistory::new(&first);
+    let mut history = FixHistory::new(&outcome);
+    let mut found = FoundFindings::new(&outcome);
     for round in 0..=MAX_ROUNDS {
         let mut next = set.clone();
         if !apply_round(&mut next, &outcome, also_unsafe, &mut history) {
@@ -106,10 +109,13 @@ fn fix_with(
             set = next;
         }
         outcome = check(&set);
+        found.add(&outcome);
     }
+    let changed = Changed::between(original, &set);
     Fixed {
-        changed: Changed::between(original, &set),
-        cured: count_fixed(&first, &outcome),
+        cured: found.fixed(&outcome, &changed),
+        changed,
+        found,
         outcome,
         set,
         unsettled,
@@ -143,26 +149,10 @@ fn revert_unsettled(
     rules.into_iter().collect()
 }
 
-/// Counts the findings of `before` that `after` no longer contains. A finding whose location has changed is the same.
-fn count_fixed(before: &Outcome, after: &Outcome) -> usize {
-    let mut remaining: BTreeMap<_, usize> = BTreeMap::new();
-    for finding in &after.findings {
-        *remaining.entry(key(finding)).or_default() += 1;
-    }
-    let is_fixed = |finding: &&Finding| match remaining.get_mut(&key(finding)) {
-        Some(count) if *count > 0 => {
-            *count -= 1;
-            false
-        }
-        _ => true,
-    };
-    before.findings.iter().filter(is_fixed).count()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Applicability, FileEdit, Label, Severity, rule_id};
+    use crate::finding::{Applicability, FileEdit, Finding, Label, Severity, rule_id};
     use crate::yaml::{Change, FieldPath, Span, Value};
 
     use super::super::place_fixes::place_fixes;

@@ -21,6 +21,7 @@ mod file_content;
 mod fix;
 mod fix_history;
 mod fix_round;
+mod found_findings;
 mod guard_docs;
 mod halving;
 mod input_diagnostics;

@@ -29,6 +29,22 @@ fn the_summary_counts_findings_and_not_edits() {
         .stdout_contains("Fixed 3 findings.");
 }
 
+/// A fix of a Namespace removes two findings and reveals those of three probes, which the next round fixes.
+#[test]
+fn the_summary_counts_the_findings_of_all_rounds() {
+    let namespace = NAMESPACE.replace("istio-injection: enabled", "istio-injection: Enabled");
+    let project = Project::with(&[("infra/ns.yaml", &namespace), ("apps/web.yaml", &three())]);
+    let arguments = ["check", "--unsafe-fixes"];
+    project
+        .run(&[&arguments[..], &["--diff"]].concat())
+        .exits(1)
+        .stderr_contains("Would fix 5 findings in 2 files.");
+    project
+        .run(&[&arguments[..], &["--fix"]].concat())
+        .exits(0)
+        .stdout_contains("Fixed 5 findings.");
+}
+
 #[cfg(unix)]
 #[test]
 fn findings_in_files_that_cannot_be_written_are_still_reported() {
