@@ -46,6 +46,20 @@ const SUPPORTED: [&str; 26] = [
 /// Fields that generate unknown objects.
 const GENERATORS: [&str; 3] = ["generators", "helmChartInflationGenerator", "helmCharts"];
 
+/// Fields that kustomize only reads with `--enable-helm`.
+const HELM_FIELDS: [&str; 2] = ["helmChartInflationGenerator", "helmCharts"];
+
+/// Returns whether a note is about a field that kustomize only reads with `--enable-helm`.
+pub(super) fn is_about_helm(message: &str) -> bool {
+    let mut fields = HELM_FIELDS.iter();
+    fields.any(|field| {
+        let field = message
+            .strip_prefix('`')
+            .and_then(|rest| rest.strip_prefix(field));
+        field.is_some_and(|rest| rest.starts_with("` is not modelled"))
+    })
+}
+
 /// Fields that change objects, which `not_followed` determines.
 const UNSUPPORTED: [&str; 5] = [
     "configurations",

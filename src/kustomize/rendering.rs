@@ -7,6 +7,7 @@ use crate::kube::{Destination, Object, ObjectId};
 use crate::source::{Cluster, Document, is_kustomization, paths, shell_word};
 use crate::yaml::{FieldPath, Span};
 
+use super::kustomization::is_about_helm;
 use super::limit::Limit;
 use super::origin::OriginMap;
 
@@ -95,7 +96,16 @@ impl Rendering {
     pub fn build(&self) -> String {
         match &self.deployed {
             Some(deployed) => deployed.build.clone(),
-            None => kustomize_build(&self.root),
+            None => self.kustomize_build(),
+        }
+    }
+
+    /// Returns the command line of kustomize, with the option that charts require.
+    fn kustomize_build(&self) -> String {
+        let build = kustomize_build(&self.root);
+        match self.notes.iter().any(|note| is_about_helm(&note.message)) {
+            true => build.replacen(" build ", " build --enable-helm ", 1),
+            false => build,
         }
     }
 

@@ -86,7 +86,7 @@ fn what_a_kustomization_adds_next_to_judged_workloads_is_named() {
         [
             "a part of `app/kustomization.yaml` is not among the files: `https://git.example/base?ref=v1` is remote \
              and not fetched; `../shared/bse` does not exist; `helmCharts` is not modelled: check the output of the \
-             build: `kustomize build app | meshprobe check --context . -`"
+             build: `kustomize build --enable-helm app | meshprobe check --context . -`"
         ],
         "{found:?}"
     );

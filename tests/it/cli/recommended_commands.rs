@@ -27,16 +27,10 @@ fn recommends(project: &Project, folder: &str, path: &str, option: &str) {
 
 #[test]
 fn commands_read_the_facts_of_the_whole_repository() {
+    let template = "kind: Pod\nmetadata: {name: {{ .x }}}\n";
     let project = Project::with(&[
         ("releases/shop.yaml", RELEASE),
-        (
-            "apps/web/templates/web.yaml",
-            "kind: Pod\nmetadata: {name: {{ .x }}}\n",
-        ),
-        (
-            "apps/web/Chart.yaml",
-            "apiVersion: v2\nname: web\nversion: 1.0.0\n",
-        ),
+        ("apps/web/web.yaml", template),
     ]);
     recommends(&project, "", ".", "--context .");
     recommends(&project, "releases", ".", "--context ..");
@@ -65,4 +59,31 @@ fn commands_for_files_without_workloads_read_the_whole_repository() {
     )]);
     recommends(&project, "maps", ".", "--context ..");
     recommends(&project, "maps", "a.yaml", "--context ..");
+}
+
+#[test]
+fn builds_with_charts_enable_helm() {
+    let charts = "helmCharts: [{name: web, releaseName: web}]\n";
+    for (overlay, base, build) in [
+        (charts, "", "kustomize build --enable-helm overlay | "),
+        ("", charts, "kustomize build --enable-helm overlay | "),
+        ("", "generators: [g.yaml]\n", "kustomize build overlay | "),
+    ] {
+        let project = Project::with(&[
+            (
+                "base/kustomization.yaml",
+                &format!("namePrefix: a-\n{base}"),
+            ),
+            (
+                "overlay/kustomization.yaml",
+                &format!("resources: [../base]\n{overlay}"),
+            ),
+        ]);
+        let run = project.run(&["check", "overlay"]).exits(0);
+        let run = run.stdout_contains(build);
+        assert_eq!(
+            run.stdout.matches("kustomize build").count(),
+            run.stdout.matches(build).count()
+        );
+    }
 }
