@@ -5,7 +5,7 @@ use crate::finding::Finding;
 use crate::rules::{self, is_about_template};
 use crate::source::chart_folder;
 
-use super::not_judged::{ChartDeployments, ChartTree};
+use super::not_judged::{ChartDeployments, ChartTree, render_command};
 
 /// Returns a note for each template that is not rendered.
 pub(super) fn unrendered_templates(context: &Context<'_>) -> Vec<Finding> {
@@ -36,11 +36,16 @@ pub(super) fn explain_templates(context: &Context<'_>, findings: &mut Vec<Findin
         let of_inner = || deployments.of(inner);
         if let Some(deployed) = deployments.of(chart).or_else(of_inner) {
             finding.help = Some(format!("render it as it is deployed: {}", deployed.help));
-        } else if chart != inner {
-            finding.help = Some(format!(
-                "render it first: `helm template {chart} | meshprobe check --context . -`"
-            ));
+        } else if chart != inner || is_in_templates(context, finding) {
+            let command = render_command(context, chart);
+            finding.help = Some(format!("render it first: {command}"));
         }
         true
     });
+}
+
+/// Returns whether a finding is about a file in the folder `templates` of a chart.
+fn is_in_templates(context: &Context<'_>, finding: &Finding) -> bool {
+    let file = context.sources.file(&finding.primary.path);
+    file.is_some_and(|file| file.chart_template)
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use crate::context::{Context, NotJudged, NotJudgedReason};
 use crate::finding::Label;
-use crate::source::{Content, HELM_NOT_FOUND, Role, SourceFile, SourceSet, chart_folder, paths};
+use crate::source::{
+    Content, HELM_NOT_FOUND, Role, SourceFile, SourceSet, chart_folder, paths, shell_word,
+};
 use crate::yaml::Span;
 
 use super::chart_deployments::ChartDeployments;
@@ -64,6 +66,29 @@ fn as_argument(folder: &str) -> &str {
     }
 }
 
+/// Returns the command that renders and checks a chart that no object of the tree deploys.
+pub(in crate::engine) fn render_command(context: &Context<'_>, folder: &str) -> String {
+    let mut values = values_files(context.sources, folder);
+    let others = values.split_off(values.len().min(1));
+    let namespace = &context.settings.namespace;
+    if namespace.is_none() && values.is_empty() {
+        return format!("`meshprobe check --helm auto {}`", shell_word(folder));
+    }
+    let namespace = namespace.clone().unwrap_or_else(|| "NAMESPACE".into());
+    let command = HelmCommand {
+        chart: folder.to_owned(),
+        namespace: Some(namespace),
+        values,
+        is_local: true,
+        ..HelmCommand::default()
+    };
+    let also = match others.as_slice() {
+        [] => String::new(),
+        others => format!("; other values: `{}`", others.join("`, `")),
+    };
+    format!("`{}`{also}", command.line())
+}
+
 fn chart(
     context: &Context<'_>,
     deployments: &ChartDeployments<'_, '_>,
@@ -78,25 +103,6 @@ fn chart(
     let path = set
         .file(&definition)
         .map_or_else(|| Arc::clone(&file.path), |file| Arc::clone(&file.path));
-    let mut values = values_files(set, folder);
-    let others = values.split_off(values.len().min(1));
-    let command = HelmCommand {
-        chart: folder.to_owned(),
-        namespace: Some(
-            context
-                .settings
-                .namespace
-                .clone()
-                .unwrap_or_else(|| "NAMESPACE".into()),
-        ),
-        values,
-        is_local: true,
-        ..HelmCommand::default()
-    };
-    let also = match others.as_slice() {
-        [] => String::new(),
-        others => format!("; other values: `{}`", others.join("`, `")),
-    };
     let (message, help) = if set.lacks_helm(folder) {
         (
             format!("the chart in `{folder}` is not rendered: {HELM_NOT_FOUND}"),
@@ -113,7 +119,7 @@ fn chart(
     } else {
         (
             format!("the chart in `{folder}` is not rendered"),
-            format!("`{}`{also}", command.line()),
+            render_command(context, folder),
         )
     };
     NotJudged {

@@ -18,7 +18,7 @@ use crate::context::{NotJudged, NotJudgedReason};
 
 use super::analysis::Analysis;
 
-pub(super) use chart::chart_folders;
+pub(super) use chart::{chart_folders, render_command};
 pub(super) use chart_deployments::ChartDeployments;
 pub(super) use chart_tree::ChartTree;
 pub(super) use helm_command::HelmCommand;

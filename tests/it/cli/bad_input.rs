@@ -276,7 +276,7 @@ fn templates_are_noted_once_with_the_way_to_render_them() {
     insta::assert_snapshot!(run.stdout);
     project
         .run(&["check"])
-        .stdout_contains("helm template chart | meshprobe check -");
+        .stdout_contains("meshprobe check --helm auto chart");
     let run = project.run(&["check", "--output-format", "json"]);
     assert!(run.stdout.contains("\"template\": 1"), "{}", run.stdout);
 }

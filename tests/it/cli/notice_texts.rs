@@ -51,8 +51,26 @@ fn helm_is_recommended_for_folders_with_a_chart() {
     let unknown = "help: render it first: `helm template <chart> | meshprobe check --context . -`";
     assert_eq!(help(&project, "check"), unknown);
     project.write("Chart.yaml", CHART);
-    let known = "help: render it first: `helm template . | meshprobe check --context . -`";
+    let known = "help: render it first: `meshprobe check --helm auto .`";
     assert_eq!(help(&project, "check"), known);
+}
+
+#[test]
+fn a_run_recommends_one_command_per_chart() {
+    let project = Project::with(&[
+        ("charts/web/Chart.yaml", CHART),
+        ("charts/web/templates/web.yaml", TEMPLATE),
+    ]);
+    let recommends = |arguments: &[&str], command: &str| {
+        let run = project.run(arguments).exits(0);
+        let run = run
+            .stdout_contains(&format!("help: render it first: `{command}`"))
+            .stdout_contains(&format!("is not rendered: `{command}`"));
+        assert!(!run.stdout.contains("helm template"), "{}", run.stdout);
+    };
+    recommends(&["check"], "meshprobe check --helm auto charts/web");
+    let known = "meshprobe check --helm charts/web --namespace shop";
+    recommends(&["check", "--namespace", "shop"], known);
 }
 
 #[test]

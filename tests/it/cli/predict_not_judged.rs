@@ -6,7 +6,7 @@ use super::fixes::WEB;
 use crate::support::project::Project;
 
 const LINE: &str = "Not judged: charts/web/Chart.yaml:1: the chart in `charts/web` is not rendered: \
-                    `meshprobe check --helm charts/web --namespace NAMESPACE`";
+                    `meshprobe check --helm auto charts/web`";
 
 fn with_chart() -> Project {
     Project::with(&[

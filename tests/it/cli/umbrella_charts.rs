@@ -58,12 +58,15 @@ fn not_judged(report: &Value) -> Vec<String> {
 #[test]
 fn an_umbrella_chart_is_counted_once_with_its_own_command() {
     let project = umbrella();
-    let command = "the chart in `platform` is not rendered: `meshprobe check --helm platform --namespace NAMESPACE`";
+    let command = "the chart in `platform` is not rendered: `meshprobe check --helm auto platform`";
     for paths in [&[][..], &["platform"], &["platform/charts"]] {
         assert_eq!(not_judged(&check(&project, paths)), [command], "{paths:?}");
     }
     let help = check(&project, &[])["findings"][0]["help"].to_string();
-    assert!(help.contains("`helm template platform |"), "{help}");
+    assert!(
+        help.contains("`meshprobe check --helm auto platform`"),
+        "{help}"
+    );
     // Only remote dependencies.
     let remote = Project::with(&[("platform/Chart.yaml", UMBRELLA)]);
     assert_eq!(not_judged(&check(&remote, &[])), [command]);
