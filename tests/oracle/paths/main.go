@@ -6,7 +6,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
 	"log"
 	"math/rand"
 	"os"
@@ -25,7 +27,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	output := json.NewEncoder(os.Stdout)
+	output := json.NewEncoder(withoutDelete{os.Stdout})
 	output.SetEscapeHTML(false)
 	for _, path := range paths() {
 		line := line{path, application.kubelet(path), application.agent(path)}
@@ -33,6 +35,16 @@ func main() {
 			log.Fatal(err)
 		}
 	}
+}
+
+// withoutDelete escapes the control character 0x7f, which JSON may contain and YAML may not.
+type withoutDelete struct {
+	io.Writer
+}
+
+func (w withoutDelete) Write(line []byte) (int, error) {
+	_, err := w.Writer.Write(bytes.ReplaceAll(line, []byte{0x7f}, []byte(`\u007f`)))
+	return len(line), err
 }
 
 func paths() []string {
