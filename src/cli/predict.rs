@@ -30,20 +30,20 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
         engine::predict(&run.set, &settings, |context, predictions, not_judged| {
             (
                 shown(args, context, predictions, not_judged),
-                About::new(context, predictions, not_judged),
+                Notices::new(context, predictions, not_judged),
             )
         })
     });
     // Without a view, meshprobe panicked on every file, which the findings report.
-    let (view, about) = predicted.view.unzip();
-    let about = about.unwrap_or_default();
-    reject_unknown_environments(&args.environments, about.unknown.as_ref())?;
+    let (view, notices) = predicted.view.unzip();
+    let notices = notices.unwrap_or_default();
+    reject_unknown_environments(&args.environments, notices.unknown.as_ref())?;
     // JSON output is a complete document, even without predictions.
     let shown = view.or_else(|| is_json(args).then(|| json(&Report::empty())));
     let findings = predicted.findings;
     print_findings(session, &run.set, &findings, &args.common);
     if !args.common.quiet {
-        about.print(session, args, &run.set);
+        notices.print(session, args, &run.set);
     }
     match shown {
         None => {}
@@ -92,14 +92,14 @@ fn json(report: &Report) -> Shown {
 
 /// What a run prints to standard error.
 #[derive(Default)]
-struct About {
+struct Notices {
     unknown: Option<UnknownEnvironments>,
     is_empty: bool,
     unproven: Option<(Mesh, Version)>,
     not_judged: Vec<NotJudged>,
 }
 
-impl About {
+impl Notices {
     fn new(
         context: &Context<'_>,
         predictions: &[WorkloadPrediction<'_>],
@@ -116,9 +116,11 @@ impl About {
 
     fn print(&self, session: &Session, args: &PredictArgs, set: &SourceSet) {
         if self.is_empty {
-            session.errln(match args.environments.names().is_empty() {
-                true => NO_WORKLOADS,
-                false => NONE_SELECTED,
+            let selects_all = args.environments.names().is_empty();
+            session.errln(if selects_all {
+                NO_WORKLOADS
+            } else {
+                NONE_SELECTED
             });
         }
         // The JSON output lists what is not judged.

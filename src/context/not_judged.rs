@@ -1,12 +1,14 @@
 //! What runs pods and is not judged.
 
+use std::sync::Arc;
+
 use crate::context::similar_folder::{similar_folder, tree_noun};
 use crate::finding::{Label, ObjectRef};
 use crate::gitops::deployed_folder;
 use crate::gitops::deployment::{self, MissingFolder};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{IncompletePod, Object};
-use crate::source::{SourceSet, placeholder};
+use crate::source::{SourceFile, SourceSet, placeholder};
 use crate::yaml::{NodeRef, Span};
 
 /// Why something that runs pods is not judged. The order is that of summaries.
@@ -106,6 +108,28 @@ pub struct NotJudged {
     pub object: Option<ObjectRef>,
     /// What to do to judge it.
     pub help: String,
+}
+
+impl NotJudged {
+    /// Describes a whole file.
+    #[must_use]
+    pub(crate) fn of_file(
+        reason: NotJudgedReason,
+        file: &SourceFile,
+        message: String,
+        help: &str,
+    ) -> Self {
+        Self {
+            reason,
+            place: Label {
+                path: Arc::clone(&file.path),
+                span: Span::empty(0),
+                message,
+            },
+            object: None,
+            help: help.to_owned(),
+        }
+    }
 }
 
 /// Describes the folders that an object of Flux or Argo CD deploys and that are not in the tree.

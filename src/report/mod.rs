@@ -23,6 +23,7 @@ mod name_list;
 mod not_judged;
 mod not_judged_entry;
 mod not_shown;
+mod object_entry;
 mod outcome_tone;
 pub mod prediction;
 mod predictions;

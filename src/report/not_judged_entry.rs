@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use crate::context::NotJudged;
-use crate::finding::ObjectRef;
 use crate::source::SourceSet;
 
+use super::object_entry::ObjectEntry;
 use super::source_location::source_location;
 
 /// Something that runs pods and is not judged.
@@ -18,15 +18,6 @@ pub(super) struct NotJudgedEntry {
     column: Option<usize>,
     object: Option<ObjectEntry>,
     help: String,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ObjectEntry {
-    api_version: String,
-    kind: String,
-    namespace: Option<String>,
-    name: String,
 }
 
 /// Returns the entries of a report.
@@ -42,22 +33,7 @@ fn entry(set: &SourceSet, found: &NotJudged) -> NotJudgedEntry {
         path: location.path.to_string(),
         line: location.place.map(|place| place.start.line),
         column: location.place.map(|place| place.start.column),
-        object: found.object.clone().map(object),
+        object: found.object.clone().map(ObjectEntry::from),
         help: found.help.clone(),
-    }
-}
-
-fn object(object: ObjectRef) -> ObjectEntry {
-    let ObjectRef {
-        api_version,
-        kind,
-        namespace,
-        name,
-    } = object;
-    ObjectEntry {
-        api_version,
-        kind,
-        namespace,
-        name,
     }
 }

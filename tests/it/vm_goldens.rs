@@ -205,19 +205,19 @@ fn faults_that_istioctl_validate_rejects_are_found() {
     insta::assert_snapshot!("vm_checked", table);
 }
 
+fn group_with_template(template: &str) -> String {
+    format!(
+        "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: shop}}\n\
+         spec: {{template: {{{template}}}, probe: {{httpGet: {{port: 8080}}}}}}\n"
+    )
+}
+
 /// `readWorkloadGroup` of istioctl fills it in since Istio 1.22.
 #[test]
 fn a_group_without_a_service_account_uses_the_default_one() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/istio/vm");
-    for account in [
-        "",
-        "    serviceAccount: \"\"\n",
-        "    serviceAccount: null\n",
-    ] {
-        let input = format!(
-            "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: shop}}\n\
-             spec:\n  template:\n    network: n1\n{account}  probe: {{httpGet: {{port: 8080}}}}\n"
-        );
+    for account in ["", "serviceAccount: \"\"", "serviceAccount: null"] {
+        let input = group_with_template(&format!("network: n1, {account}"));
         let arguments = [
             "rewrite",
             "--isolated",
@@ -250,10 +250,7 @@ fn a_template_that_istioctl_cannot_read_is_refused() {
         ("labels: {app: true}", false),
         ("labels: {app: \"*\"}", true),
     ] {
-        let input = format!(
-            "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {{name: web, namespace: shop}}\n\
-             spec: {{template: {{{template}}}, probe: {{httpGet: {{port: 8080}}}}}}\n"
-        );
+        let input = group_with_template(template);
         let arguments = [
             "rewrite",
             "--isolated",

@@ -6,7 +6,7 @@ use crate::mesh::Fact;
 use crate::mesh::istio::keys::HOST_PROBE_SNAT;
 use crate::yaml::NodeRef;
 
-/// What settles the effect of such a policy: there is no option.
+/// The setting that decides the effect of such a policy, which no option can state.
 const SETTLE: &str = "no option settles this: test the probe in a cluster";
 
 impl ClusterNetwork<'_, '_> {

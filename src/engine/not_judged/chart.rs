@@ -150,14 +150,7 @@ fn values_files(set: &SourceSet, folder: &str) -> Vec<String> {
 }
 
 fn template(file: &SourceFile) -> NotJudged {
-    NotJudged {
-        reason: NotJudgedReason::Template,
-        place: Label {
-            path: Arc::clone(&file.path),
-            span: Span::empty(0),
-            message: format!("`{}` is a template that is not rendered", file.path),
-        },
-        object: None,
-        help: "render it, and check the result with `meshprobe check -`".to_owned(),
-    }
+    let message = format!("`{}` is a template that is not rendered", file.path);
+    let help = "render it, and check the result with `meshprobe check -`";
+    NotJudged::of_file(NotJudgedReason::Template, file, message, help)
 }

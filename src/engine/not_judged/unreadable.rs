@@ -1,11 +1,7 @@
 //! Files and folders below the given paths that cannot be read.
 
-use std::sync::Arc;
-
 use crate::context::{NotJudged, NotJudgedReason};
-use crate::finding::Label;
 use crate::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
-use crate::yaml::Span;
 
 /// Returns the targets that cannot be read, except those that the user named: they make the run fail.
 pub(super) fn files(set: &SourceSet) -> Vec<NotJudged> {
@@ -25,14 +21,11 @@ fn unreadable(file: &SourceFile) -> Option<NotJudged> {
         }
         _ => return None,
     };
-    Some(NotJudged {
-        reason: NotJudgedReason::UnreadableFile,
-        place: Label {
-            path: Arc::clone(&file.path),
-            span: Span::empty(0),
-            message: format!("cannot read `{}`: {reason}", file.path),
-        },
-        object: None,
-        help: help.to_owned(),
-    })
+    let message = format!("cannot read `{}`: {reason}", file.path);
+    Some(NotJudged::of_file(
+        NotJudgedReason::UnreadableFile,
+        file,
+        message,
+        help,
+    ))
 }

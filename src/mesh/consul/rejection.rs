@@ -2,7 +2,7 @@
 //!
 //! Sources, in consul-k8s v2.0.3:
 //! - ports: `ServiceMetricsPort` in `control-plane/connect-inject/metrics/metrics_configuration.go`, which the webhook
-//!   calls for every pod, and `PortValue` in `control-plane/connect-inject/common/common.go`;
+//!   calls for each pod, and `PortValue` in `control-plane/connect-inject/common/common.go`;
 //! - names of added containers: `consul_dataplane_sidecar.go` and `container_init.go` in
 //!   `control-plane/connect-inject/webhook`.
 

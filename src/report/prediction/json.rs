@@ -12,6 +12,7 @@ use crate::yaml::Span;
 
 use crate::predict::{HandlerPrediction, MachinePrediction, WorkloadPrediction, assumptions};
 use crate::report::not_judged_entry::{NotJudgedEntry, not_judged_entries};
+use crate::report::object_entry::ObjectEntry;
 
 /// The JSON output of `predict`: one entry per workload, in the order of the tree.
 #[derive(Debug, Serialize)]
@@ -30,7 +31,7 @@ struct MachineReport {
     document: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     rendered: Option<RenderedReport>,
-    object: ObjectReport,
+    object: ObjectEntry,
     overlay: Option<String>,
     kind: &'static str,
     field: &'static str,
@@ -48,20 +49,11 @@ struct WorkloadReport {
     document: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     rendered: Option<RenderedReport>,
-    object: ObjectReport,
+    object: ObjectEntry,
     overlay: Option<String>,
     mesh: FactReport<Option<&'static str>>,
     dataplane: FactReport<&'static str>,
     handlers: Vec<HandlerReport>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ObjectReport {
-    api_version: String,
-    kind: String,
-    namespace: Option<String>,
-    name: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -212,10 +204,11 @@ fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> Workload
         path: location.path,
         document: object.document.index,
         rendered: location.rendered,
-        object: ObjectReport {
+        object: ObjectRef {
             namespace: prediction.namespace.clone(),
-            ..object.reference().into()
-        },
+            ..object.reference()
+        }
+        .into(),
         overlay: object.overlay.map(ToString::to_string),
         mesh: fact(&prediction.mesh, |mesh| mesh.map(Mesh::as_str), places),
         dataplane: fact(
@@ -238,10 +231,11 @@ fn machine(prediction: &MachinePrediction<'_>, places: Places<'_>) -> MachineRep
         path: location.path,
         document: object.document.index,
         rendered: location.rendered,
-        object: ObjectReport {
+        object: ObjectRef {
             namespace: prediction.namespace.clone(),
-            ..object.reference().into()
-        },
+            ..object.reference()
+        }
+        .into(),
         overlay: object.overlay.map(ToString::to_string),
         kind: prediction.kind,
         field: "spec.probe",
@@ -255,23 +249,6 @@ fn machine(prediction: &MachinePrediction<'_>, places: Places<'_>) -> MachineRep
             .iter()
             .map(|r| reason(r, places))
             .collect(),
-    }
-}
-
-impl From<ObjectRef> for ObjectReport {
-    fn from(object: ObjectRef) -> Self {
-        let ObjectRef {
-            api_version,
-            kind,
-            namespace,
-            name,
-        } = object;
-        Self {
-            api_version,
-            kind,
-            namespace,
-            name,
-        }
     }
 }
 

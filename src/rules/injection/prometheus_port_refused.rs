@@ -32,7 +32,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     let mut finding = pod_metadata::finding_on_entry(&RULE, workload, place, fault.entry, message);
     // The first reason is the place of the finding.
     let mut basis = fact.clone().map(|_| ());
-    basis.because.remove(0);
+    basis.because = basis.because.split_off(basis.because.len().min(1));
     finding.depend_on(&basis);
     finding.depend_on(&pod.dataplane);
     finding.help = Some(format!(

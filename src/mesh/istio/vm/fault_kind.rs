@@ -61,7 +61,7 @@ impl FaultKind {
     #[must_use]
     pub(crate) const fn summary(&self) -> &'static str {
         match self {
-            Self::NoTemplate => "there is no template",
+            Self::NoTemplate => "the template is missing",
             Self::NoMethod => "the probe checks nothing",
             Self::SeveralMethods { .. } => "the probe has several handlers",
             Self::Grpc => "a gRPC probe is not accepted",
@@ -71,7 +71,7 @@ impl FaultKind {
             Self::Scheme => "the scheme is neither HTTP nor HTTPS",
             Self::HeaderName => "the header has no valid name",
             Self::HeaderValue(_) => "the header value is not a string",
-            Self::NoCommand => "there is no command",
+            Self::NoCommand => "the command is missing",
             Self::UnknownField(_) => "the API does not have this field",
             Self::WrongType(_) => "the value has another type than the API expects",
         }
