@@ -44,7 +44,7 @@ pub(in crate::predict) fn ephemeral_handlers<'t>(
             rewritten_to: None,
             explanation: Vec::new(),
             by_other_release: None,
-            verdict: VerdictBuilder::new().verdict(Outcome::InvalidManifest, Cause::Malformed),
+            verdict: VerdictBuilder::new().verdict(Outcome::Refused, Cause::Malformed),
         })
     });
     handlers.collect()

@@ -10,8 +10,8 @@ use crate::predict::prediction::HandlerPrediction;
 pub(in crate::predict) fn unreadable(handler: &HandlerPrediction<'_>) -> Option<(Outcome, Cause)> {
     match &handler.handler.action {
         Err(Unreadable::Placeholder(_)) => Some((Outcome::Unknown, Cause::Placeholder)),
-        Err(Unreadable::Malformed(_)) => Some((Outcome::InvalidManifest, Cause::Malformed)),
+        Err(Unreadable::Malformed(_)) => Some((Outcome::Refused, Cause::Malformed)),
         Ok(_) => api_rejection(&handler.container, &handler.handler)
-            .map(|_| (Outcome::InvalidManifest, Cause::Malformed)),
+            .map(|_| (Outcome::Refused, Cause::Malformed)),
     }
 }

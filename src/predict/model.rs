@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Dataplane, OtherMeshPod};
 use crate::finding::Certainty;
-use crate::kube::{ContainerList, Port, Workload};
+use crate::kube::{ContainerList, Port, ProbeHandler, Workload};
 use crate::mesh::model::{HandlerRef, Membership, PodInput, ProbeDestination, ProbeTreatment};
 use crate::mesh::{Fact, FaultEffect, Reason, Version};
 use crate::predict::cause::Cause;
@@ -140,18 +140,14 @@ fn decide(
     let Some(action) = handler.handler.action.as_ref().ok() else {
         return undecided();
     };
-    let Some(port) = action.port() else {
-        return certain_verdict(Outcome::Ok, Cause::NoNetwork);
-    };
-    if handler.handler.slot.is_lifecycle() && action.key() == "tcpSocket" {
-        return certain_verdict(Outcome::InvalidManifest, Cause::HookUnsupported);
-    }
-    if let Some(verdict) = unresolved(&pod.workload, handler, &port) {
+    // The kubelet runs no probe of a pod that is not created.
+    if !is_refused && let Some(verdict) = outside_mesh(&pod.workload, handler, action) {
         return verdict;
     }
     let mut verdict = match pod.dataplane.value {
+        _ if is_refused => certain_verdict(Outcome::Refused, cause_of_refusal(treatment)),
         Dataplane::Unknown => certain_verdict(Outcome::Unknown, Cause::MeshUnknown),
-        _ => verdict_at_destination(pod, treatment, is_refused),
+        _ => verdict_at_destination(pod, treatment),
     };
     let mut depend_on = |certainty: Certainty, because: &[Reason]| {
         verdict.certainty = verdict.certainty.min(certainty);
@@ -167,6 +163,30 @@ fn decide(
     }
     depend_on(pod.dataplane.certainty, &pod.dataplane.because);
     verdict
+}
+
+/// Returns why the webhook refuses the pod: a fault of this handler, or something else.
+const fn cause_of_refusal(treatment: &ProbeTreatment) -> Cause {
+    match treatment.destination {
+        ProbeDestination::Fault(fault) => Cause::Other(fault),
+        _ => Cause::PodRefused,
+    }
+}
+
+/// Returns the verdict of a handler that the mesh does not affect.
+fn outside_mesh(
+    workload: &Workload<'_>,
+    handler: &HandlerPrediction<'_>,
+    action: &ProbeHandler,
+) -> Option<Verdict> {
+    let Some(port) = action.port() else {
+        return Some(certain_verdict(Outcome::Ok, Cause::NoNetwork));
+    };
+    if handler.handler.slot.is_lifecycle() && action.key() == "tcpSocket" {
+        let cause = Cause::HookUnsupported;
+        return Some(certain_verdict(Outcome::InvalidManifest, cause));
+    }
+    unresolved(workload, handler, &port)
 }
 
 /// Returns the verdict of a handler whose port name does not resolve, so that neither the kubelet nor the
@@ -191,11 +211,7 @@ fn unresolved(
     }
 }
 
-fn verdict_at_destination(
-    pod: &WorkloadPrediction<'_>,
-    treatment: &ProbeTreatment,
-    is_refused: bool,
-) -> Verdict {
+fn verdict_at_destination(pod: &WorkloadPrediction<'_>, treatment: &ProbeTreatment) -> Verdict {
     match treatment.destination {
         ProbeDestination::Fault(fault) => {
             let outcome = match fault.effect {
@@ -204,7 +220,6 @@ fn verdict_at_destination(
             };
             certain_verdict(outcome, Cause::Other(fault))
         }
-        _ if is_refused => certain_verdict(Outcome::NotInMesh, Cause::PodRefused),
         _ if pod.dataplane.value == Dataplane::None => {
             certain_verdict(Outcome::NotInMesh, Cause::NoMesh)
         }

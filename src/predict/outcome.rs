@@ -11,6 +11,8 @@ pub enum Outcome {
     AlwaysPasses,
     /// The probe checks another target than the manifest states.
     TargetChanged,
+    /// The API server or the webhook of the mesh refuses the pod.
+    Refused,
     /// The manifest is invalid, with or without a mesh.
     InvalidManifest,
     /// The pod is not in a mesh.
@@ -28,6 +30,7 @@ impl Outcome {
             Self::Fails => "fails",
             Self::AlwaysPasses => "always-passes",
             Self::TargetChanged => "target-changed",
+            Self::Refused => "refused",
             Self::InvalidManifest => "broken-without-mesh",
             Self::NotInMesh => "not-in-mesh",
             Self::Unknown => "unknown",
@@ -38,5 +41,11 @@ impl Outcome {
     #[must_use]
     pub const fn is_bad(self) -> bool {
         matches!(self, Self::Fails | Self::AlwaysPasses | Self::TargetChanged)
+    }
+
+    /// Returns whether the pod does not start or the probe does not work, whatever the mesh does to it.
+    #[must_use]
+    pub const fn is_invalid(self) -> bool {
+        matches!(self, Self::Refused | Self::InvalidManifest)
     }
 }

@@ -110,10 +110,7 @@ fn decide<'t>(context: &Context<'t>, group: &Object<'t>, probe: NodeRef<'t>) -> 
     if let Some(fault) = grave.next() {
         let message = fault.kind.summary();
         let place = Reason::written(group.label_at(fault.span, message));
-        let decision = Decision::new(
-            Outcome::InvalidManifest,
-            "the API server or istiod refuses it",
-        );
+        let decision = Decision::new(Outcome::Refused, "the API server or istiod refuses it");
         return Decision {
             because: vec![place],
             ..decision

@@ -6,7 +6,9 @@ use crate::report::terminal_style::Tone;
 pub(super) fn outcome_tone(outcome: &str) -> Tone {
     match outcome {
         "ok" => Tone::Good,
-        "fails" | "always-passes" | "target-changed" | "broken-without-mesh" => Tone::Error,
+        "fails" | "always-passes" | "target-changed" | "refused" | "broken-without-mesh" => {
+            Tone::Error
+        }
         "unknown" => Tone::Warning,
         _ => Tone::Faint,
     }

@@ -134,26 +134,17 @@ struct Report {
 }
 
 impl Report {
-    fn is_broken(&self) -> bool {
-        self.outcome == "broken-without-mesh"
-    }
-
     /// Returns whether the handler is reported not to work.
     fn is_reported(&self) -> bool {
-        !self.errors.is_empty() || self.is_broken()
+        !self.errors.is_empty()
+            || matches!(self.outcome.as_str(), "refused" | "broken-without-mesh")
     }
 
     /// Returns whether the handler is reported as one that the API server refuses. It accepts some handlers that the
     /// kubelet cannot run.
     fn is_refused(&self) -> bool {
-        let of_kubelet = self.errors.iter().any(|(rule, message)| {
-            matches!(
-                rule.as_str(),
-                "named-port-unresolved" | "probe-port-of-other-container"
-            ) || message.contains("the kubelet does not support `tcpSocket` hooks")
-        });
         let by_name = |(_, message): &(String, String)| message.contains("the API server refuses");
-        self.errors.iter().any(by_name) || (self.is_broken() && !of_kubelet)
+        self.outcome == "refused" || self.errors.iter().any(by_name)
     }
 }
 

@@ -12,7 +12,6 @@ use crate::finding::Certainty;
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::alternatives::ambiguous_control_planes::{CANDIDATES, settling_option};
-use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction};
 use crate::predict::single::predict_with;
 use crate::predict::workloads::predict_workload;
@@ -134,7 +133,7 @@ fn find_alternatives<'t>(
 /// Returns whether alternatives do not matter for a handler: its probe is reported as broken anyway.
 fn is_reported_anyway(handler: &HandlerPrediction<'_>) -> bool {
     let outcome = handler.verdict.outcome;
-    outcome.is_bad() || outcome == Outcome::InvalidManifest
+    outcome.is_bad() || outcome.is_invalid()
 }
 
 impl Hypothesis {

@@ -117,7 +117,7 @@ fn at_agent<'t>(
     let target = pod.status_port.value;
     if !(1..=65535).contains(&target) {
         builder.depends_on(&pod.status_port);
-        return builder.verdict(Outcome::Fails, Cause::StatusPortZero);
+        return builder.verdict(Outcome::Refused, Cause::StatusPortZero);
     }
     let captured = pod.status_port_captured.clone();
     let captured = captured.unwrap_or_else(|| context.istio(&pod.workload).ports().capture(target));

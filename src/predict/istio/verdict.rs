@@ -35,6 +35,12 @@ pub(in crate::predict) fn decide<'t>(
     let Ok(action) = &handler.handler.action else {
         return undecided();
     };
+    if let Some(refused) = &pod.refused {
+        let mut builder = builder;
+        builder.depends_on(refused);
+        builder.depends_on(&pod.dataplane);
+        return builder.verdict(Outcome::Refused, Cause::PodRefused);
+    }
     if handler.handler.slot.is_lifecycle()
         && matches!(action, ProbeHandler::TcpSocket { .. })
         && !handler.rewritten
@@ -117,11 +123,6 @@ fn in_mesh<'t>(
             builder.verdict(Outcome::Fails, Cause::RewrittenWithoutSidecar)
         }
         Dataplane::None => builder.verdict(Outcome::NotInMesh, Cause::NoMesh),
-        Dataplane::Sidecar | Dataplane::Uncaptured if let Some(refused) = &pod.refused => {
-            let mut builder = builder;
-            builder.depends_on(refused);
-            builder.verdict(Outcome::NotInMesh, Cause::PodRefused)
-        }
         Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
             builder.verdict(Outcome::Unknown, Cause::Placeholder)
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::finding::{Certainty, Finding};
-use crate::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 
@@ -75,5 +75,5 @@ fn depends_on_mesh(pod: &WorkloadPrediction<'_>) -> bool {
 /// Returns whether the labels of the Namespace can change the outcome of a handler.
 fn depends_on_namespace(handler: &HandlerPrediction<'_>) -> bool {
     let verdict = &handler.verdict;
-    verdict.cause != Cause::NoNetwork && verdict.outcome != Outcome::InvalidManifest
+    verdict.cause != Cause::NoNetwork && !verdict.outcome.is_invalid()
 }

@@ -119,6 +119,7 @@ const fn phrase(outcome: Outcome) -> &'static str {
         Outcome::Fails => "fails",
         Outcome::AlwaysPasses => "always succeeds",
         Outcome::TargetChanged => "checks something else",
+        Outcome::Refused => "is refused",
         Outcome::InvalidManifest => "is broken even without a mesh",
         Outcome::NotInMesh => "is not in the mesh",
         Outcome::Unknown => "has an unknown outcome",

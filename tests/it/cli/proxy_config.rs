@@ -195,7 +195,7 @@ fn values_that_the_injector_rejects_are_reported_and_not_extended() {
         }
         let run = project.run(&["check", "."]).exits(1);
         run.stdout_contains("error[invalid-traffic-annotation]");
-        assert_eq!(outcome(&project), "not-in-mesh", "{config}");
+        assert_eq!(outcome(&project), "refused", "{config}");
     }
     for config in [
         "unknown: {a: 1}",

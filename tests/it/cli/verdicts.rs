@@ -123,7 +123,20 @@ fn probes_next_to_a_manually_added_sidecar_are_not_rewritten() {
 }
 
 #[test]
-fn probes_that_the_api_server_rejects_are_broken_without_a_mesh() {
+fn all_probes_of_a_pod_that_the_injector_rejects_are_refused() {
+    let probes = "livenessProbe: {exec: {command: [check]}}\n\
+                  readinessProbe: {tcpSocket: {port: 8080}}";
+    for (ports, expected) in [("8080,http", "refused"), ("8080", "ok")] {
+        let annotation = format!("traffic.sidecar.istio.io/excludeInboundPorts: '{ports}'");
+        assert_eq!(
+            outcomes(&annotation, probes, ""),
+            format!("livenessProbe {expected}, readinessProbe {expected}"),
+        );
+    }
+}
+
+#[test]
+fn probes_that_the_api_server_rejects_are_refused() {
     const FIELD: &str = "probe-field-invalid";
     for (probe, rule, reason) in [
         ("{}", FIELD, "it has no handler"),
@@ -154,7 +167,7 @@ fn probes_that_the_api_server_rejects_are_broken_without_a_mesh() {
         let project = Project::with(&[("pod.yaml", &pod)]);
         assert_eq!(
             slots_and_outcomes(&project),
-            "livenessProbe broken-without-mesh",
+            "livenessProbe refused",
             "{probe}"
         );
         let run = project.run(&["check", "--output-format", "concise"]);
@@ -166,7 +179,7 @@ fn probes_that_the_api_server_rejects_are_broken_without_a_mesh() {
     let init = Pod::new("web").init_container("web").field(LIVE);
     let native = init.clone().field("restartPolicy: Always").to_string();
     let outcome = predicted(&[&init.to_string()]);
-    assert_eq!(outcome, "livenessProbe broken-without-mesh");
+    assert_eq!(outcome, "livenessProbe refused");
     assert_eq!(
         predicted(&[&native]),
         "livenessProbe unknown",

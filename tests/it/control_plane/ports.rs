@@ -51,7 +51,7 @@ fn the_outcomes_match_the_measured_table() {
     assert_eq!(probe("", ""), OK);
     assert_eq!(probe(&format!("{ANNOTATION}: '15555'"), ""), OK);
     let zero = probe(&format!("{ANNOTATION}: '0'"), "");
-    assert_eq!(zero, (Outcome::Fails, Cause::StatusPortZero, None));
+    assert_eq!(zero, (Outcome::Refused, Cause::StatusPortZero, None));
     assert_eq!(
         probe("proxy.istio.io/config: 'statusPort: 15555'", ""),
         refused(15020)
@@ -187,7 +187,7 @@ fn an_option_sets_all_three_ports() {
 fn an_annotation_that_is_not_a_port_sets_the_probe_to_port_0() {
     for word in ["", "abc", "-1", "70000", "+15022", "0"] {
         let verdict = probe(&format!("{ANNOTATION}: '{word}'"), "");
-        let wanted = (Outcome::Fails, Cause::StatusPortZero, None);
+        let wanted = (Outcome::Refused, Cause::StatusPortZero, None);
         assert_eq!(verdict, wanted, "{word}");
     }
 }

@@ -25,8 +25,8 @@ models that `predict`, `check` and `rewrite` use. Their facts name their sources
 
 - **Rewritten to**: the handler after the mesh's rewrite at admission.
 - **Outcome**: the prediction and its reason. `fails` means that the probe fails although the application is up,
-  `always-passes` that it can never fail, `target-changed` that it tests something else, `not-in-mesh` that no proxy
-  is involved.
+  `always-passes` that it can never fail, `target-changed` that it tests something else, `refused` that the pod is not
+  created, `not-in-mesh` that no proxy is involved.
 - **Found by**: the rules of `check` that report it.
 
 Offers: **rewrite** writes the rewrite into the manifest ahead of deployment. **preview** shows the output of the webhook

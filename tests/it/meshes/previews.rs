@@ -98,7 +98,7 @@ fn osm_reads_the_list_of_ports_only_from_pods_that_it_injects() {
         "openservicemesh.io/sidecar-injection: \"on\"",
         &container("web", HTTP),
     );
-    assert_eq!(outcomes(&[], &alone), ["livenessProbe not-in-mesh assumed"]);
+    assert_eq!(outcomes(&[], &alone), ["livenessProbe refused assumed"]);
 }
 
 /// OSM drops fields that Kubernetes 1.26 does not know, and the preview shows that.

@@ -10,9 +10,7 @@ use crate::support::rust_code::{imported_paths, rust_files};
 use meshprobe::context::Context;
 use meshprobe::finding::Finding;
 use meshprobe::mesh::{self, Version};
-use meshprobe::predict::{
-    Cause, HandlerPrediction, Outcome, ProbeFault, WorkloadPrediction, predict_all,
-};
+use meshprobe::predict::{Cause, HandlerPrediction, ProbeFault, WorkloadPrediction, predict_all};
 use meshprobe::rules::{self, Example};
 use meshprobe::settings::Settings;
 use meshprobe::source::{SourceFile, SourceSet};
@@ -227,7 +225,7 @@ fn judge(tree: &[PathBuf]) -> (Vec<String>, usize) {
             let verdict = &handler.verdict;
             let wanted = rules_of(verdict.cause);
             let is_fault = verdict.outcome.is_bad()
-                || verdict.outcome == Outcome::InvalidManifest
+                || verdict.outcome.is_invalid()
                     && matches!(
                         verdict.cause,
                         Cause::PortUnresolved | Cause::PortOfOtherContainer
@@ -238,7 +236,7 @@ fn judge(tree: &[PathBuf]) -> (Vec<String>, usize) {
                 (true, [rule]) => wanted.contains(rule) || is_reported_by_mesh(verdict.cause, rule),
                 _ => false,
             };
-            if !fits && verdict.outcome != Outcome::InvalidManifest {
+            if !fits && !verdict.outcome.is_invalid() {
                 wrong.push(format!("{tree:?} {title}: {:?} {rules:?}", verdict.cause));
             }
         }

@@ -19,32 +19,19 @@ type report struct {
 	Outcome string
 }
 
-// Rules of probes that the API server accepts and the kubelet cannot run.
-var kubeletRules = []string{"named-port-unresolved: ", "probe-port-of-other-container: "}
-
-// kubeletMessages are the messages of other rules about such probes.
-var kubeletMessages = []string{"the kubelet does not support `tcpSocket` hooks"}
-
 // isReported returns whether an error of `check` or the outcome of `predict` says that the handler does not work.
 func (r *report) isReported() bool {
-	return len(r.Errors) > 0 || r.Outcome == "broken-without-mesh"
+	return len(r.Errors) > 0 || r.Outcome == "refused" || r.Outcome == "broken-without-mesh"
 }
 
 // isRefused returns whether meshprobe reports that the API server refuses the handler.
 func (r *report) isRefused() bool {
-	isKubelet := false
 	for _, message := range r.Errors {
 		if strings.Contains(message, "the API server refuses") {
 			return true
 		}
-		for _, rule := range kubeletRules {
-			isKubelet = isKubelet || strings.HasPrefix(message, rule)
-		}
-		for _, text := range kubeletMessages {
-			isKubelet = isKubelet || strings.Contains(message, text)
-		}
 	}
-	return r.Outcome == "broken-without-mesh" && !isKubelet
+	return r.Outcome == "refused"
 }
 
 func (r *report) String() string {
