@@ -1,13 +1,14 @@
 //! Parses facts of the form `KEY=VALUE`, and combines them.
 
 use super::suggest::unknown_value_message;
-use super::{FactOverrides, InjectionAssumption, MtlsMode, NetworkPlugin};
+use super::{DataplaneMove, FactOverrides, InjectionAssumption, MtlsMode, NetworkPlugin};
 
 /// The keys of facts, sorted.
 pub const FACT_KEYS: &[&str] = &[
     "ambient",
     "cni",
     "cni-enforces-node-traffic",
+    "dataplane",
     "injection",
     "mtls",
     "native-sidecars",
@@ -18,6 +19,9 @@ pub const FACT_KEYS: &[&str] = &[
     "root-namespace",
     "status-port",
 ];
+
+/// The values of `dataplane`.
+pub(super) const DATAPLANES: &[&str] = &["ambient", "sidecar"];
 
 /// The values of `injection`.
 pub(super) const INJECTIONS: &[&str] = &["evidence", "all", "none"];
@@ -48,6 +52,7 @@ impl FactOverrides {
             "cni-enforces-node-traffic" => {
                 self.cni_enforces_node_traffic = Some(boolean(key, value)?);
             }
+            "dataplane" => self.dataplane = Some(dataplane(value)?),
             "injection" => self.injection = Some(injection(value)?),
             "mtls" => self.mtls = Some(mtls(value)?),
             "native-sidecars" => self.native_sidecars = Some(boolean(key, value)?),
@@ -67,6 +72,7 @@ impl FactOverrides {
     pub fn or(self, below: Self) -> Self {
         Self {
             injection: self.injection.or(below.injection),
+            dataplane: self.dataplane.or(below.dataplane),
             mtls: self.mtls.or(below.mtls),
             rewrite: self.rewrite.or(below.rewrite),
             revisions: if self.revisions.is_empty() {
@@ -94,6 +100,18 @@ fn boolean(key: &str, value: &str) -> Result<bool, String> {
         "false" => Ok(false),
         _ => Err(format!(
             "expected `true` or `false` for `{key}`, found `{value}`"
+        )),
+    }
+}
+
+fn dataplane(value: &str) -> Result<DataplaneMove, String> {
+    match value {
+        "ambient" => Ok(DataplaneMove::Ambient),
+        "sidecar" => Ok(DataplaneMove::Sidecar),
+        _ => Err(unknown_value_message(
+            "value of `dataplane`",
+            value,
+            DATAPLANES,
         )),
     }
 }

@@ -14,7 +14,7 @@ pub enum MeshKind {
     Auto,
     /// This mesh for every pod.
     One(Mesh),
-    /// Istio; pods whose Namespace is not in the tree are in ambient mode.
+    /// Istio, with injected namespaces and those that are not in the tree moved to ambient mode.
     Ambient,
     /// No mesh at all.
     None,

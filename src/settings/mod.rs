@@ -41,12 +41,23 @@ pub enum InjectionAssumption {
     None,
 }
 
+/// A supposed move of the namespaces that are in the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataplaneMove {
+    /// Injected namespaces to ambient mode.
+    Ambient,
+    /// Namespaces in ambient mode to sidecars.
+    Sidecar,
+}
+
 /// Facts from `--assume`, which apply if the tree does not state them, or `--override`, which take precedence over the
 /// tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FactOverrides {
     /// `injection`.
     pub injection: Option<InjectionAssumption>,
+    /// `dataplane`: a supposed move of the namespaces that are in the mesh.
+    pub dataplane: Option<DataplaneMove>,
     /// `mtls`: the mesh-wide mode.
     pub mtls: Option<MtlsMode>,
     /// `rewrite`: the mesh default of the probe rewrite.

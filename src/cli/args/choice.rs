@@ -158,7 +158,7 @@ impl ValueEnum for MeshArg {
             MeshKind::Auto => "Detected from the manifests, for each pod",
             MeshKind::One(mesh) => mesh.summary(),
             MeshKind::Ambient => {
-                "Istio; pods whose Namespace is not in the manifests are in ambient mode"
+                "Istio, with injected namespaces and those without a Namespace manifest moved to ambient mode"
             }
             MeshKind::None => "No mesh",
         };

@@ -24,7 +24,7 @@ pub(in crate::cli) struct Common {
     /// Set a fact that the manifests do not contain, such as mtls=STRICT (repeatable).
     ///
     /// Keys: ambient, cni, cni-enforces-node-traffic, native-sidecars and rewrite (true, false),
-    /// injection (evidence, all, none), mtls (DISABLE, PERMISSIVE, STRICT), network-plugin (such as
+    /// dataplane (ambient, sidecar: move the namespaces of the mesh), injection (evidence, all, none), mtls (DISABLE, PERMISSIVE, STRICT), network-plugin (such as
     /// cilium, calico, ovn-kubernetes, aws-vpc-cni, other), node-version (a Kubernetes release),
     /// revision, root-namespace, status-port.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]

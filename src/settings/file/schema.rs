@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::finding::RuleId;
 
-use super::super::facts::{FACT_KEYS, INJECTIONS, MTLS_MODES};
+use super::super::facts::{DATAPLANES, FACT_KEYS, INJECTIONS, MTLS_MODES};
 use super::super::{FormChoice, MeshKind, NetworkPlugin, REMOVED_RULES, RuleNames};
 use super::ignores::IGNORE_KEYS;
 use super::schema_types::{
@@ -163,6 +163,10 @@ fn fact(key: &str) -> Value {
         "cni-enforces-node-traffic" => described(
             by_default(boolean(), false),
             "Whether the CNI plugin of the cluster enforces NetworkPolicies on packets of the pod's own node.",
+        ),
+        "dataplane" => described(
+            words(DATAPLANES),
+            "A move of the namespaces that are in the mesh: `ambient` moves injected ones to ambient mode, `sidecar` the others back. As an assumption, it applies to namespaces that the tree does not contain.",
         ),
         "injection" => described(
             by_default(words(INJECTIONS), "evidence"),

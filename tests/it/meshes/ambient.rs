@@ -1,4 +1,4 @@
-//! `--mesh ambient`: Istio, with pods of unknown Namespaces in ambient mode.
+//! Moves of namespaces between sidecars and ambient mode: `--mesh ambient` and the fact `dataplane`.
 
 use std::path::Path;
 
@@ -27,6 +27,8 @@ fn tree() -> String {
         pod("enrolled", "enrolled", ""),
         namespace("injected", "istio-injection: enabled"),
         pod("injected", "injected", ""),
+        pod("asks", "injected", "sidecar.istio.io/inject: \"true\""),
+        pod("leaves", "injected", "istio.io/dataplane-mode: none"),
     ]
     .join("---\n")
 }
@@ -58,9 +60,9 @@ fn dataplanes(options: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// Facts of the tree take precedence; others are assumed, and reported as assumed.
+/// Whether a namespace that is not in the tree belongs to the mesh is assumed.
 #[test]
-fn pods_of_unknown_namespaces_are_ambient() {
+fn a_move_to_ambient_mode_keeps_the_labels_of_pods() {
     let expected = [
         "web ambient assumed",
         "out none known",
@@ -68,15 +70,61 @@ fn pods_of_unknown_namespaces_are_ambient() {
         "system none known",
         "plain none known",
         "enrolled ambient known",
-        "injected sidecar known",
+        "injected ambient known",
+        "asks sidecar known",
+        "leaves none known",
     ];
     assert_eq!(dataplanes(&["--mesh", "ambient"]), expected);
+    assert_eq!(dataplanes(&["--override", "dataplane=ambient"]), expected);
     let off = dataplanes(&["--mesh", "ambient", "--override", "ambient=false"]);
     assert_eq!(off.first().unwrap(), "web none known");
     let injected = dataplanes(&["--mesh", "ambient", "--assume", "injection=all"]);
     assert_eq!(injected.first().unwrap(), "web sidecar assumed");
-    let auto = dataplanes(&[]);
-    assert_eq!(auto.first().unwrap(), "web unknown unknown");
+}
+
+#[test]
+fn an_assumption_moves_only_namespaces_that_are_not_in_the_tree() {
+    let today = dataplanes(&[]);
+    let assumed = dataplanes(&["--assume", "dataplane=ambient"]);
+    assert_eq!(today[0], "web unknown unknown");
+    assert_eq!(assumed[0], "web ambient assumed");
+    assert_eq!(today[3..], assumed[3..]);
+    assert!(today.contains(&"injected sidecar known".to_owned()));
+}
+
+#[test]
+fn namespaces_in_ambient_mode_are_moved_to_sidecars() {
+    let moved = dataplanes(&["--override", "dataplane=sidecar"]);
+    assert_eq!(
+        moved,
+        [
+            "web sidecar assumed",
+            "out sidecar assumed",
+            "sidecar sidecar assumed",
+            "system none known",
+            "plain none known",
+            "enrolled sidecar known",
+            "injected sidecar known",
+            "asks sidecar known",
+            "leaves sidecar known",
+        ]
+    );
+}
+
+/// The move is what breaks the probe: it is reported with the option and not without.
+#[test]
+fn a_move_breaks_probes_that_were_rewritten_ahead() {
+    let namespace = Manifest::namespace("injected").labels("istio-injection: enabled");
+    let ahead = pod("web", "injected", "")
+        .replace("{port: 80}", "{port: 15020, path: /app-health/web/readyz}");
+    let tree = format!("{namespace}---\n{ahead}");
+    let reports = |options: &[&str]| {
+        let arguments = [&["check", "--isolated"], options, &["-"]].concat();
+        let run = meshprobe(Path::new("/"), &arguments, &tree);
+        run.stdout.contains("rewritten-without-sidecar")
+    };
+    assert!(reports(&["--override", "dataplane=ambient"]));
+    assert!(!reports(&[]));
 }
 
 /// A manifest that was rewritten for a sidecar is reported, because there is no agent. `rewrite` changes nothing.

@@ -2,6 +2,7 @@
 
 use crate::context::dataplane::Dataplane;
 use crate::context::istio::facets::Injection;
+use crate::context::istio::injection::moved::Move;
 use crate::context::istio::injection::namespace_view::NamespaceView;
 use crate::context::istio::injection::own_sidecar::own_sidecar;
 use crate::context::istio::injection::placement::placement;
@@ -10,7 +11,7 @@ use crate::finding::{Certainty, Label};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::{Fact, Reason};
-use crate::settings::{InjectionAssumption, MeshKind};
+use crate::settings::{DataplaneMove, InjectionAssumption, MeshKind};
 use crate::source::placeholder;
 
 pub(in crate::context) const SETTLE: &str = "--assume injection=all|none";
@@ -125,7 +126,7 @@ impl<'c, 't> Injection<'c, 't> {
     /// Decides by the labels of a Namespace in the tree.
     fn decide(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
         let written = self.context.namespace_of(&self.workload.object).is_written;
-        let fact = self.decide_by_labels(view);
+        let fact = self.after_move(self.decide_by_labels(view));
         if written || fact.value == Dataplane::None {
             return fact;
         }
@@ -143,13 +144,18 @@ impl<'c, 't> Injection<'c, 't> {
         } else {
             "--assume"
         };
-        if self.context.settings.mesh == MeshKind::Ambient && given.is_none() {
-            return self.as_if_ambient();
+        if let Some(supposed) = self.move_of_unknown_namespace()
+            && given.is_none()
+        {
+            return self.as_if_moved(supposed);
         }
         match given.unwrap_or_default() {
             InjectionAssumption::All => {
                 let message = format!("namespace `{namespace}` is injected ({option})");
-                self.as_if_injected(reason_of_option(by_user, message))
+                self.as_if_injected(
+                    reason_of_option(by_user, message),
+                    certainty_of_option(by_user),
+                )
             }
             InjectionAssumption::None => {
                 let message = format!("namespace `{namespace}` is not injected ({option})");
@@ -164,7 +170,10 @@ impl<'c, 't> Injection<'c, 't> {
                     let message = format!(
                         "namespace `{namespace}` is injected (no Namespace manifest in scope; {sign})"
                     );
-                    self.as_if_injected(Reason::without_place(message, Some(SETTLE)))
+                    self.as_if_injected(
+                        Reason::without_place(message, Some(SETTLE)),
+                        certainty_of_option(by_user),
+                    )
                 }
                 None => match self
                     .context
@@ -192,41 +201,39 @@ impl<'c, 't> Injection<'c, 't> {
         }
     }
 
-    /// Decides as if the namespace were in ambient mode (`--mesh ambient`). Pods may still opt out or
-    /// request a sidecar.
-    fn as_if_ambient(self) -> Fact<Dataplane> {
-        let template = &self.workload.template;
+    /// Decides as if the namespace took part in the mesh as the user supposes. Pods may still opt out or request a
+    /// sidecar.
+    fn as_if_moved(self, supposed: Move) -> Fact<Dataplane> {
+        let namespace = self.context.namespace_of(&self.workload.object).name;
+        if supposed.to == DataplaneMove::Sidecar {
+            return self.as_if_injected(supposed.reason(namespace), supposed.certainty());
+        }
         if let Some(mode) = self.ambient_mode().filter(|mode| !mode.value) {
             return mode.map(|_| Dataplane::None);
         }
-        let says = |key: &str, value: &str| {
-            let entry = template.label(key)?;
-            (entry.value.text() == Some(value)).then_some(entry)
-        };
-        if let Some(entry) = says(keys::DATAPLANE_MODE, "none") {
-            let message = "this label keeps the pod out of the ambient mesh";
-            let place = self.workload.object.label_at(entry.value.span(), message);
-            return Fact::known(Dataplane::None, place);
+        if let Some(opted_out) = self.opted_out_of_ambient() {
+            return opted_out;
         }
-        let namespace = self.context.namespace_of(&self.workload.object).name;
-        if says(keys::INJECT, "true").is_some() {
+        if self.requests_sidecar() {
             let message =
                 format!("namespace `{namespace}` is not in the tree; the pod requests a sidecar");
-            return self.as_if_injected(Reason::without_place(message, Some(SETTLE)));
+            let reason = Reason::without_place(message, Some(SETTLE));
+            return self.as_if_injected(reason, Certainty::Assumed);
         }
-        let message = format!("namespace `{namespace}` is in the ambient mesh (--mesh ambient)");
-        Fact::assumed(Dataplane::Ambient, message, None)
+        Fact {
+            value: Dataplane::Ambient,
+            certainty: supposed.certainty(),
+            because: vec![supposed.reason(namespace)],
+        }
     }
 
     /// Decides as if the namespace were injected, because of `reason`. Pods may still opt out.
-    fn as_if_injected(self, reason: Reason) -> Fact<Dataplane> {
+    pub(super) fn as_if_injected(self, reason: Reason, certainty: Certainty) -> Fact<Dataplane> {
         let fact = self.decide_by_labels(&NamespaceView::unknown());
         if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
             return fact;
         }
-        let certainty = fact.certainty.min(certainty_of_option(
-            self.context.user_facts(&self.workload.object),
-        ));
+        let certainty = fact.certainty.min(certainty);
         Fact { certainty, ..fact }.preceded_by(reason)
     }
 }
