@@ -34,13 +34,14 @@ fn a_revision_that_no_control_plane_serves_is_not_injected() {
     let fact = dataplane(CANARY, "", &helm_release("revision: stable"));
     assert_eq!(
         (fact.value, fact.certainty),
-        (Dataplane::None, Certainty::Known)
+        (Dataplane::None, Certainty::Assumed)
     );
     assert_eq!(
         reasons(&fact),
         [
             "no control plane in the tree serves the revision that this label selects",
-            "serves `stable`, not `canary`"
+            "serves `stable`, not `canary`",
+            "no tag `canary` was created outside of the tree"
         ]
     );
     assert_eq!(places(&fact), ["ns.yaml", "istio.yaml"]);
@@ -93,7 +94,7 @@ fn the_default_role_requires_no_revision_or_the_default_tag() {
     let fact = dataplane(enabled, "", &helm_release("revision: canary"));
     assert_eq!(
         (fact.value, fact.certainty),
-        (Dataplane::None, Certainty::Known)
+        (Dataplane::None, Certainty::Assumed)
     );
     let tagged = dataplane(
         enabled,

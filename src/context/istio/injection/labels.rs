@@ -250,7 +250,8 @@ fn why_unserved(
         Some(place) => Fact::known((), place),
         None => Fact::settled((), "no control plane in the tree injects this namespace"),
     };
-    if because.iter().any(|reason| reason.is_assumed_by_user) {
+    let is_assumed = |reason: &Reason| reason.is_assumed_by_user || reason.settle.is_some();
+    if because.iter().any(is_assumed) {
         fact.certainty = Certainty::Assumed;
     }
     fact.because.extend(because);

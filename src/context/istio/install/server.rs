@@ -284,6 +284,12 @@ fn served_instead(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason
     let asked = named
         .filter(|_| input.namespace_injection.is_none())
         .unwrap_or("default");
+    // `istioctl tag set` creates tags that Git may not contain.
+    let is_served = planes
+        .iter()
+        .any(|plane| plane.names().any(|name| name == asked));
+    let message = format!("no tag `{asked}` was created outside of the tree");
+    let assumption = (!is_served).then(|| Reason::without_place(message, Some(SETTLE)));
     let (first, rest) = planes.split_at(planes.len().min(NAMED));
     let rest = rest
         .iter()
@@ -313,6 +319,7 @@ fn served_instead(planes: &[&Install], input: &InjectionInput<'_>) -> Vec<Reason
                 ..plane.place.clone()
             })
         })
+        .chain(assumption)
         .collect()
 }
 
