@@ -14,6 +14,8 @@ use crate::yaml::block_scalar::{block_span, line_end, without_invented_break};
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NONE, Style};
 
+use super::json;
+
 /// Builder of the tree, which takes the events in order.
 pub(super) struct Builder<'a> {
     pub(super) arena: Arena,
@@ -97,7 +99,10 @@ impl<'a> Builder<'a> {
             ScalarStyle::Folded => (Style::Folded, self.block_place(value, span, &gap)),
         };
         let node = self.push(Kind::Scalar, style, place, &gap, tag);
-        let mut value = value;
+        let json = (style == Style::DoubleQuoted)
+            .then(|| json::value(place.slice(self.text)))
+            .flatten();
+        let mut value = json.as_deref().unwrap_or(value);
         if matches!(style, Style::Literal | Style::Folded) {
             value = without_invented_break(self.text, value, place);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{events, white_space};
+use super::{events, json, white_space};
 use crate::yaml::block::{self, OverLimit};
 use crate::yaml::span::Span;
 use crate::yaml::syntax_error::{SyntaxError, too_many_nodes};
@@ -51,7 +51,12 @@ fn parse_fully_within(
     if u32::try_from(segment.end).is_err() {
         return Err(too_large());
     }
-    let arena = match events::read(text, segment, max_nodes) {
+    let read = events::read(text, segment, max_nodes);
+    let read = match read {
+        Err(fault) => json::read(text, segment, max_nodes).unwrap_or(Err(fault)),
+        read => read,
+    };
+    let arena = match read {
         Err(fault) if fault.repair.is_some() => white_space::read(text, segment, max_nodes, fault),
         other => other.map_err(|fault| fault.error),
     }?;

@@ -13,11 +13,21 @@ use crate::yaml::syntax_error::{SyntaxError, too_many_nodes};
 
 /// Fills an arena with the document in `segment` of `text`.
 pub(super) fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Box<Fault>> {
+    let source = Span::new(content_start(text, segment), segment.end).slice(text);
+    read_copy(text, segment, source, max_nodes)
+}
+
+/// Fills an arena with the document in `segment` of `text`, of which the parser reads a copy of the same length.
+pub(super) fn read_copy(
+    text: &Arc<str>,
+    segment: Span,
+    source: &str,
+    max_nodes: usize,
+) -> Result<Arena, Box<Fault>> {
     let base = content_start(text, segment);
     let options = granit_parser::options! { emit_anchor_events: true };
     let mut builder = Builder::new(text, segment, base);
     builder.arena.limit_nodes(max_nodes);
-    let source = Span::new(base, segment.end).slice(text);
     for event in Parser::new_from_str_with_options(source, options) {
         match event {
             Ok((event, span)) => {

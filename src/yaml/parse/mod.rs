@@ -5,6 +5,7 @@ mod candidates;
 mod document;
 mod events;
 mod fault;
+mod json;
 mod padding;
 mod regions;
 mod white_space;

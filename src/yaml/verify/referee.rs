@@ -51,11 +51,17 @@ pub(super) fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
     let text = without_byte_order_mark(text);
     brackets::check(text)?;
     refuse_multiplying(text)?;
-    serde_yaml::Deserializer::from_str(text)
-        .next()
-        .map(Yaml::deserialize)
+    let first = serde_yaml::Deserializer::from_str(text).next();
+    first
+        .map(|document| Yaml::deserialize(document).or_else(|error| json_value(text, &error)))
         .transpose()
-        .map_err(|error| format!("is refused by the second parser: {error}"))
+}
+
+/// Reads a JSON document that libyaml rejects: it accepts neither surrogate pairs nor U+007F. kubectl reads a text that
+/// starts with `{` as JSON.
+/// Source: Kubernetes 1.34, `k8s.io/apimachinery/pkg/util/yaml/decoder.go` (`YAMLOrJSONDecoder`).
+fn json_value(text: &str, error: &serde_yaml::Error) -> Result<Yaml, String> {
+    serde_json::from_str(text).map_err(|_| format!("is refused by the second parser: {error}"))
 }
 
 /// Rejects a text whose aliases expand to too many values, before these are allocated.
@@ -69,8 +75,7 @@ fn refuse_multiplying(text: &str) -> Result<(), String> {
 pub(super) fn referee_value(text: &str) -> Result<Yaml, String> {
     let text = without_byte_order_mark(text);
     refuse_multiplying(text)?;
-    let mut value: Yaml = serde_yaml::from_str(text)
-        .map_err(|error| format!("is refused by the second parser: {error}"))?;
+    let mut value: Yaml = serde_yaml::from_str(text).or_else(|error| json_value(text, &error))?;
     merge(&mut value);
     Ok(value)
 }

@@ -37,6 +37,7 @@ mod hidden_files;
 mod hidden_overlays;
 mod injection_unproven;
 mod invocation;
+mod json_characters;
 mod junit_names;
 mod junit_nothing_judged;
 mod krm;
