@@ -141,7 +141,7 @@ const INTERFACES: [&str; 3] = [
 ];
 
 /// Returns why the injector rejects a pod with this annotation, in a few words; `None` if it
-/// accepts the value.
+/// accepts the value. `proxy.istio.io/config` depends on the release, and is not judged here.
 #[must_use]
 pub fn rejection_reason(key: &str, value: &str) -> Option<String> {
     match key {
@@ -164,7 +164,6 @@ pub fn rejection_reason(key: &str, value: &str) -> Option<String> {
         keys::MERGE_METRICS => parse_bool(value)
             .is_none()
             .then(|| "it must be \"true\" or \"false\"".to_owned()),
-        keys::PROXY_CONFIG => proxy_config(value),
         "sidecar.istio.io/proxyCPU"
         | "sidecar.istio.io/proxyCPULimit"
         | "sidecar.istio.io/proxyMemory"
@@ -209,8 +208,14 @@ pub(crate) fn rejections_in<'t>(
         .filter_map(move |entry| {
             let (key, value) = (entry.key.text()?, entry.value.as_str()?);
             let is_filled_in = placeholder::contains(value) || is_replacement_name(key, value);
-            let reason = rejection_reason(key, value).filter(|_| !is_filled_in)?;
-            let since = rejected_since(key, value);
+            if is_filled_in {
+                return None;
+            }
+            let (reason, since) = if key == keys::PROXY_CONFIG {
+                proxy_config(value, release)?
+            } else {
+                (rejection_reason(key, value)?, rejected_since(key, value))
+            };
             let is_rejected = since.is_none_or(|change| change.is_in(release));
             is_rejected.then_some(RejectedAnnotation {
                 entry,
@@ -279,10 +284,17 @@ fn address_ranges(value: &str) -> Option<String> {
     ))
 }
 
-fn proxy_config(value: &str) -> Option<String> {
+/// Returns why the injector of a release rejects `proxy.istio.io/config`, and the change since which it does.
+fn proxy_config(
+    value: &str,
+    release: Option<Version>,
+) -> Option<(String, Option<&'static ReleaseChange>)> {
     match ProxyConfig::parse(value) {
-        Ok(config) => config.fault(),
-        Err(Unreadable::Refused(reason)) => Some(reason),
+        Ok(config) => {
+            let fault = config.fault(release)?;
+            Some((fault.message, fault.since))
+        }
+        Err(Unreadable::Refused(reason)) => Some((reason, None)),
         Err(Unreadable::Differs { .. }) => None,
     }
 }
@@ -342,12 +354,9 @@ mod tests {
                 "{value}"
             );
         }
-        assert_eq!(
-            rejection_reason(keys::PROXY_CONFIG, "statusPort: 15555"),
-            None
-        );
-        assert!(rejection_reason(keys::PROXY_CONFIG, "a: [").is_some());
-        assert!(rejection_reason(keys::PROXY_CONFIG, "text").is_some());
+        assert_eq!(proxy_config("statusPort: 15555", None), None);
+        assert!(proxy_config("a: [", None).is_some());
+        assert!(proxy_config("text", None).is_some());
     }
 
     #[test]

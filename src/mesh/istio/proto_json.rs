@@ -8,27 +8,6 @@ use std::borrow::Cow;
 
 use crate::yaml::{Entry, NodeRef, Scalar};
 
-/// The type of a field, if a value can have a wrong type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Type {
-    /// `bool`, `BoolValue`.
-    Bool,
-    /// `int32`, `Int32Value`.
-    Int32,
-    /// `string`.
-    String,
-    /// A `Duration`, which is written as a string.
-    Duration,
-    /// `map<string, string>`.
-    Strings,
-    /// `repeated string`.
-    List,
-    /// An enum, its names by number.
-    Enum(&'static [&'static str]),
-    /// Another message.
-    Message,
-}
-
 /// Returns the name of a field in the protobuf definition for its JSON name:
 /// `status_port` for `statusPort`.
 pub(super) fn original_name(json: &str) -> Cow<'_, str> {
@@ -61,30 +40,66 @@ pub(super) fn value<'t>(message: NodeRef<'t>, json: &str) -> Option<NodeRef<'t>>
     (!found.is_null()).then_some(found)
 }
 
-/// Reads an `int32`: a number, with or without quotes.
-pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
+/// Reads an integer: a number, with or without quotes.
+pub(super) fn integer<T: TryFrom<i64>>(node: NodeRef<'_>) -> Option<T> {
     let number = match node.scalar()? {
+        Scalar::Float(number) if number == 0.0 && number.is_sign_negative() => {
+            return negative_zero();
+        }
         Scalar::Int(number) => number,
         // JSON has one kind of number: `15020.0` is written as 15020.
         Scalar::Float(number) => whole(number)?,
         // `json.Unmarshal` parses the text, and keeps the zero for null.
-        Scalar::Str(text) => match text.trim_matches([' ', '\t', '\n', '\r']) {
+        Scalar::Str(text) => match json_text(text) {
             "null" => 0,
+            "-0" => return negative_zero(),
             digits if is_json_integer(digits) => digits.parse().ok()?,
             _ => return None,
         },
         _ => return None,
     };
-    i32::try_from(number).is_ok().then_some(number)
+    T::try_from(number).ok()
 }
 
-/// Converts a number without a fraction that fits into 32 bits.
+/// Returns `-0`, which Go rejects for unsigned types.
+fn negative_zero<T: TryFrom<i64>>() -> Option<T> {
+    T::try_from(-1).ok()?;
+    T::try_from(0).ok()
+}
+
+/// Reads an `int32`.
+pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
+    integer::<i32>(node).map(i64::from)
+}
+
+/// Returns whether a node is a `double`: a number, with or without quotes, or the name of a number that JSON cannot
+/// express.
+pub(super) fn double(node: NodeRef<'_>) -> bool {
+    match node.scalar() {
+        Some(Scalar::Int(_) | Scalar::Float(_)) => true,
+        Some(Scalar::Str(text)) => {
+            let is_name = matches!(text, "NaN" | "Infinity" | "-Infinity");
+            let text = json_text(text);
+            is_name || text == "null" || serde_json::from_str::<f64>(text).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// Returns a text without the white space that JSON permits around a value.
+fn json_text(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
+}
+
+/// Converts a number without a fraction that fits into 64 bits.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the number is whole and within the bounds of 32 bits"
+    reason = "the number is whole and within the bounds of 64 bits"
 )]
 fn whole(number: f64) -> Option<i64> {
-    let fits = number.fract() == 0.0 && number.abs() <= f64::from(i32::MAX);
+    /// The first number that does not fit.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    let fits = number.fract() == 0.0 && number.abs() < LIMIT;
     fits.then_some(number as i64)
 }
 
@@ -112,36 +127,4 @@ pub(super) fn enumeration(node: NodeRef<'_>, names: &[&'static str]) -> Option<&
         }
         _ => None,
     }
-}
-
-/// Returns a description of the expected value if the decoder does not accept the node as a `kind`. Null means no value.
-pub(super) fn expected(node: NodeRef<'_>, kind: Type) -> Option<&'static str> {
-    let is_string = |node: NodeRef<'_>| node.is_null() || node.as_str().is_some();
-    let (fits, wanted) = match kind {
-        _ if node.is_null() => return None,
-        Type::Bool => (boolean(node).is_some(), "a boolean without quotes"),
-        Type::Int32 => (int32(node).is_some(), "a whole number"),
-        Type::String => (is_string(node), "a string: quote it"),
-        Type::Duration => (node.as_str().is_some(), "a duration such as `5s`"),
-        Type::Strings => {
-            let mut values = node
-                .entries()
-                .filter(|entry| !entry.key.is_merge_key())
-                .map(|entry| entry.value);
-            let fits = node.is_mapping() && values.all(is_string);
-            (fits, "a mapping of strings: quote its values")
-        }
-        Type::List => {
-            let fits = node.is_sequence() && node.items().all(is_string);
-            (fits, "a list of strings")
-        }
-        // A number without a name is accepted, too.
-        Type::Enum(names) => {
-            let is_known = enumeration(node, names).is_some();
-            let is_number = node.as_str().is_none() && int32(node).is_some();
-            (is_known || is_number, "a name that Istio knows")
-        }
-        Type::Message => (node.is_mapping(), "a mapping"),
-    };
-    (!fits).then_some(wanted)
 }

@@ -11,57 +11,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use crate::source::placeholder;
+use crate::mesh::Version;
 use crate::yaml::{
     self, Ambiguity, AmbiguityKind, NodeRef, Span, SyntaxError, Tree, parse_embedded,
 };
 
 use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
-use super::proto_json::{self, Type};
+use super::proto_json;
+use super::proto_type::{TypeFault, faults};
+use super::proxy_config_schema::{FIELDS, INTERCEPTION_MODES};
 use super::rewrite::parse_bool;
 
 /// The field that becomes the env of the sidecar.
 const METADATA: &str = "proxyMetadata";
-/// The ways of interception, by number.
-pub(super) const INTERCEPTION_MODES: [&str; 3] = ["REDIRECT", "TPROXY", "NONE"];
-
-/// The fields that all releases since 1.10 have, and their types.
-/// Source: istio.io/api 1.31, `mesh/v1alpha1/proxy.proto`.
-const FIELDS: [(&str, Type); 29] = [
-    ("availabilityZone", Type::String),
-    ("binaryPath", Type::String),
-    ("caCertificatesPem", Type::List),
-    ("concurrency", Type::Int32),
-    ("configPath", Type::String),
-    (
-        "controlPlaneAuthPolicy",
-        Type::Enum(&["NONE", "MUTUAL_TLS"]),
-    ),
-    ("customConfigFile", Type::String),
-    ("discoveryAddress", Type::String),
-    ("discoveryRefreshDelay", Type::Duration),
-    ("drainDuration", Type::Duration),
-    ("envoyAccessLogService", Type::Message),
-    ("envoyMetricsService", Type::Message),
-    ("extraStatTags", Type::List),
-    ("gatewayTopology", Type::Message),
-    ("holdApplicationUntilProxyStarts", Type::Bool),
-    ("interceptionMode", Type::Enum(&INTERCEPTION_MODES)),
-    ("meshId", Type::String),
-    ("proxyAdminPort", Type::Int32),
-    ("proxyBootstrapTemplatePath", Type::String),
-    (METADATA, Type::Strings),
-    ("proxyStatsMatcher", Type::Message),
-    ("readinessProbe", Type::Message),
-    ("serviceCluster", Type::String),
-    ("statNameLength", Type::Int32),
-    ("statsdUdpAddress", Type::String),
-    ("statusPort", Type::Int32),
-    ("terminationDrainDuration", Type::Duration),
-    ("tracing", Type::Message),
-    ("zipkinAddress", Type::String),
-];
-
 /// The parsed annotation.
 #[derive(Clone, Debug)]
 pub struct ProxyConfig {
@@ -170,21 +132,22 @@ impl ProxyConfig {
         entry.and_then(|entry| entry.key.text()).unwrap_or(METADATA)
     }
 
-    /// Returns why the injector rejects a pod with this annotation; `None` if the types of the fields are
-    /// accepted.
+    /// Returns why the injector of a release rejects a pod with this annotation; `None` if the types of the fields are
+    /// accepted. If the release is unknown, fields of the newest one are checked.
     #[must_use]
-    pub fn fault(&self) -> Option<String> {
+    pub fn fault(&self, release: Option<Version>) -> Option<TypeFault> {
         let root = self.root().filter(|root| !root.is_null())?;
         if !root.is_mapping() {
-            return Some(NO_MAPPING.to_owned());
+            return Some(TypeFault {
+                message: NO_MAPPING.to_owned(),
+                since: None,
+            });
         }
-        FIELDS.iter().find_map(|(name, kind)| {
-            let entry = proto_json::entry(root, name)?;
-            let wanted = proto_json::expected(entry.value, *kind)?;
-            let is_filled_in = placeholder::contains(entry.value.source());
-            let key = entry.key.text().unwrap_or(name);
-            (!is_filled_in).then(|| format!("`{key}` must be {wanted}"))
-        })
+        let is_in = |fault: &TypeFault| fault.since.is_none_or(|change| change.is_in(release));
+        let mut faults: Vec<TypeFault> = faults(root, FIELDS).into_iter().filter(is_in).collect();
+        // A fault in all releases is certain.
+        faults.sort_by_key(|fault| fault.since.is_some());
+        faults.into_iter().next()
     }
 
     /// Returns the prober env that the sidecar receives from this annotation, without escapes.
@@ -256,7 +219,7 @@ fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
 /// Renames the fields of a `ProxyConfig` to their JSON names, which take precedence if both are written, and
 /// converts its port to a number if it is in quotes.
 pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
-    for (name, _) in FIELDS {
+    for name in FIELDS.iter().map(|field| field.name) {
         if let Cow::Owned(original) = proto_json::original_name(name)
             && let Some(value) = config.remove(&original)
         {

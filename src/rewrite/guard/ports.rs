@@ -60,8 +60,12 @@ pub(super) fn proxy_config(
             ));
         }
     };
-    if let Some(fault) = config.fault() {
-        let message = format!("the injector refuses `{}`: {fault}", keys::PROXY_CONFIG);
+    if let Some(fault) = config.fault(pod.release.value) {
+        let message = format!(
+            "the injector refuses `{}`: {}",
+            keys::PROXY_CONFIG,
+            fault.message
+        );
         return Some(GuardFailure::new(
             GuardId::PROXY_CONFIG_INVALID,
             span,

@@ -168,8 +168,8 @@ spec: {mtls: {mode: STRICT}}
 #[test]
 fn values_that_the_injector_rejects_are_reported_and_not_extended() {
     for (config, field) in [
-        ("proxyMetadata: {X: true}", "`proxyMetadata` must be"),
-        ("proxy_metadata: {X: 1}", "`proxy_metadata` must be"),
+        ("proxyMetadata: {X: true}", "`proxyMetadata.X` must be"),
+        ("proxy_metadata: {X: 1}", "`proxy_metadata.X` must be"),
         ("proxyMetadata: []", "`proxyMetadata` must be"),
         ("concurrency: one", "`concurrency` must be"),
         (
@@ -180,6 +180,14 @@ fn values_that_the_injector_rejects_are_reported_and_not_extended() {
             "interceptionMode: tproxy",
             "must be a name that Istio knows",
         ),
+        (
+            "tracing: {zipkin: {address: 1}}",
+            "`tracing.zipkin.address` must be a string",
+        ),
+        ("drainDuration: 5", "must be a duration such as `5s`"),
+        ("drainDuration: '5'", "must be a duration such as `5s`"),
+        ("image: distroless", "`image` must be a mapping"),
+        ("extraStatTags: [a, 1]", "`extraStatTags[1]` must be"),
         (
             "statusPort: '0x3afb'",
             "`statusPort` must be a whole number",
@@ -193,8 +201,9 @@ fn values_that_the_injector_rejects_are_reported_and_not_extended() {
             assert!(message.contains(field), "{message}");
             assert_eq!(project.read("web.yaml"), web(config), "{form}");
         }
-        let run = project.run(&["check", "."]).exits(1);
-        run.stdout_contains("error[invalid-traffic-annotation]");
+        let run = project.run(&["check", "--mesh-version", "1.31", "."]);
+        run.exits(1)
+            .stdout_contains("error[invalid-traffic-annotation]");
         assert_eq!(outcome(&project), "refused", "{config}");
     }
     for config in [
@@ -204,6 +213,8 @@ fn values_that_the_injector_rejects_are_reported_and_not_extended() {
         "proxyMetadata: {X: null}",
         "statusPort: ${PORT}",
         "tracing: {}",
+        "tracing: {sampling: '1.5', unknown: [1]}",
+        "drainDuration: ${DRAIN}",
     ] {
         let run = project(config).run(&["check", "."]);
         assert!(!run.stdout.contains("invalid-traffic"), "{}", run.stdout);

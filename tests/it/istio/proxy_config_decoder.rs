@@ -29,7 +29,7 @@ fn the_annotation_is_read_as_istio_decodes_it() {
         let text = case["text"].as_str().unwrap();
         let config = ProxyConfig::parse(text).unwrap();
         count += 1;
-        let fault = config.fault();
+        let fault = config.fault(None);
         assert_eq!(
             fault.is_some(),
             case.get("refused").is_some(),
@@ -66,7 +66,7 @@ fn an_annotation_that_istio_cannot_convert_to_json_is_refused() {
         let case: Value = serde_json::from_str(line).unwrap();
         let is_refused = case.get("refused").is_some();
         match ProxyConfig::parse(case["text"].as_str().unwrap()) {
-            Ok(config) if config.fault().is_none() => {
+            Ok(config) if config.fault(None).is_none() => {
                 assert!(!is_refused, "{line}");
                 let port = config.status_port().unwrap_or(15020);
                 assert_eq!(json!(port), case["statusPort"], "{line}");
@@ -84,4 +84,40 @@ fn an_annotation_that_istio_cannot_convert_to_json_is_refused() {
     }
     println!("{refused} refused, {accepted} read, {differing} read differently");
     assert!(refused > 150 && accepted > 150 && differing < 40);
+}
+
+/// Values of all types in every field of the message, with both spellings of the names.
+const TYPE_CASES: &str = "fixtures/istio/proxy-config-types.jsonl";
+
+#[test]
+fn every_field_accepts_the_types_that_istio_accepts() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let cases = std::fs::read_to_string(format!("{root}/{TYPE_CASES}")).unwrap();
+    let mut differing = Vec::new();
+    for line in cases.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        let refused = match ProxyConfig::parse(case["text"].as_str().unwrap()) {
+            Ok(config) => config.fault(None).map(|fault| fault.message),
+            Err(unreadable) => Some(unreadable.to_string()),
+        };
+        if refused.is_some() != case.get("refused").is_some() {
+            differing.push(format!("{line}: {refused:?}"));
+        }
+    }
+    assert!(cases.lines().count() > 1000);
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+#[test]
+fn a_field_is_checked_from_the_release_on_that_has_it() {
+    let config = ProxyConfig::parse("proxyHeaders: {xForwardedHost: {enabled: 'true'}}").unwrap();
+    let refused = |release: &str| config.fault(release.parse().ok()).is_some();
+    assert!(refused("1.28") && refused("1.31"));
+    assert!(!refused("1.27") && !refused("1.10"));
+    let both = ProxyConfig::parse("connectionSettings: []\ntracing: []").unwrap();
+    let fault = both.fault(None).unwrap();
+    assert_eq!(
+        (fault.message.as_str(), fault.since),
+        ("`tracing` must be a mapping", None)
+    );
 }
