@@ -21,6 +21,7 @@ pub const GUARDS: &[Notice] = &[
     notice!(Error, "gateway-template"),
     notice!(Note, "hooks-left"),
     notice!(Error, "hooks-need-release"),
+    notice!(Note, "host-kept"),
     notice!(Note, "host-network"),
     notice!(Error, "injection-unproven"),
     notice!(Error, "invalid-handler"),

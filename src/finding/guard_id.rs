@@ -43,6 +43,7 @@ guard_ids! {
     GATEWAY_TEMPLATE = "gateway-template",
     HOOKS_LEFT = "hooks-left",
     HOOKS_NEED_RELEASE = "hooks-need-release",
+    HOST_KEPT = "host-kept",
     HOST_NETWORK = "host-network",
     INJECTION_UNPROVEN = "injection-unproven",
     INVALID_HANDLER = "invalid-handler",

@@ -5,15 +5,52 @@ use crate::mesh::Version;
 use crate::mesh::istio::prober_json::{self, NotRecorded};
 use crate::mesh::istio::rewrite::{HOOKS, agent_path, is_agent_path, rewritten_since};
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
+use crate::source::placeholder;
 use crate::yaml::{Change, NodeRef, Scalar, Value};
 
 /// Returns the handlers that the release rewrites and that do not target the agent yet. While
-/// the release is unknown, hooks are excluded: agents before 1.25 do not start with their entries.
+/// the release is unknown, hooks are excluded: agents before 1.25 do not start with their entries. Handlers that a
+/// rewrite has left as written are excluded, too.
 pub(super) fn wanted<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
+    let mut due = due(pod);
+    if is_rewritten(pod) {
+        due.retain(|handler| !targets_other_host(handler));
+    }
+    due
+}
+
+/// Returns the handlers that stay as written because they target another host: with the opt-out, the injector does not
+/// change them. There are none in a pod in which no other handler is rewritten, which the guard `probe-host` refuses.
+pub(super) fn kept<'a, 't>(
+    pod: &'a WorkloadPrediction<'t>,
+    opts_out: bool,
+) -> Vec<&'a HandlerPrediction<'t>> {
+    let mut due = due(pod);
+    let has_others = due.iter().any(|handler| !targets_other_host(handler));
+    if !opts_out || !(has_others || is_rewritten(pod)) {
+        return Vec::new();
+    }
+    due.retain(|handler| targets_other_host(handler));
+    due
+}
+
+fn due<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a HandlerPrediction<'t>> {
     pod.handlers
         .iter()
         .filter(|handler| since(handler).is_some_and(|since| is_due(pod, handler, since)))
         .collect()
+}
+
+/// Returns whether the pod has a prober env and the opt-out, which an earlier rewrite writes.
+const fn is_rewritten(pod: &WorkloadPrediction<'_>) -> bool {
+    pod.prober_env.is_some() && !pod.rewrite.value
+}
+
+/// Returns whether a handler has a `host`. A host that another tool fills in may become empty, which means the pod.
+fn targets_other_host(prediction: &HandlerPrediction<'_>) -> bool {
+    let handler = &prediction.handler;
+    let host = handler.action.as_ref().ok().and_then(ProbeHandler::host);
+    handler.written == 1 && host.is_some_and(|host| !placeholder::contains(host))
 }
 
 /// Returns the handlers that only a later release than that of the mesh rewrites.

@@ -6,6 +6,7 @@ mod fingerprint;
 mod form;
 mod guard;
 mod handlers;
+mod host_kept;
 mod not_given;
 mod notes;
 mod overlay;

@@ -31,7 +31,7 @@ fn shared_note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, text: Shared
     finding
 }
 
-fn note_at(
+pub(super) fn note_at(
     pod: &WorkloadPrediction<'_>,
     id: impl Into<RuleId>,
     at: Label,

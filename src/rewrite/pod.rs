@@ -8,9 +8,9 @@ use crate::kube::Workload;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
 use crate::rewrite::form::rewrite_form::RewriteForm;
 use crate::rewrite::guard::failure::GuardFailure;
-use crate::rewrite::handlers::{point_at_agent, prober, wanted};
+use crate::rewrite::handlers::{kept, point_at_agent, prober, wanted};
 use crate::rewrite::pod_outcome::PodOutcome;
-use crate::rewrite::{guard, notes, preview};
+use crate::rewrite::{guard, host_kept, notes, preview};
 use crate::settings::FormChoice;
 use crate::yaml::Change;
 
@@ -24,7 +24,7 @@ pub(super) fn rewrite<'t>(
     if let Some(outcome) = preview::rewrite(context, injected_as, pod) {
         return outcome;
     }
-    let wanted = wanted(pod);
+    let mut wanted = wanted(pod);
     let may_have_agent = matches!(
         pod.dataplane.value,
         Dataplane::Sidecar | Dataplane::Uncaptured | Dataplane::Unknown
@@ -38,10 +38,16 @@ pub(super) fn rewrite<'t>(
     }
     let choice = context.settings.form;
     let writing = RewriteForm::of(choice, context, pod);
+    let kept = kept(pod, writing.opts_out);
+    wanted.retain(|handler| !kept.iter().any(|kept| std::ptr::eq(*kept, *handler)));
+    let hosts_kept = host_kept::notes(pod, &kept);
     match plan(context, pod, &wanted, writing) {
-        Ok(changes) if changes.is_empty() => PodOutcome::left(notes::form_kept(choice, pod)),
+        Ok(changes) if changes.is_empty() => {
+            PodOutcome::left(hosts_kept.chain(notes::form_kept(choice, pod)))
+        }
         Ok(changes) => {
             let mut findings = notes::of_rewritten(pod, &wanted, writing);
+            findings.extend(hosts_kept);
             findings.extend(
                 notes::form_kept(choice, pod).filter(|_| choice != FormChoice::Fixed(writing.form)),
             );

@@ -50,7 +50,7 @@ pub(in crate::rewrite) fn refusals<'t>(
     all.extend(env::conflicting_carriers(pod));
     all.extend(template::template(context, pod, writing));
     all.extend(template::not_proven(pod, writing));
-    all.extend(handlers::rewrite_blockers(context, pod, wanted));
+    all.extend(handlers::rewrite_blockers(context, pod, wanted, writing));
     all.extend(writing.refusals(context, pod, wanted));
     if writing.opts_out {
         all.extend(handlers::broken_hooks(context, pod));

@@ -6,6 +6,7 @@ use crate::kube::ProbeHandler;
 use crate::mesh::Fact;
 use crate::predict::{self, HandlerPrediction, RewriteBlocker, WorkloadPrediction, predict_with};
 
+use crate::rewrite::form::rewrite_form::RewriteForm;
 use crate::rewrite::guard::failure::GuardFailure;
 
 /// Returns a refusal for each reason why a rewrite would change the meaning of handlers, with all of these handlers.
@@ -13,6 +14,7 @@ pub(super) fn rewrite_blockers<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     wanted: &[&HandlerPrediction<'t>],
+    writing: RewriteForm,
 ) -> Vec<GuardFailure> {
     let mut reasons: Vec<(RewriteBlocker, Vec<&HandlerPrediction<'t>>)> = Vec::new();
     for handler in wanted {
@@ -25,14 +27,18 @@ pub(super) fn rewrite_blockers<'t>(
     }
     let mut refusals: Vec<GuardFailure> = reasons
         .into_iter()
-        .filter_map(|(blocker, handlers)| refusal(blocker, &handlers))
+        .filter_map(|(blocker, handlers)| refusal(blocker, &handlers, writing))
         .collect();
     refusals.extend(wanted.iter().filter_map(|handler| lost_merge_key(handler)));
     refusals
 }
 
 /// Returns the refusal of a reason at the first of its handlers; `None` without handlers.
-fn refusal(blocker: RewriteBlocker, handlers: &[&HandlerPrediction<'_>]) -> Option<GuardFailure> {
+fn refusal(
+    blocker: RewriteBlocker,
+    handlers: &[&HandlerPrediction<'_>],
+    writing: RewriteForm,
+) -> Option<GuardFailure> {
     let first = &handlers.first()?.handler;
     let span = if blocker.field.is_empty() {
         first.kind_span()
@@ -41,7 +47,12 @@ fn refusal(blocker: RewriteBlocker, handlers: &[&HandlerPrediction<'_>]) -> Opti
     };
     let titles: Vec<String> = handlers.iter().map(|handler| handler.title()).collect();
     let message = format!("{}: {}", titles.join(", "), blocker.message);
-    Some(GuardFailure::new(blocker.guard, span, message))
+    let failure = GuardFailure::new(blocker.guard, span, message);
+    if blocker.guard == GuardId::PROBE_HOST && !writing.opts_out {
+        let help = "the other forms rewrite only the other probes of the pod";
+        return Some(failure.with_help(help));
+    }
+    Some(failure)
 }
 
 /// Refuses a `tcpSocket` or `grpc` mapping with a merge key: the mapping is replaced as a whole, which would lose the

@@ -1,5 +1,6 @@
 //! Compares meshprobe with Istio's own code and releases.
 
+mod kept;
 mod matrix;
 mod paths;
 mod predict_goldens;

@@ -206,7 +206,7 @@ fn all_guards_that_refuse_a_pod_are_reported() {
     let pod = with(POD, "status.sidecar.istio.io/port: \"0\"")
         .replace("port: http}", "port: metrics}")
         .replace("{port: 8080}", "{port: 8080, host: other}");
-    let run = rewrite(&pod, "annotation", &RELEASE);
+    let run = rewrite(&pod, "container-only", &RELEASE);
     let one_line = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "error[status-port-invalid]: Pod/web is not rewritten: (1) `status.sidecar.istio.io/port: \"0\"` is not a port",
@@ -475,4 +475,101 @@ fn the_env_is_added_to_an_existing_annotation() {
         serde_json::from_str::<Value>(annotation.as_str().unwrap()).is_ok(),
         "still JSON: {annotation}"
     );
+}
+
+/// The probes of a pod with hosts, by slot.
+fn probes(pod: &Value) -> Vec<String> {
+    let slots = ["livenessProbe", "readinessProbe", "startupProbe"];
+    let probes = slots
+        .iter()
+        .map(|slot| pod["spec"]["containers"][0][slot].to_string());
+    probes.collect()
+}
+
+/// With the opt-out, the webhook does not change a probe with a host, and the agent serves the others.
+#[test]
+fn a_probe_with_a_host_stays_as_written_next_to_the_opt_out() {
+    for probe in [
+        "    startupProbe: {httpGet: {path: /s, port: 8080, host: 127.0.0.1}}\n",
+        "    startupProbe: {tcpSocket: {port: 5432, host: db.example.test}}\n",
+        "    startupProbe: {httpGet: {port: http, host: db.example.test, path: '//x'}}\n",
+    ] {
+        let pod = format!("{POD}{probe}");
+        let release = ["--mesh-version", LATEST];
+        assert_refused(&pod, "container-only", &release, "probe-host");
+        for form in ["annotation", "container"] {
+            let run = rewrite(&pod, form, &release);
+            assert!(run.stdout.contains(probe), "{form}: {}", run.stdout);
+            assert!(run.stderr.contains("note[host-kept]"), "{}", run.stderr);
+            assert_eq!(
+                (run.code, served_probes(&run.stdout, mesh())),
+                (0, 2),
+                "{form}"
+            );
+            let admitted = injected(&run.stdout, mesh());
+            let written = &workloads(&pod)[0].template;
+            assert_eq!(
+                probes(written)[2].contains("host"),
+                probes(&admitted)[2].contains("host")
+            );
+            assert!(!probes(&admitted)[2].contains("app-health"), "{admitted}");
+            for again in ["annotation", "container", "container-only", "auto"] {
+                let second = rewrite(&run.stdout, again, &release);
+                assert_eq!(
+                    (second.code, &second.stdout),
+                    (0, &run.stdout),
+                    "{}",
+                    second.stderr
+                );
+            }
+            let undo = ["rewrite", "--undo", "--isolated", "-"];
+            let undone = meshprobe(Path::new("/"), &undo, &run.stdout);
+            assert!(undone.stdout.contains(probe), "{}", undone.stdout);
+            assert!(
+                !undone.stdout.contains("rewriteAppHTTPProbers"),
+                "{}",
+                undone.stdout
+            );
+        }
+    }
+}
+
+/// A hook with a host keeps its destination, which the injector would change from 1.25 on.
+#[test]
+fn a_hook_with_a_host_stays_as_written_next_to_the_opt_out() {
+    let hook = "    lifecycle: {preStop: {httpGet: {path: /leave, port: 8500, host: registry.example.test}}}\n";
+    let pod = format!("{POD}{hook}");
+    for release in [
+        &["--mesh-version", LATEST][..],
+        &["--mesh-version", "1.24"],
+        &[],
+    ] {
+        for form in ["annotation", "container"] {
+            let run = rewrite(&pod, form, release);
+            assert!(run.stdout.contains(hook), "{form}: {}", run.stdout);
+            assert_eq!(
+                (run.code, served_probes(&run.stdout, mesh())),
+                (0, 2),
+                "{form}"
+            );
+            assert!(
+                injected(&run.stdout, mesh())
+                    .to_string()
+                    .contains("registry.example.test")
+            );
+        }
+    }
+}
+
+/// A host that another tool fills in may be empty, and a pod without other probes has nothing to rewrite.
+#[test]
+fn a_pod_in_which_only_hosts_are_left_is_refused() {
+    let release = ["--mesh-version", LATEST];
+    let only = POD.replace("    readinessProbe: {tcpSocket: {port: 8080}}\n", "");
+    let only = only.replace("port: http}}", "port: http, host: 127.0.0.1}}");
+    let filled = format!("{POD}    startupProbe: {{tcpSocket: {{port: 80, host: '${{HOST}}'}}}}\n");
+    for form in ["annotation", "container", "container-only"] {
+        assert_refused(&only, form, &release, "probe-host");
+        assert_refused(&filled, form, &release, "probe-host");
+    }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use super::kept;
 use super::matrix::{Case, FORMS, Rewrite, cases};
 use super::webhook::defaults::{Types, defaulted, each_mut, handlers, of_containers};
 use super::webhook::{
@@ -168,8 +169,9 @@ fn composed(
 ) -> Result<Composed, String> {
     let mut worst = Composed::Same;
     for (before, after) in before.iter().zip(after) {
-        let want = comparable(&admit(before, mesh), form);
-        let got = comparable(&admit(after, mesh), form);
+        let (before, after) = kept::without_kept(before, after, mesh)?;
+        let want = comparable(&admit(&before, mesh), form);
+        let got = comparable(&admit(&after, mesh), form);
         if got == want {
             continue;
         }

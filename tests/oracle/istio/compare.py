@@ -13,6 +13,14 @@ PROXY = "istio-proxy"
 ANNOTATIONS = ("sidecar.istio.io/rewriteAppHTTPProbers", "proxy.istio.io/config", "proxy.istio.io/overrides")
 # Environment variables of the sidecar that repeat annotations of the pod.
 COPIES = ("PROXY_CONFIG", "ISTIO_METAJSON_ANNOTATIONS", PROBER_ENV)
+# The last part of the path on which the agent serves a slot.
+SUFFIXES = {
+    "livenessProbe": "livez",
+    "readinessProbe": "readyz",
+    "startupProbe": "startupz",
+    "postStart": "poststartz",
+    "preStop": "prestopz",
+}
 FALSE = ("0", "f", "F", "false", "False", "FALSE")
 
 
@@ -38,13 +46,49 @@ def remainder(pod: Json) -> Json:
     return pod
 
 
-def effect(answer: Json, again: bool, exact: bool) -> Json:
-    """Returns the parts of an injected pod that have to be equal; `exact` includes the bytes of the prober env."""
+def kept_hosts(before: Json, after: Json) -> frozenset[str]:
+    """Returns the slots that the rewrite leaves as written because they target another host."""
+
+    def has_host(handler: Json) -> bool:
+        return any((handler.get(kind) or {}).get("host") for kind in ("httpGet", "tcpSocket"))
+
+    if before["before"] == after["before"]:
+        return frozenset()
+    written = handlers(before["before"])
+    slots = handlers(after["before"]).items()
+    return frozenset(slot for slot, handler in slots if has_host(handler) and handler == written.get(slot))
+
+
+def changed_hosts(after: Json, kept: frozenset[str]) -> dict[str, str]:
+    """Returns the first of these slots that Istio changes in the rewritten pod."""
+    written, injected = handlers(after["before"]), handlers(after["pod"])
+    for slot in sorted(kept):
+        if difference := first_difference(written.get(slot), injected.get(slot)):
+            return {"kept host": f"{slot}: {difference}"}
+    return {}
+
+
+def agent_path(slot: str) -> str:
+    """Returns the path on which the agent serves a slot."""
+    _, container, name = slot.split("/")
+    prefix = "app-health" if name in PROBES else "app-lifecycle"
+    return f"/{prefix}/{container}/{SUFFIXES[name]}"
+
+
+def effect(answer: Json, again: bool, exact: bool, kept: frozenset[str] = frozenset()) -> Json:
+    """Returns the parts of an injected pod that have to be equal, without the slots that the rewrite keeps.
+
+    `exact` includes the bytes of the prober env.
+    """
     pod, agent = (answer.get("again"), answer.get("againAgent")) if again else (answer["pod"], answer.get("agent"))
     if pod is None:
         return {"denied": answer.get("againDenied", "denied")}
-    agent = {key: value for key, value in (agent or {}).items() if exact or key != "env"}
-    return {"handlers": handlers(pod), "agent": agent, "rest of the pod": remainder(pod)}
+    agent = {key: value for key, value in (agent or {}).items() if (exact and not kept) or key != "env"}
+    unserved_paths = {agent_path(slot) for slot in kept}
+    if kept and agent.get("probers"):
+        agent["probers"] = {path: prober for path, prober in agent["probers"].items() if path not in unserved_paths}
+    compared = {slot: handler for slot, handler in handlers(pod).items() if slot not in kept}
+    return {"handlers": compared, "agent": agent, "rest of the pod": remainder(pod)}
 
 
 def has_prober_env(answer: Json) -> bool:

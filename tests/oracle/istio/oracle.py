@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from compare import (
+    changed_hosts,
     differences,
     effect,
     handlers,
     has_prober_env,
     invalid_port,
     is_served_by_manifest,
+    kept_hosts,
     prediction_differences,
     unserved,
 )
@@ -98,9 +100,11 @@ class Comparison:
         if before.get("agent") is None:
             return {"not injected": "the pod was rewritten, although it is not injected"}
         exact = not has_prober_env(before)
-        found = differences(effect(before, False, exact), effect(after, False, exact))
+        kept = kept_hosts(before, after)
+        found = differences(effect(before, False, exact, kept), effect(after, False, exact, kept))
+        found.update(changed_hosts(after, kept))
         if not found:
-            second = differences(effect(before, True, exact), effect(after, True, exact))
+            second = differences(effect(before, True, exact, kept), effect(after, True, exact, kept))
             found = {f"{part} after reinvocation": detail for part, detail in second.items()}
         return found
 
