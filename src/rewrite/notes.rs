@@ -175,6 +175,11 @@ fn form_chosen(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Fin
             "its custom injection template may not pass `proxyMetadata` to the sidecar".to_owned(),
             "",
         ),
+        ContainerReason::UnknownTemplate => (
+            "its injection template is not defined in the tree and may not pass `proxyMetadata` to the sidecar"
+                .to_owned(),
+            "",
+        ),
     };
     let text = format!("rewritten in the form `container`, because {reason}{advice}");
     Some(shared_note(

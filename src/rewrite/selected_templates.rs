@@ -1,7 +1,7 @@
 //! The injection templates of a pod.
 
 use crate::context::Context;
-use crate::mesh::istio::keys;
+use crate::mesh::istio::{annotations, keys};
 use crate::predict::WorkloadPrediction;
 use crate::rewrite::guard::failure::name_span;
 use crate::yaml::Span;
@@ -43,6 +43,12 @@ impl SelectedTemplates {
             names: expanded.collect(),
             span,
         })
+    }
+
+    /// Returns the first template that is not one of Istio's own.
+    pub(in crate::rewrite) fn unknown(&self) -> Option<&String> {
+        let is_own = |name: &str| annotations::TEMPLATES.contains(&name);
+        self.names.iter().find(|name| !is_own(name))
     }
 
     /// Returns the first template that an installation defines itself.

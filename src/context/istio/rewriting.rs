@@ -158,16 +158,21 @@ impl<'c, 't> Rewriting<'c, 't> {
     }
 
     /// Returns that the rewrite is off if a proxyless template is selected: these templates set the
-    /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not.
+    /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not. Up to 1.16, `grpc-simple`
+    /// sets it at the wrong place, but adds no container `istio-proxy`, without which nothing is rewritten.
+    /// Source: Istio 1.16 and 1.17, `manifests/charts/istio-control/istio-discovery/files/grpc-simple.yaml`.
     fn proxyless_opt_out(self) -> Option<Fact<bool>> {
         let entry = self.workload.template.annotation(keys::TEMPLATES)?;
         let mut names = entry.value.text()?.split(',').map(str::trim);
-        let old = self
-            .istio()
-            .version()
-            .value
-            .is_some_and(|version| version < Version::new(1, 12));
-        (!old && names.any(|name| matches!(name, "grpc-agent" | "grpc-simple"))).then(|| {
+        let release = self.istio().version().value;
+        let is_before = |minor| release.is_some_and(|release| release < Version::new(1, minor));
+        let has_proxy = || proxy_container(self.workload).is_some();
+        let opts_out = |name| match name {
+            "grpc-agent" => true,
+            "grpc-simple" => !(is_before(17) && has_proxy()),
+            _ => false,
+        };
+        (!is_before(12) && names.any(opts_out)).then(|| {
             let message = "this template switches the rewrite off";
             Fact::known(
                 false,

@@ -16,6 +16,8 @@ pub(in crate::rewrite) enum ContainerReason {
     ReleaseNotProven(Version),
     /// A custom injection template may not pass `proxyMetadata` to the sidecar.
     CustomTemplate,
+    /// An injection template that is not defined in the tree may not pass `proxyMetadata` to the sidecar.
+    UnknownTemplate,
 }
 
 /// The form for a pod that is not rewritten yet.
@@ -49,9 +51,13 @@ fn container_reason(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
 ) -> Option<ContainerReason> {
-    let templates = SelectedTemplates::of(context, pod);
-    if templates.is_some_and(|all| all.custom(context, pod).is_some()) {
-        return Some(ContainerReason::CustomTemplate);
+    if let Some(templates) = SelectedTemplates::of(context, pod) {
+        if templates.custom(context, pod).is_some() {
+            return Some(ContainerReason::CustomTemplate);
+        }
+        if templates.unknown().is_some() {
+            return Some(ContainerReason::UnknownTemplate);
+        }
     }
     match pod.release.value {
         Some(release) if pod.release.certainty > Certainty::Unknown => {

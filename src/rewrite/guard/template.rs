@@ -9,18 +9,6 @@ use crate::rewrite::form::rewrite_form::{EnvCarrier, RewriteForm};
 use crate::rewrite::guard::failure::{GuardFailure, name_span};
 use crate::rewrite::selected_templates::SelectedTemplates;
 
-/// Templates of the charts of Istio 1.31 (`manifests/charts/istio-control/istio-discovery/files`).
-const OWN: [&str; 8] = [
-    "sidecar",
-    "gateway",
-    "grpc-simple",
-    "grpc-agent",
-    "waypoint",
-    "kube-gateway",
-    "agentgateway",
-    "agentgateway-waypoint",
-];
-
 /// The release in which proxyless templates began to switch off the rewrite.
 const PROXYLESS_OPT_OUT: Version = Version::new(1, 12);
 
@@ -46,10 +34,13 @@ pub(super) fn template(
                 .with_help("`--form container` works with every template")
         });
     }
-    let is_own = |name: &String| OWN.contains(&name.as_str());
-    if let Some(name) = selected.names.iter().find(|name| !is_own(name)) {
+    if let Some(name) = selected.unknown() {
         let message = format!("injection template `{name}` is not one of Istio's own");
-        let help = "if the mesh has this template, use `--form container --allow unknown-template`";
+        let help = if needs_metadata(writing) {
+            "if the mesh has this template, use `--form container --allow unknown-template`"
+        } else {
+            "if the mesh has this template, use `--allow unknown-template`"
+        };
         return Some(
             GuardFailure::new(GuardId::UNKNOWN_TEMPLATE, selected.span, message).with_help(help),
         );
@@ -85,7 +76,7 @@ fn without_sidecar(
         let message = "a proxyless template adds no sidecar that could receive the env";
         let release = pod.release.value;
         let is_old = release.is_some_and(|version| version < PROXYLESS_OPT_OUT);
-        return is_old
+        return (is_old || pod.rewrite.value)
             .then(|| GuardFailure::new(GuardId::PROXYLESS_TEMPLATE, selected.span, message));
     }
     selected

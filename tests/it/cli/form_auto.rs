@@ -128,6 +128,35 @@ fn the_annotation_form_is_refused_for_a_newer_release_unless_it_is_allowed() {
         .stderr_contains("error[release-not-proven]");
 }
 
+/// The template `spire` of Istio's guide is not one of Istio's own, and its text is not in the tree.
+#[test]
+fn an_unknown_template_gets_the_container_if_it_is_allowed() {
+    let spire = POD.replace(
+        "  namespace: shop\n",
+        "  namespace: shop\n  annotations: {inject.istio.io/templates: 'sidecar,spire'}\n",
+    );
+    let project = Project::with(&[("tree.yaml", &join(&[INJECTED, STRICT, &spire]))]);
+    let before = project.read("tree.yaml");
+    let release = ["--mesh-version", "1.28"];
+    let refused = rewrite(&project, &release).exits(1);
+    refused
+        .stderr_contains("error[unknown-template]")
+        .stderr_contains("if the mesh has this template, use `--allow unknown-template`");
+    let allowed = [&release[..], &["--allow", "unknown-template"]].concat();
+    rewrite(
+        &project,
+        &[&allowed[..], &["--form", "annotation"]].concat(),
+    )
+    .exits(1)
+    .stderr_contains("use `--form container --allow unknown-template`");
+    assert_eq!(project.read("tree.yaml"), before);
+    rewrite(&project, &allowed)
+        .exits(0)
+        .stderr_contains("note[form-chosen]")
+        .stderr_contains("because its injection template is not defined");
+    has_container(&project);
+}
+
 #[test]
 fn the_long_version_names_the_proven_releases() {
     let project = Project::new();

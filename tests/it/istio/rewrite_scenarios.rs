@@ -573,3 +573,28 @@ fn a_pod_in_which_only_hosts_are_left_is_refused() {
         assert_refused(&filled, form, &release, "probe-host");
     }
 }
+
+/// The injector merges the env of a partial `istio-proxy` in `initContainers` into a native sidecar.
+#[test]
+fn a_partial_sidecar_in_the_init_containers_is_extended_for_native_sidecars() {
+    let init = "spec:\n  initContainers:\n  - {name: istio-proxy, image: auto, env: [{name: A, value: b}]}\n";
+    let pod = POD.replace("spec:\n", init);
+    let release = ["--mesh-version", "1.28"];
+    let native = Mesh {
+        native: true,
+        ..Mesh::of("1.28")
+    };
+    for form in ["annotation", "container", "container-only"] {
+        assert_refused(&pod, form, &release, "proxy-in-init-containers");
+        for fact in [
+            ["--assume", "native-sidecars=true"],
+            ["--override", "native-sidecars=true"],
+            ["--override", "node-version=1.33"],
+        ] {
+            let text = rewritten(&pod, form, &[release, fact].concat());
+            assert_eq!(served_probes(&text, native), 2, "{form}");
+        }
+        let off = [release, ["--assume", "native-sidecars=false"]].concat();
+        assert_refused(&pod, form, &off, "proxy-in-init-containers");
+    }
+}
