@@ -9,6 +9,7 @@ pub(crate) mod detect;
 mod fact;
 pub(crate) mod fact_kind;
 mod fault;
+mod go_bool;
 mod markers;
 pub(crate) mod model;
 mod name;

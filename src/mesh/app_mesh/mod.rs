@@ -14,3 +14,4 @@ mod name;
 mod setups;
 
 pub(super) use definition::DEFINITION;
+pub(crate) use keys::INJECT;

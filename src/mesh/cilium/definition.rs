@@ -7,6 +7,7 @@ use crate::mesh::markers::{MeshMarkers, SharedKind};
 use crate::mesh::name::Mesh;
 use crate::yaml::NodeRef;
 
+use super::keys::MTLS_ENABLED;
 use super::model::Cilium;
 use super::setups::SETUPS;
 
@@ -16,6 +17,9 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     model: Some(&Cilium),
     // Without authentication, Cilium is not a mesh but the network of many clusters.
     markers: MeshMarkers {
+        prefixes: &[MTLS_ENABLED],
+        switches: &[MTLS_ENABLED],
+        values: &[(MTLS_ENABLED, "true")],
         shared: &[
             SharedKind {
                 group: "cilium.io",

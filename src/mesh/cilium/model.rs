@@ -9,6 +9,11 @@ use crate::mesh::model::{
 use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
 
+use super::ztunnel::enrolled;
+
+/// How to find out what ztunnel does to probes, which Cilium does not document.
+const SETTLE_PROBES: &str = "no option settles this: test the probe in a cluster";
+
 /// The model of Cilium.
 #[derive(Debug)]
 pub(crate) struct Cilium;
@@ -22,7 +27,16 @@ impl MeshModel for Cilium {
         &[]
     }
 
-    fn membership(&self, _: &PodInput<'_, '_>) -> Fact<Membership> {
+    fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {
+        let is_on_host = input.workload.template.host_network().is_some();
+        let namespace = input.namespace.filter(|_| !is_on_host);
+        if let Some(enrolled) = namespace.and_then(enrolled) {
+            let message = "ztunnel forwards the kubelet's packets to the application";
+            let forwards = Fact::assumed((), message, Some(SETTLE_PROBES));
+            return enrolled
+                .depending_on(&forwards)
+                .map(|()| Membership::Outside);
+        }
         let message =
             "Cilium adds no proxy to pods, and accepts connections from the node by default";
         Fact::default(Membership::Outside, message, "--mesh NAME")

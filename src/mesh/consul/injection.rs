@@ -6,6 +6,7 @@
 
 use crate::finding::Certainty;
 use crate::kube::Object;
+use crate::mesh::go_bool::parse_bool;
 use crate::mesh::model::{Membership, PodInput, placeholder_membership};
 use crate::mesh::{Fact, Reason};
 use crate::source::placeholder;
@@ -21,15 +22,6 @@ const SETTLE_OVERWRITE: &str = "annotation consul.hashicorp.com/transparent-prox
 
 /// Namespaces that are never injected.
 const NEVER: [&str; 2] = ["kube-system", "kube-public"];
-
-/// Parses a boolean as Go's `strconv.ParseBool` does.
-fn boolean(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
-}
 
 /// Decides whether the pod is a member of the mesh.
 pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
@@ -67,7 +59,7 @@ fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
     };
     let text = entry.value.text().unwrap_or_default();
     let at = |message: &str| object.label_at(entry.value.span(), message);
-    match boolean(text) {
+    match parse_bool(text) {
         _ if placeholder::contains(text) => Fact {
             certainty: Certainty::Unknown,
             ..Fact::known(
@@ -154,7 +146,7 @@ fn by_several_services(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
 /// Returns whether a value is neither a boolean nor a placeholder.
 fn is_not_boolean(entry: &Entry<'_>) -> bool {
     let text = entry.value.text().unwrap_or_default();
-    boolean(text).is_none() && !placeholder::contains(text)
+    parse_bool(text).is_none() && !placeholder::contains(text)
 }
 
 /// Returns whether the traffic of the pod is redirected to its proxy.
@@ -186,7 +178,7 @@ pub(super) fn overwrites(input: &PodInput<'_, '_>) -> Fact<bool> {
 fn switch(object: &Object<'_>, entry: &Entry<'_>, what: &str) -> Fact<bool> {
     let text = entry.value.text().unwrap_or_default();
     let at = |state: &str| object.label_at(entry.value.span(), format!("{what} is {state}"));
-    match boolean(text) {
+    match parse_bool(text) {
         Some(true) => Fact::known(true, at("on")),
         Some(false) => Fact::known(false, at("off")),
         None => Fact {

@@ -3,17 +3,9 @@
 //! Source: Istio 1.10 to 1.31, `pkg/kube/inject/app_probe.go`; first releases measured.
 
 use crate::kube::{ContainerList, ProbeHandler, Slot};
-use crate::mesh::Version;
+pub(crate) use crate::mesh::go_bool::parse_bool;
 
-/// Parses a boolean as Go's `strconv.ParseBool` does; `None` if it returns an error.
-#[must_use]
-pub(crate) fn parse_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
-}
+use crate::mesh::Version;
 
 /// The oldest release whose rewrite is modelled; for older ones, the tool only reports findings.
 pub(crate) const OLDEST_REWRITE: Version = Version::FIRST_MODELLED_ISTIO;

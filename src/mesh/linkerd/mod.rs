@@ -12,6 +12,7 @@ mod injection;
 mod keys;
 mod model;
 mod name;
+mod native;
 mod policy;
 mod ports;
 mod route;

@@ -9,7 +9,7 @@
 //! of routes.
 
 use crate::finding::Certainty;
-use crate::kube::{Object, Requirements, integer};
+use crate::kube::{ContainerList, Object, Requirements, integer};
 use crate::mesh::model::{PodInput, ProbeTreatment};
 use crate::mesh::{Reason, Version};
 use crate::source::placeholder;
@@ -22,6 +22,9 @@ use super::route::{fit, is_route_of};
 /// The first release whose documentation has `Server.spec.accessPolicy`; in earlier ones, a `Server` denies
 /// everything that is not authorized.
 const ACCESS_POLICY: Version = Version::new(2, 16);
+
+/// The first release in which a `Server` finds the port names of init containers (edge-25.6.3, linkerd2#14144).
+const NAMES_OF_INIT: Version = Version::new(2, 19);
 
 /// Whether the proxy accepts clients without a certificate of the mesh, such as the kubelet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -311,9 +314,11 @@ fn is_server_of(server: &Object<'_>, input: &PodInput<'_, '_>, port: i64) -> boo
     let is_port = |node: NodeRef<'_>| match integer(node) {
         Some(number) => number == port,
         None => {
+            let knows_init = input.release.is_none_or(|release| release >= NAMES_OF_INIT);
             let containers = template.containers();
             containers
                 .iter()
+                .filter(|container| knows_init || container.list != ContainerList::Init)
                 .flat_map(|container| container.ports())
                 .any(|declared| {
                     declared.name.is_some()

@@ -21,20 +21,20 @@ spec:
 pub(super) const SETUPS: &[MeshSetup] = &[
     MeshSetup {
         title: "Linkerd, default policy",
-        releases: &[(2, 11), (2, 18)],
+        releases: &[(2, 11), (2, 20)],
         annotations: "linkerd.io/inject: enabled",
         ..MeshSetup::NONE
     },
     MeshSetup {
         title: "Linkerd, `all-authenticated`",
-        releases: &[(2, 11), (2, 18)],
+        releases: &[(2, 11), (2, 20)],
         annotations: "linkerd.io/inject: enabled, \
                       config.linkerd.io/default-inbound-policy: all-authenticated",
         ..MeshSetup::NONE
     },
     MeshSetup {
         title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
-        releases: &[(2, 12), (2, 18)],
+        releases: &[(2, 12), (2, 20)],
         annotations: "linkerd.io/inject: enabled",
         objects: SERVER_ROUTE,
         ..MeshSetup::NONE

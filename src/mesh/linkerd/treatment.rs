@@ -9,7 +9,7 @@ use crate::mesh::version::Version;
 
 use super::keys::{OPAQUE_PORTS, SKIPPED_PORTS};
 use super::policy::{Access, Grant};
-use super::{faults, ports};
+use super::{faults, native, ports};
 
 /// The first release that creates routes for probes (edge-22.8).
 pub(super) const PROBE_ROUTES: Version = Version::new(2, 12);
@@ -27,6 +27,11 @@ pub(super) fn judge(
     }
     if action.host().is_some() {
         return plain(ProbeDestination::Elsewhere);
+    }
+    if let Some(early) = native::before_capture(input, handler) {
+        let mut treatment = plain(ProbeDestination::Direct);
+        treatment.depend_on(&early);
+        return treatment;
     }
     let access = Access::at(input, port);
     let fault = match action {

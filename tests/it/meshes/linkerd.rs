@@ -281,3 +281,79 @@ fn a_port_in_quotes_does_not_get_a_route() {
     let [_, http, _, _] = judged(&format!("{quoted}{SERVER}"), &[]);
     assert_eq!(http, "fails known");
 }
+
+/// A native sidecar whose startup probe, hook and readiness probe send requests to a port that is denied.
+const NATIVE: &str = r#"
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: demo
+  labels: {app: web}
+  annotations: {linkerd.io/inject: enabled, config.linkerd.io/default-inbound-policy: deny}
+spec:
+  initContainers:
+    - name: helper
+      image: registry.example/helper:1
+      restartPolicy: Always
+      ports: [{name: admin, containerPort: 8080}]
+      livenessProbe: {grpc: {port: 8080}}
+      readinessProbe: {grpc: {port: 8080}}
+      startupProbe: {grpc: {port: 8080}}
+      lifecycle: {postStart: {httpGet: {path: /start, port: 8080}}}
+  containers: [{name: web, image: "registry.example/web:1"}]
+"#;
+
+#[test]
+fn startup_of_native_sidecars_precedes_capture_before_2_20() {
+    let after = ["fails known"; 4];
+    let before = ["fails known", "fails known", "ok default", "ok default"];
+    let release = |number| ["--mesh", "linkerd", "--mesh-version", number];
+    assert_eq!(judged(NATIVE, &[]), after);
+    assert_eq!(judged(NATIVE, &release("2.20")), after);
+    assert_eq!(judged(NATIVE, &release("2.19")), before);
+    let off = NATIVE.replace(
+        "{linkerd",
+        "{config.linkerd.io/proxy-enable-native-sidecar: 'false', linkerd",
+    );
+    assert_eq!(judged(&off, &[]), before);
+    assert_eq!(judged(&off, &release("2.20")), before);
+    // Releases before 2.20 only read the annotations with `alpha` and `beta`.
+    let on = off.replace("'false'", "'true'");
+    assert_eq!(judged(&on, &release("2.18")), before);
+    let on = on.replace("{config.", "{config.alpha.");
+    assert_eq!(judged(&on, &release("2.18")), after);
+    assert_eq!(judged(&on, &release("2.14")), before);
+    // The order of containers in a pod that contains the proxy is the one that is written.
+    let injected = NATIVE.replace(
+        "initContainers:",
+        "initContainers:\n    - name: linkerd-init",
+    );
+    assert_ne!(judged(&injected, &release("2.19")), before);
+}
+
+#[test]
+fn a_server_finds_ports_of_init_containers_since_2_19() {
+    let text = NATIVE.replace(
+        "default-inbound-policy: deny",
+        "default-inbound-policy: all-unauthenticated",
+    );
+    let named = format!("{text}{}", SERVER.replace("port: 8080", "port: admin"));
+    let denied = ["fails known"; 4];
+    let judged_in = |text: &str, release| {
+        let options = [
+            "--mesh",
+            "linkerd",
+            "--assume",
+            "native-sidecars=true",
+            "--mesh-version",
+            release,
+        ];
+        judged(text, &options)
+    };
+    for release in ["2.20", "2.19"] {
+        assert_eq!(judged_in(&named, release), denied);
+    }
+    assert_eq!(judged_in(&named, "2.18"), ["ok known"; 4]);
+    assert_eq!(judged_in(&format!("{text}{SERVER}"), "2.18"), denied);
+}

@@ -353,3 +353,16 @@ fn app_mesh_captures_the_ports_of_the_node_or_of_the_annotation() {
         assert_eq!(found, wanted, "{outer:?} {mode} {annotations} {handler}");
     }
 }
+
+#[test]
+fn the_ztunnel_of_cilium_makes_verdicts_assumptions() {
+    let pod = pod("", "", "readinessProbe: {httpGet: {path: /, port: 80}}");
+    for (value, expected) in [
+        ("true", "none not-in-mesh assumed"),
+        ("false", "none not-in-mesh default"),
+    ] {
+        let labels = format!("io.cilium/mtls-enabled: '{value}'");
+        let namespace = Manifest::namespace("demo").labels(&labels).to_string();
+        assert_eq!(judged(&[&namespace, &pod], &["--mesh", "cilium"]), expected);
+    }
+}

@@ -38,7 +38,7 @@ fn the_examples_of_the_documentation_are_correct() {
             rule.id
         );
         found.remove(EXCERPT);
-        found.remove(ARCHIVED);
+        found.retain(|rule| !ARCHIVED.contains(&rule.as_str()));
         // In a tree of files, one of the files mostly has a fault of its own.
         let is_tree = example.files.len() > 1;
         assert!(
@@ -50,8 +50,8 @@ fn the_examples_of_the_documentation_are_correct() {
         if rule.id.as_str() != EXCERPT {
             instead.remove(EXCERPT);
         }
-        if rule.id.as_str() != ARCHIVED {
-            instead.remove(ARCHIVED);
+        if !ARCHIVED.contains(&rule.id.as_str()) {
+            instead.retain(|rule| !ARCHIVED.contains(&rule.as_str()));
         }
         assert!(
             instead.is_empty(),

@@ -16,8 +16,8 @@ const ARGUMENTS: &str = "arguments";
 /// Rule that reports that a Namespace is not in the tree. An excerpt may omit it.
 pub(super) const EXCERPT: &str = "namespace-unknown";
 
-/// Rule about a mesh and not about a manifest, so an example cannot avoid it.
-pub(super) const ARCHIVED: &str = "osm-archived";
+/// Rules about a mesh and not about a manifest, so an example cannot avoid them.
+pub(super) const ARCHIVED: [&str; 2] = ["appmesh-ended", "osm-archived"];
 
 /// A file, or a folder that is checked as a tree.
 pub(super) struct Fixture {

@@ -1,0 +1,38 @@
+//! Rule `appmesh-ended`, documented in `docs/rules/appmesh-ended.md`.
+
+use crate::finding::Finding;
+use crate::kube::Object;
+use crate::mesh::Mesh;
+use crate::mesh::app_mesh::INJECT;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+use crate::yaml::Span;
+
+declare_rule! {
+    "appmesh-ended", Note, fix: None, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let labelled = cx.namespaces().filter_map(|namespace| {
+        let entry = namespace.label(INJECT)?;
+        let is_on = entry.value.text() == Some("enabled");
+        is_on.then(|| (namespace, entry.key.span()))
+    });
+    let objects = cx.context.inventory.objects_of_mesh(Mesh::APP_MESH);
+    let objects = objects.map(|object| (object, object.name_span()));
+    let first = labelled
+        .chain(objects)
+        .map(|(object, span)| (object.label_at(span, String::new()).path, span, object))
+        .min_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    first
+        .map(|(_, span, object)| report(object, span))
+        .into_iter()
+        .collect()
+}
+
+fn report(object: &Object<'_>, span: Span) -> Finding {
+    let message = "AWS discontinued App Mesh on 2026-09-30";
+    let mut finding = RULE.finding_on_object(object, span, message.to_owned());
+    finding.help = Some("plan a migration to a maintained mesh".to_owned());
+    finding
+}
