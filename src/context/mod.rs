@@ -28,6 +28,7 @@ mod not_judged;
 mod object_namespace;
 mod origin;
 mod overlay_names;
+mod pod_security;
 mod port_index;
 mod pull_in;
 mod reported;

@@ -10,6 +10,7 @@ mod handler;
 mod integer;
 mod nearness;
 mod object;
+mod pod_security;
 mod policy;
 mod rejected_field;
 mod rejected_name;
@@ -30,6 +31,7 @@ pub use handler::{HttpGet, Port, Probe, ProbeHandler, Unreadable};
 pub use integer::integer;
 pub use nearness::{is_in_ancestor_folder, nearness};
 pub use object::{Destination, Object, ObjectId, ObjectKey, Provenance};
+pub use pod_security::{EnforcedLevel, EnforcedVersion, FORBIDS_HOSTS};
 pub use policy::{
     PeerAuthentication, PortMode, ServicePort, may_create_pods, selects_workload, workload_selector,
 };

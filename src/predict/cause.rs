@@ -99,6 +99,8 @@ pub enum Cause {
     HookUnsupported,
     /// The API server refuses the handler.
     Malformed,
+    /// Pod Security Admission forbids the host of the handler.
+    HostForbidden,
     /// Another tool fills in a value.
     Placeholder,
     /// The tree does not show whether the pod is in a mesh.
@@ -161,6 +163,7 @@ impl Cause {
             Self::OutboundAccepted => "the sidecar accepts every connection to a Service",
             Self::HookUnsupported => "the kubelet does not run tcpSocket hooks",
             Self::Malformed => "the API server refuses it",
+            Self::HostForbidden => "Pod Security forbids `host`, so the pod is rejected",
             Self::Placeholder => "another tool fills in a value",
             Self::MeshDecides => "depends on mutual TLS and routes of the running mesh",
             Self::MeshUnknown => "the tree does not show whether the pod is in a mesh",

@@ -12,6 +12,7 @@ mod invalid_handler;
 mod istio;
 mod model;
 mod outcome;
+mod pod_security;
 mod port_owner;
 mod ports;
 mod prediction;
@@ -38,6 +39,7 @@ pub use cause::Cause;
 pub(crate) use environment_names::EnvironmentNames;
 pub use handlers::predicted_handlers;
 pub use outcome::Outcome;
+pub(crate) use pod_security::sets_host;
 pub use ports::port_of;
 pub(crate) use prediction::assumptions;
 pub use prediction::{

@@ -9,6 +9,7 @@ use crate::predict::handlers::{ephemeral_handlers, predicted_handlers};
 use crate::predict::istio::prober_env_fault::Reinjection;
 use crate::predict::istio::start_order::capture;
 use crate::predict::model;
+use crate::predict::pod_security::reject_hosts;
 use crate::predict::ports::port_of;
 use crate::predict::prediction::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
 use crate::predict::release_support::{is_supported, unsupported_by_release};
@@ -16,6 +17,17 @@ use crate::predict::release_support::{is_supported, unsupported_by_release};
 /// Predicts one workload under the assumption that `rewrite` applies to its pods.
 #[must_use]
 pub fn predict_with<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    rewrite: Fact<bool>,
+) -> WorkloadPrediction<'t> {
+    let mut prediction = predict_if_admitted(context, workload, rewrite);
+    reject_hosts(context, workload, &mut prediction.handlers);
+    prediction
+}
+
+/// Predicts one workload whose pods the API server admits.
+fn predict_if_admitted<'t>(
     context: &Context<'t>,
     workload: &Workload<'t>,
     rewrite: Fact<bool>,

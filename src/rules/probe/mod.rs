@@ -13,6 +13,7 @@ crate::rules::group::rules! {
     https_probe_plain_listener,
     https_probe_strict,
     named_port_unresolved,
+    pod_security_forbids_host,
     probe_field_invalid,
     probe_path_not_a_path,
     probe_port_of_other_container,

@@ -86,6 +86,7 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
             "container-name-invalid",
             "yaml11-header-value",
         ],
+        Cause::HostForbidden => &["pod-security-forbids-host"],
         Cause::Other(fault) => rules_of_fault(fault),
         Cause::Forwarded
         | Cause::NoNetwork
