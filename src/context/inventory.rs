@@ -92,6 +92,8 @@ pub struct Inventory<'t> {
     pub(super) file_clusters: FileClusters,
     /// Objects that state how the mesh is installed, and the objects that these refer to.
     pub installations: Vec<Object<'t>>,
+    /// Those of [`Self::installations`] that state which namespaces are members of a mesh.
+    pub(super) members: Vec<Object<'t>>,
     /// Files without Kubernetes objects, such as Helm values and `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
     /// Objects whose pods are not judged.
@@ -165,6 +167,9 @@ impl<'t> Inventory<'t> {
         {
             if install::concerns(&object) {
                 inventory.installations.push(object.clone());
+            }
+            if install::states_members(&object) {
+                inventory.members.push(object.clone());
             }
             if is_config(&object) && network_plugin::concerns(&object) {
                 inventory.network_plugins.push(object.clone());

@@ -70,6 +70,7 @@ fn deploys_files(group: &str, kind: &str) -> bool {
                 | "helm.cattle.io"
                 | "install.istio.io"
                 | "sailoperator.io"
+                | "maistra.io"
                 | "operator.istio.io"
         )
 }

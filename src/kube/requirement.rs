@@ -51,6 +51,16 @@ impl Requirements {
         requirements
     }
 
+    /// Returns the selector of objects with a label, with any value if none is given.
+    #[must_use]
+    pub fn of_label(key: &str, value: Option<&str>) -> Self {
+        let test = value.map_or(Test::Exists, |value| Test::In(vec![value.to_owned()]));
+        Self {
+            all: vec![(key.to_owned(), test)],
+            is_void: false,
+        }
+    }
+
     /// Returns whether the selector has no requirements.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -65,7 +65,10 @@ pub(crate) fn complete(object: &Object<'_>) -> Option<Complete> {
             spec.map(|_| Complete::Policy)
         }
         _ => {
-            let is_installation = matches!(object.group(), "install.istio.io" | "sailoperator.io");
+            let is_installation = matches!(
+                object.group(),
+                "install.istio.io" | "sailoperator.io" | "maistra.io"
+            );
             spec.filter(|_| is_installation).map(|_| Complete::Other)
         }
     }

@@ -301,6 +301,11 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
     }
 
     fn without_policy(self, object: &Object<'t>) -> Fact<MtlsMode> {
+        let install = self.context.istio_near(object).installation();
+        let mode = install.fact("--override mtls=MODE", |plane| plane.mesh_mtls.as_ref());
+        if let Some(mode) = mode {
+            return mode;
+        }
         match self.context.user_facts(object).assume.mtls {
             Some(mode) => {
                 let message = format!("mTLS is {} (--assume)", mode.as_str());

@@ -2,6 +2,7 @@
 
 mod facts;
 mod injection;
+mod maistra;
 mod ports;
 mod scope;
 mod webhooks;

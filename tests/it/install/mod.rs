@@ -2,6 +2,7 @@
 
 mod argo;
 mod helm;
+mod maistra;
 mod operator;
 mod rendered;
 mod sail;

@@ -78,6 +78,7 @@ impl<'c, 't> Injection<'c, 't> {
         let by_namespace = found.filter(|_| !is_overridden);
         by_namespace
             .and_then(|_| self.by_namespaces())
+            .or_else(|| self.as_member())
             .unwrap_or_else(|| self.without_namespace())
     }
 
@@ -90,6 +91,19 @@ impl<'c, 't> Injection<'c, 't> {
             .map(|found| (found, self.decide(&NamespaceView::of(found))));
         let is_preferred = |value: Dataplane| value == Dataplane::Sidecar;
         namespace.agreed(facts.collect(), is_preferred, Dataplane::as_str)
+    }
+
+    /// Decides for a namespace that is not in the tree, but is a member of a mesh of OpenShift Service Mesh, unless an
+    /// option decides.
+    fn as_member(self) -> Option<Fact<Dataplane>> {
+        let given = self.context.user_facts(&self.workload.object);
+        let is_given = given
+            .overrides
+            .injection
+            .or(given.assume.injection)
+            .is_some();
+        let member_of = self.member_of().filter(|_| !is_given);
+        member_of.map(|_| self.decide_by_labels(&NamespaceView::unknown()))
     }
 
     /// Returns the place of a deciding value that another tool fills in.

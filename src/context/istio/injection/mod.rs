@@ -4,6 +4,7 @@ pub(in crate::context) mod assumed_namespace;
 pub(in crate::context) mod decide;
 pub(in crate::context) mod evidence;
 pub(in crate::context) mod labels;
+pub(in crate::context) mod members;
 mod moved;
 pub(in crate::context) mod namespace_view;
 pub(in crate::context) mod own_sidecar;

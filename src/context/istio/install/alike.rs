@@ -137,6 +137,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         replaces_hold,
         cni,
         native_sidecars,
+        mesh_mtls,
         ambient,
         ambient_selectors,
         namespaces_by_default,
@@ -178,6 +179,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         value(replaces_hold),
         value(cni),
         value(native_sidecars),
+        value(mesh_mtls),
         value(ambient),
         value(ambient_selectors),
     );

@@ -27,7 +27,12 @@ pub(in crate::context) fn installations(
     sources: &SourceSet,
     inventory: &Inventory<'_>,
 ) -> Installations {
-    let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces(sources, inventory)
+    let mut pieces = pieces(sources, inventory);
+    // Objects about members only imply a control plane if the tree contains none.
+    if pieces.iter().any(|piece| piece.carrier == Carrier::Maistra) {
+        pieces.retain(|piece| piece.carrier != Carrier::MaistraMembers);
+    }
+    let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces
         .into_iter()
         .partition(|piece| piece.part == Part::ControlPlane);
     layer_values_files(&mut planes);

@@ -4,7 +4,7 @@ use crate::context::istio::facets::Injection;
 use crate::context::user_facts::UserFacts;
 use crate::kube::Object;
 use crate::mesh::istio::injection::InjectionInput;
-use crate::mesh::istio::install::Install;
+use crate::mesh::istio::install::{Install, MEMBER_OF};
 use crate::mesh::istio::keys;
 use crate::settings::InjectionAssumption;
 use crate::yaml::{Entry, NodeRef};
@@ -19,6 +19,8 @@ pub(in crate::context) struct Labels<'a> {
     pub(in crate::context) input: InjectionInput<'a>,
     /// All labels of the Namespace, if it is in the tree.
     namespace: Option<NodeRef<'a>>,
+    /// The namespace of the control plane of OpenShift Service Mesh whose mesh contains the namespace.
+    member_of: Option<&'a str>,
     /// All labels of the pod.
     pod: Option<NodeRef<'a>>,
     /// The file of the workload.
@@ -39,6 +41,7 @@ impl<'a> Labels<'a> {
             keys::NAMESPACE_INJECTION => self.input.namespace_injection,
             keys::REVISION => self.input.namespace_revision,
             NAMESPACE_NAME => Some(self.input.namespace),
+            MEMBER_OF if self.member_of.is_some() => self.member_of,
             _ => self.namespace?.get(key)?.text(),
         }
     }
@@ -49,6 +52,7 @@ impl<'a> Labels<'a> {
             (keys::NAMESPACE_INJECTION, self.input.namespace_injection),
             (keys::REVISION, self.input.namespace_revision),
             (NAMESPACE_NAME, Some(self.input.namespace)),
+            (MEMBER_OF, self.member_of),
         ];
         let deciding = deciding.into_iter();
         let mut all: Vec<_> = deciding
@@ -105,7 +109,8 @@ impl<'c, 't> Injection<'c, 't> {
             revision: text(template.label(keys::REVISION)),
             host_network: template.host_network().is_some(),
         };
-        if found.is_none() && input.revision.is_none() {
+        let member_of = self.member_of();
+        if found.is_none() && input.revision.is_none() && member_of.is_none() {
             match assumed_revision(given, scope) {
                 Some(name) => input.namespace_revision = Some(name),
                 None => input.namespace_injection = Some("enabled"),
@@ -115,6 +120,7 @@ impl<'c, 't> Injection<'c, 't> {
         Labels {
             input,
             namespace: metadata.and_then(|metadata| metadata.get("labels")),
+            member_of,
             pod: template.labels(),
             path: object.path(),
             given,

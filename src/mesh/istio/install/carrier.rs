@@ -13,6 +13,10 @@ pub enum Carrier {
     Application,
     /// `Istio`, `IstioRevision`, `IstioRevisionTag`, `IstioCNI` or `ZTunnel` of the Sail operator.
     Sail,
+    /// `ServiceMeshControlPlane` of OpenShift Service Mesh 2.
+    Maistra,
+    /// `ServiceMeshMemberRoll` or `ServiceMeshMember` of OpenShift Service Mesh 2.
+    MaistraMembers,
     /// ConfigMap `istio`: the mesh configuration.
     MeshConfigMap,
     /// ConfigMap `istio-sidecar-injector`.

@@ -4,14 +4,14 @@ use crate::kube::Object;
 
 use super::carrier_context::CarrierContext;
 use super::installation::Install;
-use super::{argo, config_map, flux, operator, rendered, sail, webhook_config};
+use super::{argo, config_map, flux, maistra, operator, rendered, sail, webhook_config};
 
 /// Returns whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
 /// check before [`from_object`].
 #[must_use]
 pub fn concerns(object: &Object<'_>) -> bool {
     match (object.group(), object.kind) {
-        ("install.istio.io" | "sailoperator.io" | "operator.istio.io", _)
+        ("install.istio.io" | "sailoperator.io" | "operator.istio.io" | maistra::GROUP, _)
         | ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io" | "source.toolkit.fluxcd.io", _)
         | ("argoproj.io", "Application" | "ApplicationSet")
         | ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
@@ -30,6 +30,7 @@ pub fn from_object(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<
         ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io", "HelmRelease") => flux::read(object, around),
         ("argoproj.io", "Application" | "ApplicationSet") => argo::read(object, around),
         ("sailoperator.io" | "operator.istio.io", _) => sail::read(object).into_iter().collect(),
+        (maistra::GROUP, _) => maistra::read(object).into_iter().collect(),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
             webhook_config::read(object).into_iter().collect()
         }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::finding::Label;
 use crate::kube::{Object, Requirements};
+use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::{Fact, Reason, Version};
 
 use super::carrier::{Carrier, Part};
@@ -89,6 +90,8 @@ pub struct Install {
     pub cni: Option<Fact<bool>>,
     /// `ENABLE_NATIVE_SIDECARS` of istiod.
     pub native_sidecars: Option<Fact<NativeSidecars>>,
+    /// The mutual TLS mode of the whole mesh, if the operator creates the policy.
+    pub mesh_mtls: Option<Fact<MtlsMode>>,
     /// Whether ambient mode is on.
     pub ambient: Option<Fact<bool>>,
     /// `ambient.enablementSelectors` of the CNI plugin.
@@ -144,6 +147,7 @@ impl Install {
             replaces_hold: None,
             cni: None,
             native_sidecars: None,
+            mesh_mtls: None,
             ambient: None,
             ambient_selectors: None,
             namespaces_by_default: None,
@@ -235,6 +239,7 @@ impl Install {
             replaces_hold,
             cni,
             native_sidecars,
+            mesh_mtls,
             ambient,
             ambient_selectors,
             namespaces_by_default,
