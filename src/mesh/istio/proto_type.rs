@@ -4,7 +4,7 @@
 
 use crate::mesh::ReleaseChange;
 use crate::source::placeholder;
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Span};
 
 use super::go_duration::is_duration;
 use super::proto_json::{self, boolean, double, integer};
@@ -61,6 +61,10 @@ impl Field {
 /// A value that the decoder does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeFault {
+    /// The path of the field, as it is written.
+    pub path: String,
+    /// Where the value is, in the text of the message.
+    pub span: Span,
     /// The field and the expected value, in a few words.
     pub message: String,
     /// The change that added the field; `None` if all modelled releases have it.
@@ -125,6 +129,8 @@ fn check(
         }
         _ if fits(node, kind) || placeholder::contains(node.source()) => {}
         _ => faults.push(TypeFault {
+            path: path.to_owned(),
+            span: node.span(),
             message: format!("`{path}` must be {}", kind.describe()),
             since,
         }),

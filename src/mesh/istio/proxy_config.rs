@@ -139,6 +139,8 @@ impl ProxyConfig {
         let root = self.root().filter(|root| !root.is_null())?;
         if !root.is_mapping() {
             return Some(TypeFault {
+                path: String::new(),
+                span: root.span(),
                 message: NO_MAPPING.to_owned(),
                 since: None,
             });

@@ -117,6 +117,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         place: _,
         reads: _,
         unread,
+        rejected_config,
         version,
         revision,
         tags,
@@ -151,7 +152,8 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         discovery_selectors,
     } = plane;
     let selects = |hook: &Webhook| may_select(hook, named);
-    if !unread.is_empty() || more_names.is_some() || webhooks.iter().any(selects) {
+    let is_read = unread.is_empty() && rejected_config.is_none();
+    if !is_read || more_names.is_some() || webhooks.iter().any(selects) {
         return None;
     }
     let webhooks: Vec<_> = webhooks.iter().map(|hook| &hook.tag).collect();

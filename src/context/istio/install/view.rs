@@ -54,13 +54,17 @@ impl<'a> InstallView<'a> {
         Some(fact.depending_on(&Fact::assumed((), message, Some(overriding_option(settle)))))
     }
 
-    /// Returns why the defaults of the chart may not apply: values that could not be read.
+    /// Returns why the defaults of the chart may not apply: values that could not be read, or that Istio rejects.
     #[must_use]
     pub fn unread(&self) -> Option<Fact<()>> {
         let because: Vec<Reason> = self
             .candidates
             .iter()
-            .flat_map(|plane| plane.unread.iter().cloned())
+            .flat_map(|plane| {
+                let rejected = plane.rejected_config.iter().cloned();
+                let unread = plane.unread.iter().cloned();
+                unread.chain(rejected.map(Reason::written))
+            })
             .collect();
         (!because.is_empty()).then_some(Fact {
             value: (),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::finding::Label;
 use crate::source::placeholder;
-use crate::yaml::{NodeRef, Scalar};
+use crate::yaml::{NodeRef, Scalar, Span};
 
 use super::bindings::Bindings;
 
@@ -81,6 +81,15 @@ impl<'t> Found<'t> {
     /// Returns whether another tool fills in the value.
     pub(super) fn is_placeholder(&self) -> bool {
         self.string().is_some_and(placeholder::contains)
+    }
+
+    /// Returns a label on a part of the value.
+    pub(super) fn label_within(&self, span: Span, message: impl Into<String>) -> Label {
+        let label = self.label(message);
+        match self.place {
+            Place::File(_) => Label { span, ..label },
+            Place::Line(_) => label,
+        }
     }
 
     /// Returns a label on the value.

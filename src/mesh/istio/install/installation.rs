@@ -48,6 +48,8 @@ pub struct Install {
     pub reads: Vec<Arc<str>>,
     /// Values from unreadable sources: an unwritten value may differ from the default.
     pub unread: Vec<Reason>,
+    /// The value because of which istiod rejects the mesh configuration, with the reason.
+    pub rejected_config: Option<Label>,
 
     /// The release of istiod.
     pub version: Option<Fact<Version>>,
@@ -127,6 +129,7 @@ impl Install {
             place,
             reads: Vec::new(),
             unread: Vec::new(),
+            rejected_config: None,
             version: None,
             revision: None,
             tags: Vec::new(),
@@ -257,6 +260,9 @@ impl Install {
         }
         self.reads.extend(other.reads.iter().cloned());
         self.unread.extend(other.unread.iter().cloned());
+        if self.rejected_config.is_none() {
+            self.rejected_config.clone_from(&other.rejected_config);
+        }
         self.webhooks.extend(other.webhooks.iter().cloned());
         self.custom_templates
             .extend(other.custom_templates.iter().cloned());

@@ -14,6 +14,7 @@ use crate::yaml::NodeRef;
 
 use super::found::Found;
 use super::installation::{EnablementSelector, Install, NativeSidecars};
+use super::rejected_config::reject_wrong_types;
 use super::values::Values;
 use super::version::{of_tag, version_of_image};
 
@@ -132,6 +133,7 @@ pub(super) fn mesh_config(install: &mut Install, values: &Values<'_>) {
     install.probe_localhost = values.fact(&localhost, Some(false), switch);
     let discovery = field(values, "meshConfig", "discoverySelectors");
     install.discovery_selectors = selectors(values, &discovery);
+    reject_wrong_types(install, values);
 }
 
 /// Returns the path of a field of the mesh configuration in the spelling that is written; of two

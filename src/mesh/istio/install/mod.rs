@@ -18,6 +18,7 @@ mod istiod;
 mod layer;
 mod maistra;
 mod operator;
+mod rejected_config;
 mod release;
 mod rendered;
 mod sail;

@@ -1,0 +1,38 @@
+//! Rule `mesh-config-invalid`, documented in `docs/rules/mesh-config-invalid.md`.
+
+use crate::finding::{Finding, Label};
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+
+declare_rule! {
+    "mesh-config-invalid", Error, fix: None, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for plane in cx.context.control_planes.iter() {
+        let Some(place) = &plane.rejected_config else {
+            continue;
+        };
+        if findings.iter().all(|finding| !finding.primary.is_at(place)) {
+            findings.push(report(cx, place));
+        }
+    }
+    findings
+}
+
+fn report(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {
+    let message = format!(
+        "{}; it keeps the last valid one, or uses its defaults",
+        place.message
+    );
+    let label = Label {
+        message: String::new(),
+        ..place.clone()
+    };
+    let mut finding = Finding::new(RULE.id, RULE.severity, label, message);
+    finding.document = cx.document_of(place);
+    finding.help =
+        Some("correct the value; Istio applies none of the others until then".to_owned());
+    finding
+}
