@@ -14,7 +14,7 @@ use crate::yaml::block_scalar::{block_span, line_end, without_invented_break};
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NONE, Style};
 
-use super::json;
+use super::json_string;
 
 /// Builder of the tree, which takes the events in order.
 pub(super) struct Builder<'a> {
@@ -100,7 +100,7 @@ impl<'a> Builder<'a> {
         };
         let node = self.push(Kind::Scalar, style, place, &gap, tag);
         let json = (style == Style::DoubleQuoted)
-            .then(|| json::value(place.slice(self.text)))
+            .then(|| json_string::value(place.slice(self.text)))
             .flatten();
         let mut value = json.as_deref().unwrap_or(value);
         if matches!(style, Style::Literal | Style::Folded) {

@@ -11,9 +11,7 @@ use crate::yaml::span::Span;
 
 use super::events;
 use super::fault::Fault;
-
-/// The character that granit-parser rejects.
-const DELETE: u8 = 0x7f;
+use super::json_string::DELETE;
 
 /// Reads a JSON document with U+007F in its strings; returns `None` for any other document.
 ///
@@ -29,10 +27,4 @@ pub(super) fn read(
     serde_json::from_str::<IgnoredAny>(source).ok()?;
     let copy = source.replace(char::from(DELETE), "\t");
     Some(events::read_copy(text, segment, &copy, max_nodes))
-}
-
-/// Returns the value of a JSON string that contains U+007F; `None` for any other text.
-pub(super) fn value(quoted: &str) -> Option<String> {
-    memchr::memchr(DELETE, quoted.as_bytes())?;
-    serde_json::from_str(quoted).ok()
 }

@@ -6,6 +6,7 @@ mod document;
 mod events;
 mod fault;
 mod json;
+mod json_string;
 mod padding;
 mod regions;
 mod white_space;

@@ -1,7 +1,7 @@
 //! The messages of `proxyHeaders`.
 
 use super::super::proto_type::{Field, Type, field};
-use super::{CERTIFICATE_FORWARDING, V24, V25, V28};
+use super::common::{CERTIFICATE_FORWARDING, V24, V25, V28};
 
 const METADATA_EXCHANGE_MODES: &[&str] = &["UNDEFINED", "IN_MESH"];
 

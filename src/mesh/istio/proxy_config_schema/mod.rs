@@ -3,46 +3,24 @@
 //! Source: istio.io/api 1.10 to 1.31, `mesh/v1alpha1/proxy.proto` and `networking/v1beta1/proxy_config.proto`. A later
 //! release adds a field as the last patch level of its branch has it. The names of an enum are those of all releases.
 
+mod common;
 mod connection;
 mod headers;
 mod networking;
 mod tracing;
 
-use crate::mesh::{ReleaseChange, Version};
-
+use self::common::{CERTIFICATE_FORWARDING, V12, V13, V14, V17, V19, V21, V29, V31};
 use self::connection::CONNECTION_SETTINGS;
 use self::headers::PROXY_HEADERS;
 use self::networking::{READINESS_PROBE, TCP_KEEPALIVE, TLS_SETTINGS};
 use self::tracing::TRACING;
 use super::proto_type::{Field, Type, field};
 
-const V12: &ReleaseChange = &ReleaseChange::new(Version::new(1, 12), &[]);
-const V13: &ReleaseChange = &ReleaseChange::new(Version::new(1, 13), &[]);
-const V14: &ReleaseChange = &ReleaseChange::new(Version::new(1, 14), &[]);
-const V17: &ReleaseChange = &ReleaseChange::new(Version::new(1, 17), &[]);
-const V19: &ReleaseChange = &ReleaseChange::new(Version::new(1, 19), &[]);
-const V21: &ReleaseChange = &ReleaseChange::new(Version::new(1, 21), &[]);
-const V22: &ReleaseChange = &ReleaseChange::new(Version::new(1, 22), &[]);
-const V24: &ReleaseChange = &ReleaseChange::new(Version::new(1, 24), &[]);
-const V25: &ReleaseChange = &ReleaseChange::new(Version::new(1, 25), &[]);
-const V28: &ReleaseChange = &ReleaseChange::new(Version::new(1, 28), &[]);
-const V29: &ReleaseChange = &ReleaseChange::new(Version::new(1, 29), &[]);
-const V31: &ReleaseChange = &ReleaseChange::new(Version::new(1, 31), &[]);
-
 const AUTHENTICATION_POLICIES: &[&str] = &["NONE", "MUTUAL_TLS", "INHERIT"];
 const TRACING_SERVICE_NAMES: &[&str] = &[
     "APP_LABEL_AND_NAMESPACE",
     "CANONICAL_NAME_ONLY",
     "CANONICAL_NAME_AND_NAMESPACE",
-];
-/// The ways to forward the certificate of a client.
-const CERTIFICATE_FORWARDING: &[&str] = &[
-    "UNDEFINED",
-    "SANITIZE",
-    "FORWARD_ONLY",
-    "APPEND_FORWARD",
-    "SANITIZE_SET",
-    "ALWAYS_FORWARD_ONLY",
 ];
 /// The ways of interception, by number.
 pub(in crate::mesh::istio) const INTERCEPTION_MODES: [&str; 3] = ["REDIRECT", "TPROXY", "NONE"];

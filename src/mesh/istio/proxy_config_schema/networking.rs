@@ -3,7 +3,7 @@
 //! Source: istio.io/api 1.10 to 1.31, `networking/v1alpha3/destination_rule.proto` and `workload_group.proto`.
 
 use super::super::proto_type::{Field, Type, field};
-use super::{V12, V22, V25};
+use super::common::{V12, V22, V25};
 
 const TLS_MODES: &[&str] = &["DISABLE", "SIMPLE", "MUTUAL", "ISTIO_MUTUAL"];
 

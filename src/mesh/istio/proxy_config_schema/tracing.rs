@@ -1,7 +1,8 @@
 //! The messages of `tracing`.
 
 use super::super::proto_type::{Field, Type, field};
-use super::{V25, networking::TLS_SETTINGS};
+use super::common::V25;
+use super::networking::TLS_SETTINGS;
 
 const TRACE_CONTEXTS: &[&str] = &[
     "UNSPECIFIED",
