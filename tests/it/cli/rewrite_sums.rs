@@ -107,7 +107,9 @@ fn a_refused_pod_is_one_finding_with_all_reasons() {
         + "      startupProbe: {httpGet: {path: /, port: 8080, host: db.example}}\n";
     let text = NAMESPACE.to_owned() + &pod("web", "", &probes);
     let project = Project::with(&[("web.yaml", &text)]);
-    let run = project.run(&["rewrite", "--diff", "web.yaml"]).exits(1);
+    let run = project
+        .run(&["rewrite", "--diff", "--form", "container-only", "web.yaml"])
+        .exits(1);
     assert_eq!(run.stderr.matches("error[").count(), 1, "{}", run.stderr);
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
@@ -124,7 +126,7 @@ fn a_refused_pod_is_one_finding_with_all_reasons() {
         "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {name: x}\nspec: {rules: {port-unresolved: ignore}}\n",
     );
     project
-        .run(&["rewrite", "--diff", "web.yaml"])
+        .run(&["rewrite", "--diff", "--form", "container-only", "web.yaml"])
         .exits(1)
         .stderr_contains("error[probe-host]: Pod/web is not rewritten: startupProbe")
         .stderr_contains("0 of 1 workload would be rewritten, 1 refused.");
