@@ -61,7 +61,12 @@ pub(crate) fn mesh_yamls(context: &Context<'_>) -> VmDocuments {
                 }
             }
             Err(misread) => {
-                let message = format!("istioctl fails at `{}`: {}", misread.route, misread.message);
+                let route = misread.route.to_string();
+                let message = if route.is_empty() {
+                    format!("istioctl fails: {}", misread.message)
+                } else {
+                    format!("istioctl fails at `{route}`: {}", misread.message)
+                };
                 machines.refused += 1;
                 let mut finding =
                     refused(GuardId::VM_PROBE_UNREADABLE, group, misread.span, &message);

@@ -153,3 +153,54 @@ fn ports_that_are_not_tcp_are_left_out() {
     );
     assert!(!run.stdout.contains("53"), "{}", run.stdout);
 }
+
+/// istioctl decodes the annotation and the mesh configuration before it writes `mesh.yaml`.
+#[test]
+fn wrong_types_in_the_proxy_configuration_are_not_written() {
+    let group = |config: &str| {
+        format!(
+            "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata:\n  name: db\n  namespace: vms\n  annotations:\n    \
+             proxy.istio.io/config: '{config}'\nspec:\n  template: {{serviceAccount: db}}\n  probe: {{httpGet: {{port: 80}}}}\n"
+        )
+    };
+    let mesh = |config: &str| {
+        format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: istio, namespace: istio-system}}\ndata:\n  mesh: |\n    \
+             defaultConfig: {{{config}}}\n"
+        )
+    };
+    let run = |annotation: &str, config: &str| {
+        let files = [
+            ("group.yaml", group(annotation)),
+            ("istio.yaml", mesh(config)),
+        ];
+        let project = Project::with(&files.each_ref().map(|(path, text)| (*path, text.as_str())));
+        project.run(&["rewrite", "--vm", "--context", "istio.yaml", "group.yaml"])
+    };
+    run("{concurrency: 2}", "drainDuration: 5s").exits(0);
+    for (annotation, config, message) in [
+        (
+            "{concurrency: one}",
+            "",
+            "`concurrency` must be a whole number",
+        ),
+        ("[", "", "its text is not YAML"),
+        (
+            "{concurrency: 2}",
+            "drainDuration: 5",
+            "`drainDuration` must be a duration",
+        ),
+    ] {
+        let refused = run(annotation, config).exits(1);
+        let refused = refused.stderr_contains("error[vm-probe-unreadable]");
+        let stderr = refused
+            .stderr
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(
+            stderr.contains("istioctl fails: ") && stderr.contains(message),
+            "{stderr}"
+        );
+    }
+}

@@ -12,8 +12,11 @@ use crate::mesh::istio::admission;
 use crate::mesh::istio::keys::PROXY_CONFIG;
 use crate::mesh::istio::prober_json::string;
 use crate::mesh::istio::proxy_config::canonical;
-use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse_embedded};
+use crate::yaml::{
+    Entry, FieldPath, NodeRef, Span, SyntaxError, Tree, Value, from_node, parse_embedded,
+};
 
+use super::config_fault::{annotation_fault, default_config_fault};
 use super::probe::{UnreadableValue, field, number, read};
 
 /// Labels with the name of a machine's workload, the strongest first.
@@ -35,6 +38,8 @@ const DEFAULT_SERVICE_ACCOUNT: &str = "default";
 #[derive(Clone, Debug, Default)]
 pub struct MeshConfig {
     whole: Map<String, Json>,
+    /// Why istioctl rejects `defaultConfig`.
+    fault: Option<String>,
 }
 
 impl MeshConfig {
@@ -44,7 +49,8 @@ impl MeshConfig {
     /// [`SyntaxError`] with an offset within `text`.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let whole = object(text)?;
-        Ok(Self { whole })
+        let fault = default_config_fault(text);
+        Ok(Self { whole, fault })
     }
 
     /// Returns `defaultConfig`.
@@ -85,6 +91,7 @@ pub(crate) fn mesh_yaml(
             message: format!("the value {}", rejection.reason),
         });
     }
+    check_types(group, config)?;
     let spec = group.node.get("spec");
     let probe = spec.and_then(|spec| field(spec, "probe"));
     let probe = probe.map(|probe| read(probe.value)).transpose()?;
@@ -100,6 +107,31 @@ pub(crate) fn mesh_yaml(
     Ok(json!({ "defaultConfig": default }))
 }
 
+/// Checks the types in the mesh configuration and in the annotations.
+fn check_types(group: &Object<'_>, config: Option<&MeshConfig>) -> Result<(), UnreadableValue> {
+    let of_mesh = config
+        .and_then(|config| config.fault.as_ref())
+        .map(|fault| {
+            let message = format!("`defaultConfig` of the mesh configuration is invalid: {fault}");
+            (group.name_span(), message)
+        });
+    let of_annotation = || {
+        annotations(group).find_map(|entry| {
+            let fault = annotation_fault(entry.value.text().unwrap_or_default())?;
+            let message = format!("`{PROXY_CONFIG}` is invalid: {fault}");
+            Some((entry.value.span(), message))
+        })
+    };
+    match of_mesh.or_else(of_annotation) {
+        Some((span, message)) => Err(UnreadableValue {
+            span,
+            route: FieldPath::root(),
+            message,
+        }),
+        None => Ok(()),
+    }
+}
+
 /// Returns the complete configuration: that of the mesh, the annotations and the metadata of the group.
 fn whole(
     group: &Object<'_>,
@@ -111,7 +143,7 @@ fn whole(
         let text = entry.value.text().unwrap_or_default();
         let annotated = proxy_config(text).map_err(|error| UnreadableValue {
             span: entry.value.span(),
-            route: crate::yaml::FieldPath::root(),
+            route: FieldPath::root(),
             message: format!("`{PROXY_CONFIG}` is not YAML: {}", error.message),
         })?;
         merge(&mut default, annotated);

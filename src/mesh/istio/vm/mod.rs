@@ -8,6 +8,7 @@
 //! `istioctl/pkg/workload/workload.go`, `pkg/istio-agent/health`; the order of the fields is that
 //! of `networking/v1alpha3/workload_group.proto` (istio.io/api 1.31).
 
+mod config_fault;
 mod fault;
 mod fault_kind;
 mod fields;
