@@ -73,6 +73,8 @@ pub struct Inventory<'t> {
     pub(super) inbound_filters: NamespaceIndex<'t, Object<'t>>,
     /// Objects of `authentication.istio.io`, which Istio has ignored since 1.6.
     pub legacy_policies: Vec<Object<'t>>,
+    /// `ProxyConfig`s of `networking.istio.io`.
+    pub proxy_configs: Vec<Object<'t>>,
     /// `WorkloadGroup`s of `networking.istio.io`: groups of virtual machines.
     pub workload_groups: Vec<Object<'t>>,
     /// `WorkloadEntry`s of `networking.istio.io`: virtual machines.
@@ -285,6 +287,9 @@ impl<'t> Inventory<'t> {
             let namespace = namespace_key(object.kind, place.namespace);
             let place = Place { namespace, ..place };
             self.plugin_policies.push(place, object.clone());
+        }
+        if object.kind == "ProxyConfig" && object.group() == "networking.istio.io" {
+            self.proxy_configs.push(object.clone());
         }
         let facts = match FactKind::of(object.group(), object.kind) {
             Some(FactKind::Namespace) => {

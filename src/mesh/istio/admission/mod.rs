@@ -43,6 +43,12 @@ pub(crate) fn authorization_policy(
     }
 }
 
+/// Returns why a ProxyConfig cannot be created, in the order of its fields.
+#[must_use]
+pub(crate) fn proxy_config(config: &Object<'_>) -> Vec<Rejection> {
+    against(config, &schemas::PROXY_CONFIG)
+}
+
 /// Returns why a WorkloadGroup cannot be created because of its metadata or its template.
 #[must_use]
 pub(crate) fn workload_template(group: &Object<'_>) -> Vec<Rejection> {

@@ -1,4 +1,4 @@
-//! The schemas of PeerAuthentications and WorkloadGroups, and of selectors.
+//! The schemas of PeerAuthentications, ProxyConfigs and WorkloadGroups, and of selectors.
 
 use super::labels;
 use super::schema::{Schema, anything, object};
@@ -45,6 +45,21 @@ const LABELS: Schema = Schema::Map {
     least: 0,
     value: &Schema::Text(labels::value_fault),
 };
+
+/// `spec` of a ProxyConfig.
+pub(super) static PROXY_CONFIG: Schema = object(&[
+    ("selector", SELECTOR),
+    ("concurrency", Schema::Integer(0, i32::MAX as i64)),
+    (
+        "environmentVariables",
+        Schema::Map {
+            key: anything,
+            least: 0,
+            value: &Schema::Text(environment_value),
+        },
+    ),
+    ("image", object(&[("imageType", Schema::Text(anything))])),
+]);
 
 const TEXTS: Schema = Schema::Map {
     key: anything,
@@ -107,6 +122,10 @@ fn address(address: &str) -> Option<String> {
     let socket = address.strip_prefix("unix://")?;
     let is_valid = socket.starts_with(['/', '@']) && !socket.ends_with('/');
     (!is_valid).then(|| "is not an absolute path or an abstract socket".to_owned())
+}
+
+fn environment_value(value: &str) -> Option<String> {
+    (value.chars().count() > 2048).then(|| "has more than 2048 characters".to_owned())
 }
 
 fn service_account(name: &str) -> Option<String> {
