@@ -35,6 +35,8 @@ pub struct Context<'t> {
     pub(in crate::context) plane_index: Arc<install::PlaneIndex>,
     /// What the tree states about the mesh of a cluster, independent of the control plane.
     pub cluster: Arc<[Install]>,
+    /// The charts of network plugins.
+    pub(in crate::context) networks: Arc<[Install]>,
     /// Kustomizations that deploy more than meshprobe renders.
     pub(in crate::context) unseen: Arc<BTreeSet<&'t str>>,
     /// Changes by kustomizations that are not modelled, by the object that they may change.
@@ -88,8 +90,11 @@ impl<'t> Context<'t> {
         settings: &'t Settings,
         inventory: Inventory<'t>,
     ) -> Self {
-        let install::Installations { planes, cluster } =
-            install::installations(sources, &inventory);
+        let install::Installations {
+            planes,
+            cluster,
+            networks,
+        } = install::installations(sources, &inventory);
         let unseen: BTreeSet<&str> = renderings
             .iter()
             .filter(|rendering| !rendering.notes.is_empty())
@@ -109,6 +114,7 @@ impl<'t> Context<'t> {
             plane_index: Arc::new(install::PlaneIndex::of(&planes)),
             control_planes: planes.into(),
             cluster: cluster.into(),
+            networks: networks.into(),
             user_facts: Arc::new(UserFactsIndex::new(settings, &inventory)),
             inventory: Arc::new(inventory),
             candidate: None,

@@ -3,10 +3,11 @@
 use crate::context::run_context::Context;
 use crate::finding::Certainty;
 use crate::kube::{Object, Workload, nearness};
+use crate::mesh::istio::install::Install;
 use crate::mesh::istio::network_plugin::{
     self as plugins, Delivery, FIXED_CALICO, NetworkPlugin, OVERRIDE,
 };
-use crate::mesh::{Fact, Reason};
+use crate::mesh::{Fact, Reason, Version};
 
 /// The option that settles the network plugin.
 const SETTLE: &str = "--assume network-plugin=NAME";
@@ -66,7 +67,7 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
 
     /// Returns the network plugin that the objects of the tree state. Caches the result.
     fn written(self) -> Option<Fact<NetworkPlugin>> {
-        if self.context.inventory.network_plugins.is_empty() {
+        if self.context.inventory.network_plugins.is_empty() && self.context.networks.is_empty() {
             return None;
         }
         let object = &self.workload.object;
@@ -85,10 +86,15 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
             .collect();
         // The sort is stable: of equally near objects, the order of the inventory decides.
         objects.sort_by_key(|(near, _)| std::cmp::Reverse(*near));
-        let mut facts: Vec<_> = objects
+        let of_objects = objects
             .iter()
-            .filter_map(|(near, object)| Some((*near, plugins::from_object(object)?)))
-            .collect();
+            .filter_map(|(near, object)| Some((*near, plugins::from_object(object)?)));
+        let of_charts = self.charts().filter_map(|chart| {
+            let near = nearness(&chart.place.path, home);
+            Some((near, chart.network_plugin.clone()?))
+        });
+        let mut facts: Vec<_> = of_objects.chain(of_charts).collect();
+        facts.sort_by_key(|(near, _)| std::cmp::Reverse(*near));
         let nearest = facts.first()?.0;
         facts.retain(|(near, _)| *near == nearest);
         // Of equally near objects, those whose plugin drops the packets come first.
@@ -100,7 +106,34 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
             Some(rival) => with_rival(fact, &rival),
             None => fact,
         };
-        Some(with_calico_release(fact, &objects))
+        let of_objects = objects.iter().map(|(_, object)| object);
+        let release = of_objects.filter_map(|object| plugins::calico_release(object));
+        let of_charts = self.charts().filter(|chart| states_calico(chart));
+        let mut releases = release.chain(of_charts.filter_map(|chart| chart.version.clone()));
+        Some(with_calico_release(fact, releases.next()))
+    }
+
+    /// Returns the fact that Cilium removes the configuration of `istio-cni`, if the values of its chart state that.
+    #[must_use]
+    pub fn exclusive_cilium(self) -> Option<Fact<()>> {
+        let home = self.workload.object.location_file();
+        let nearest = self
+            .charts()
+            .filter(|chart| chart.cni_exclusive.is_some())
+            .max_by_key(|chart| nearness(&chart.place.path, home))?;
+        let exclusive = nearest.cni_exclusive.clone()?;
+        exclusive.value.then(|| exclusive.map(|_| ()))
+    }
+
+    /// Iterates over the charts of network plugins that may apply to the cluster of the workload.
+    fn charts(self) -> impl Iterator<Item = &'c Install> {
+        let object = &self.workload.object;
+        let environments = &self.context.inventory.environments;
+        let networks = self.context.networks.iter();
+        networks.filter(move |chart| {
+            environments.may_apply(&chart.place.path, object.location_file())
+                && self.context.is_in_cluster(chart, object)
+        })
     }
 
     /// Iterates over the objects about network plugins that may apply to the cluster of the workload.
@@ -130,18 +163,20 @@ fn with_rival(fact: Fact<NetworkPlugin>, rival: &Fact<NetworkPlugin>) -> Fact<Ne
     fact
 }
 
-/// Adds the release of Calico to a fact about its eBPF data plane, if the tree contains the release. `objects` starts
-/// with the nearest one.
+/// Returns whether a chart states that the network plugin is Calico with the eBPF data plane.
+fn states_calico(chart: &Install) -> bool {
+    let plugin = chart.network_plugin.as_ref();
+    plugin.is_some_and(|plugin| plugin.value == NetworkPlugin::CalicoEbpf)
+}
+
+/// Adds the release of Calico to a fact about its eBPF data plane, if the tree contains the release.
 fn with_calico_release(
     fact: Fact<NetworkPlugin>,
-    objects: &[(usize, &Object<'_>)],
+    release: Option<Fact<Version>>,
 ) -> Fact<NetworkPlugin> {
     if fact.value != NetworkPlugin::CalicoEbpf {
         return fact;
     }
-    let release = objects
-        .iter()
-        .find_map(|(_, object)| plugins::calico_release(object));
     let Some(release) = release else {
         let message = format!("Calico is older than {FIXED_CALICO}");
         let settle = "--override network-plugin=calico";

@@ -4,17 +4,14 @@ use crate::context::{Context, Source, reported_by_users};
 use crate::kube::ProbeHandler;
 use crate::mesh::istio::keys::HOST_PROBE_SNAT;
 use crate::mesh::istio::network_plugin::Delivery;
-use crate::mesh::{Fact, Version};
+use crate::mesh::{Fact, ReleaseChange, Version};
 use crate::predict::cause::Cause;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{Verdict, WorkloadPrediction};
 use crate::predict::verdict_builder::VerdictBuilder;
 
-/// The first minor release of Istio whose later patch releases handle pods with a network interface of their own.
-/// Source: istio pull request 59778 (1.28.7 and 1.29.3).
-const PARTLY_FIXED: Version = Version::new(1, 28);
-/// The first minor release of Istio that always handles such pods. Source: istio pull request 59778 (1.30.0).
-const FIXED: Version = Version::new(1, 30);
+/// The releases of Istio that handle pods with a network interface of their own. Source: istio pull request 59778.
+const OWN_INTERFACE: ReleaseChange = ReleaseChange::new(Version::new(1, 30), &[(28, 7), (29, 3)]);
 
 /// Returns the verdict for a pod in ambient mode. The CNI plugin of Istio gives the kubelet's packets a special source
 /// address, which exempts them from ztunnel. A NetworkPolicy or the network plugin of the cluster can drop them.
@@ -65,7 +62,7 @@ fn delivered<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bo
             if !selected.value {
                 return plugin.map(|_| true).depending_on(&selected);
             }
-            let handled = handles_own_interface(pod);
+            let handled = handles_own_interface(context, pod);
             plugin
                 .map(|_| handled.value)
                 .depending_on(&selected)
@@ -75,21 +72,10 @@ fn delivered<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bo
 }
 
 /// Returns whether the release of Istio handles pods with a network interface of their own.
-fn handles_own_interface(pod: &WorkloadPrediction<'_>) -> Fact<bool> {
-    let release = &pod.release;
-    match release.value {
-        Some(version) if version >= FIXED => release.clone().map(|_| true),
-        Some(version) if version < PARTLY_FIXED => release.clone().map(|_| false),
-        Some(_) => {
-            let message = "the patch release of Istio is at least 1.28.7 or 1.29.3";
-            release
-                .clone()
-                .map(|_| true)
-                .depending_on(&Fact::assumed((), message, None))
-        }
-        None => {
-            let message = "the release of Istio is at least 1.28.7, 1.29.3 or 1.30.0";
-            Fact::assumed(true, message, Some("--mesh-version 1.N"))
-        }
+fn handles_own_interface<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bool> {
+    if pod.release.value.is_some() {
+        return context.istio(&pod.workload).has(&OWN_INTERFACE);
     }
+    let message = "the release of Istio is at least 1.28.7, 1.29.3 or 1.30.0";
+    Fact::assumed(true, message, Some("--mesh-version 1.N"))
 }

@@ -2,6 +2,7 @@
 
 crate::rules::group::rules! {
     ambient_and_injection_labels,
+    ambient_cilium_cni_exclusive,
     ambient_disable_unsupported,
     ambient_inbound_bypass,
     ambient_netpol_blocks_hbone,

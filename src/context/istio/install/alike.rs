@@ -139,6 +139,8 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         cni,
         native_sidecars,
         mesh_mtls,
+        network_plugin: _,
+        cni_exclusive: _,
         ambient,
         ambient_selectors,
         namespaces_by_default,

@@ -20,6 +20,8 @@ pub(in crate::context) struct Installations {
     pub(in crate::context) planes: Vec<Install>,
     /// Parts that serve all control planes of a cluster: CNI plugin, ztunnel, the base chart.
     pub(in crate::context) cluster: Vec<Install>,
+    /// The network plugins of clusters.
+    pub(in crate::context) networks: Vec<Install>,
 }
 
 /// Collects the installations of a tree.
@@ -32,6 +34,9 @@ pub(in crate::context) fn installations(
     if pieces.iter().any(|piece| piece.carrier == Carrier::Maistra) {
         pieces.retain(|piece| piece.carrier != Carrier::MaistraMembers);
     }
+    let (networks, pieces): (Vec<Install>, Vec<Install>) = pieces
+        .into_iter()
+        .partition(|piece| piece.part == Part::Network);
     let (mut planes, mut rest): (Vec<Install>, Vec<Install>) = pieces
         .into_iter()
         .partition(|piece| piece.part == Part::ControlPlane);
@@ -46,7 +51,11 @@ pub(in crate::context) fn installations(
         .partition(|piece| matches!(piece.part, Part::Tags { .. }));
     add_parts(&mut planes, parts);
     add_tags(&mut planes, tags);
-    Installations { planes, cluster }
+    Installations {
+        planes,
+        cluster,
+        networks,
+    }
 }
 
 fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {

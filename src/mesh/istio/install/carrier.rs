@@ -44,4 +44,6 @@ pub enum Part {
     },
     /// Components that serve all control planes of a cluster: CNI plugin, ztunnel, the base chart.
     Cluster,
+    /// The network plugin of a cluster, which does not show that the cluster has a mesh.
+    Network,
 }

@@ -5,9 +5,10 @@ use crate::yaml::NodeRef;
 
 use super::carrier_context::PlainFile;
 use super::found::Found;
+use super::network_chart::NetworkChart;
 use super::version::{Exactness, of_chart_version};
 
-/// A chart of Istio.
+/// A chart of Istio or of a network plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Chart {
     /// The control plane.
@@ -18,6 +19,8 @@ pub(super) enum Chart {
     Cni,
     /// The node proxy of ambient mode.
     Ztunnel,
+    /// A network plugin.
+    Network(NetworkChart),
 }
 
 impl Chart {
@@ -29,8 +32,13 @@ impl Chart {
             "base" | "istio-base" => Some(Self::Base),
             "cni" | "istio-cni" => Some(Self::Cni),
             "ztunnel" => Some(Self::Ztunnel),
-            _ => None,
+            other => NetworkChart::named(other).map(Self::Network),
         }
+    }
+
+    /// Returns whether it is a chart of Istio.
+    pub(super) const fn is_of_istio(self) -> bool {
+        !matches!(self, Self::Network(_))
     }
 }
 
@@ -88,7 +96,10 @@ pub(super) fn dependencies(chart: &PlainFile<'_>) -> Vec<Dependency> {
             version: item.get("version").and_then(|node| version_in(chart, node)),
         })
     };
-    items().filter_map(read).filter(|_| is_sure).collect()
+    items()
+        .filter_map(read)
+        .filter(|found| is_sure || !found.chart.is_of_istio())
+        .collect()
 }
 
 /// Returns the chart of Istio that this `Chart.yaml` describes itself, as in a copy of the charts.
@@ -103,7 +114,7 @@ pub(super) fn vendored(chart: &PlainFile<'_>) -> Option<(Chart, Option<Fact<Vers
             .into_iter()
             .flat_map(NodeRef::items)
             .any(|source| source.text().is_some_and(|source| source.contains("istio")))
-        || matches!(named, Chart::Istiod | Chart::Ztunnel);
+        || matches!(named, Chart::Istiod | Chart::Ztunnel | Chart::Network(_));
     let version = ["appVersion", "version"]
         .into_iter()
         .filter_map(|key| chart.root.get(key))
@@ -119,13 +130,19 @@ fn version_in(chart: &PlainFile<'_>, node: NodeRef<'_>) -> Option<Fact<Version>>
 pub(super) fn version_fact(found: &Found<'_>) -> Option<Fact<Version>> {
     let text = found.string()?;
     let (version, exactness) = of_chart_version(text)?;
+    // The charts of network plugins have other releases than Istio's.
+    let source = if version.major == 1 {
+        "from Istio"
+    } else {
+        "of release"
+    };
     Some(match exactness {
-        Exactness::Release => Fact::known(
-            version,
-            found.label(format!("the chart is from Istio {version}")),
-        ),
+        Exactness::Release => {
+            let message = format!("the chart is {source} {version}");
+            Fact::known(version, found.label(message))
+        }
         Exactness::AtLeast => {
-            let message = format!("the chart is from Istio {version} or later");
+            let message = format!("the chart is {source} {version} or later");
             Fact::known((), found.label(message))
                 .depending_on(&Fact::assumed(
                     (),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::finding::Label;
 use crate::kube::{Object, Requirements};
 use crate::mesh::istio::mtls::MtlsMode;
+use crate::mesh::istio::network_plugin::NetworkPlugin;
 use crate::mesh::{Fact, Reason, Version};
 
 use super::carrier::{Carrier, Part};
@@ -94,6 +95,10 @@ pub struct Install {
     pub native_sidecars: Option<Fact<NativeSidecars>>,
     /// The mutual TLS mode of the whole mesh, if the operator creates the policy.
     pub mesh_mtls: Option<Fact<MtlsMode>>,
+    /// The network plugin of the cluster.
+    pub network_plugin: Option<Fact<NetworkPlugin>>,
+    /// `cni.exclusive` of Cilium: it removes the configuration of other CNI plugins.
+    pub cni_exclusive: Option<Fact<bool>>,
     /// Whether ambient mode is on.
     pub ambient: Option<Fact<bool>>,
     /// `ambient.enablementSelectors` of the CNI plugin.
@@ -151,6 +156,8 @@ impl Install {
             cni: None,
             native_sidecars: None,
             mesh_mtls: None,
+            network_plugin: None,
+            cni_exclusive: None,
             ambient: None,
             ambient_selectors: None,
             namespaces_by_default: None,
@@ -243,6 +250,8 @@ impl Install {
             cni,
             native_sidecars,
             mesh_mtls,
+            network_plugin,
+            cni_exclusive,
             ambient,
             ambient_selectors,
             namespaces_by_default,

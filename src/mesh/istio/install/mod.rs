@@ -17,6 +17,7 @@ mod installation;
 mod istiod;
 mod layer;
 mod maistra;
+mod network_chart;
 mod operator;
 mod rejected_config;
 mod release;

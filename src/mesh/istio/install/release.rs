@@ -105,7 +105,12 @@ pub(super) fn charts_in(
 pub fn has_only_istio_charts(file: &PlainFile<'_>) -> bool {
     let all = file.root.get("dependencies");
     let count = all.map_or(0, |all| all.items().len());
-    vendored(file).is_some() || count > 0 && dependencies(file).len() == count
+    let dependencies = dependencies(file);
+    let of_istio = dependencies
+        .iter()
+        .filter(|found| found.chart.is_of_istio());
+    vendored(file).is_some_and(|(chart, _)| chart.is_of_istio())
+        || count > 0 && of_istio.count() == count
 }
 
 /// Returns the layers of a values file. In a copy of Istio's charts, the defaults are under a
@@ -127,6 +132,7 @@ pub(super) fn read_chart(
     values: &Values<'_>,
     version: Option<Fact<Version>>,
 ) {
+    let version = version.filter(|version| version.value.major == 1 || !chart.is_of_istio());
     let place = install.place.clone();
     let present = |message: &str| {
         let mut label = place.clone();
@@ -134,6 +140,7 @@ pub(super) fn read_chart(
         Fact::known(true, label)
     };
     match chart {
+        Chart::Network(chart) => chart.read_into(install, values, version),
         Chart::Istiod => {
             install.part = Part::ControlPlane;
             istiod::read_into(install, values);

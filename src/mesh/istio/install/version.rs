@@ -29,7 +29,7 @@ pub(super) enum Exactness {
     AtLeast,
 }
 
-/// Reads the release that a chart version or a range allows: the lowest release of a range.
+/// Reads the release that the version of a chart, or a range, allows: the lowest release of a range.
 /// Source of the syntax: `github.com/Masterminds/semver` 3, "Checking Version Constraints".
 pub(super) fn of_chart_version(text: &str) -> Option<(Version, Exactness)> {
     let text = text.trim();
@@ -37,7 +37,7 @@ pub(super) fn of_chart_version(text: &str) -> Option<(Version, Exactness)> {
         .split([',', ' ', '|'])
         .find(|part| part.contains('.'))?;
     let bare = first.trim_start_matches(['=', '~', '>', '^']);
-    let version = of_tag(bare)?;
+    let version: Version = bare.parse().ok()?;
     // A range allows later patch levels.
     let is_range = text.starts_with('~') || text.ends_with(['x', 'X', '*']);
     let is_open = text.starts_with(['>', '^']) || text.contains("||") || text.contains(" - ");

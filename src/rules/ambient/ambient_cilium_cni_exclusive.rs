@@ -1,0 +1,37 @@
+//! Rule `ambient-cilium-cni-exclusive`, documented in `docs/rules/ambient-cilium-cni-exclusive.md`.
+
+use hashbrown::HashSet;
+
+use crate::context::Dataplane;
+use crate::finding::Finding;
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+
+declare_rule! {
+    "ambient-cilium-cni-exclusive", Warning, fix: None, scope: Tree
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let mut seen = HashSet::new();
+    let pods = cx.predictions.iter();
+    pods.filter(|pod| pod.dataplane.value == Dataplane::Ambient)
+        .filter_map(|pod| {
+            let exclusive = cx.context.cluster_network(&pod.workload).exclusive_cilium()?;
+            let is_new = seen.insert(format!("{:?}", exclusive.because));
+            if !is_new {
+                return None;
+            }
+            let object = &pod.workload.object;
+            let message = format!(
+                "{} is not enrolled in ambient mode: `cni.exclusive: true` of Cilium removes the configuration of \
+                 `istio-cni`",
+                pod.workload.title(),
+            );
+            let mut finding = RULE.finding_on_object(object, object.name_span(), message);
+            finding.depend_on(&exclusive);
+            finding.depend_on(&pod.dataplane);
+            finding.help = Some("set `cni.exclusive: false` in the values of Cilium".to_owned());
+            Some(finding)
+        })
+        .collect()
+}
