@@ -168,3 +168,17 @@ fn other_objects_are_ignored() {
     let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: istio-ca-root-cert}\ndata: {root-cert.pem: x}\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {template: {spec: {containers: [{name: web, image: web:1}]}}}\n";
     assert_eq!(installs(&[("a.yaml", text)]), []);
 }
+
+#[test]
+fn a_service_maps_a_revision_tag() {
+    let text = "apiVersion: v1\nkind: Service\nmetadata:\n  name: istiod-revision-tag-prod\n  labels: {istio.io/rev: 1-30-0, istio.io/tag: prod}\nspec: {ports: [{port: 15012}]}\n";
+    let install = one(text);
+    let part = Part::Tags {
+        kind: "Service".into(),
+        name: "1-30-0".into(),
+    };
+    assert_eq!(install.part, part);
+    assert_eq!(install.names().collect::<Vec<_>>(), ["prod"]);
+    let other = text.replace("istio.io/tag: prod", "app: istiod");
+    assert!(installs(&[("istio.yaml", &other)]).is_empty());
+}

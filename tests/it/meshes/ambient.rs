@@ -163,3 +163,54 @@ fn the_configuration_accepts_ambient() {
         run.stderr
     );
 }
+
+/// Returns dataplane and certainty of a pod of an ambient namespace, in a tree with another document.
+fn enrolled(pod_field: &str, document: &str, release: &str) -> String {
+    let namespace = Manifest::namespace("shop").labels("istio.io/dataplane-mode: ambient");
+    let pod = Pod::new("web").within("shop").pod_field(pod_field);
+    let pod = pod.container("web").field("image: web");
+    let pod = pod.probe("readinessProbe", "httpGet: {port: 80}");
+    let text = format!("{namespace}---\n{pod}---\n{document}");
+    let arguments = [
+        "predict",
+        "--isolated",
+        "--output-format",
+        "json",
+        "--mesh-version",
+        release,
+        "-",
+    ];
+    let run = meshprobe(Path::new("/"), &arguments, text);
+    let json: Value = serde_json::from_str(&run.stdout).unwrap();
+    let text = |at: &str| json.pointer(at).and_then(Value::as_str).unwrap().to_owned();
+    let parts = [
+        "/workloads/0/dataplane/value",
+        "/workloads/0/dataplane/certainty",
+    ];
+    parts.map(text).join(" ")
+}
+
+#[test]
+fn istio_cni_considers_some_pods_on_the_host_network_eligible() {
+    let judged = |release| enrolled("hostNetwork: true", "", release);
+    for release in ["1.23", "1.26", "1.31"] {
+        assert_eq!(judged(release), "none known", "{release}");
+    }
+    for release in ["1.22", "1.27", "1.30"] {
+        assert_eq!(judged(release), "none assumed", "{release}");
+    }
+}
+
+#[test]
+fn istio_cni_excludes_namespaces_since_1_30() {
+    let cni = |namespaces: &str| {
+        format!(
+            "apiVersion: sailoperator.io/v1\nkind: IstioCNI\nmetadata: {{name: default}}\nspec:\n  profile: ambient\n  \
+             values: {{cni: {{excludeNamespaces: [{namespaces}]}}}}\n"
+        )
+    };
+    let judged = |namespaces, release| enrolled("", &cni(namespaces), release);
+    assert_eq!(judged("kube-system, shop", "1.30"), "none known");
+    assert_eq!(judged("kube-system, shop", "1.29"), "ambient known");
+    assert_eq!(judged("kube-system", "1.30"), "ambient known");
+}

@@ -66,7 +66,11 @@ impl<'c, 't> Injection<'c, 't> {
         if let Some(entry) = self.workload.template.host_network() {
             let place =
                 object.label_at(entry.key.span(), "pods on the host network get no sidecar");
-            return Fact::known(Dataplane::None, place);
+            let fact = Fact::known(Dataplane::None, place);
+            return match self.host_pod_not_enrolled() {
+                Some(assumption) => fact.depending_on(&assumption),
+                None => fact,
+            };
         }
         let namespace = self.context.namespace_of(object).name;
         if is_system_namespace(namespace) {

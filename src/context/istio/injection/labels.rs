@@ -138,6 +138,9 @@ impl<'c, 't> Injection<'c, 't> {
         let place = self
             .enrolling_selector(labels)
             .unwrap_or_else(|| enrolling_label(self.workload, view, labels))?;
+        if let Some(excluded) = self.excluded_namespace() {
+            return Some(excluded.map(|()| Dataplane::None));
+        }
         match self.ambient_mode() {
             Some(mode) if !mode.value => Some(mode.map(|_| Dataplane::None)),
             Some(mode) if mode.certainty < Certainty::Known => {

@@ -7,6 +7,7 @@ pub(in crate::context) mod labels;
 pub(in crate::context) mod members;
 mod moved;
 pub(in crate::context) mod namespace_view;
+mod not_eligible;
 pub(in crate::context) mod own_sidecar;
 pub(in crate::context) mod placement;
 

@@ -141,6 +141,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         mesh_mtls,
         network_plugin: _,
         cni_exclusive: _,
+        cni_excluded,
         ambient,
         ambient_selectors,
         namespaces_by_default,
@@ -184,6 +185,7 @@ fn stated_values(plane: &Install, named: &HashSet<&str>) -> Option<String> {
         value(cni),
         value(native_sidecars),
         value(mesh_mtls),
+        value(cni_excluded),
         value(ambient),
         value(ambient_selectors),
     );

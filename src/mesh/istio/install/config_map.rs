@@ -201,6 +201,14 @@ fn cni(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         let message = format!("ambient mode is {}", if value { "on" } else { "off" });
         Some(Fact::known(value, found.label(message)))
     });
+    install.cni_excluded = found("EXCLUDE_NAMESPACES").and_then(|found| {
+        let names = found
+            .string()?
+            .split(',')
+            .map(|name| name.trim().to_owned());
+        let message = "the CNI plugin ignores these namespaces";
+        Some(Fact::known(names.collect(), found.label(message)))
+    });
     let entry = data.entry("AMBIENT_ENABLEMENT_SELECTOR");
     let text = entry.and_then(|entry| embedded(object, entry, &mut install));
     let root = text

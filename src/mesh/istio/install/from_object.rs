@@ -4,7 +4,9 @@ use crate::kube::Object;
 
 use super::carrier_context::CarrierContext;
 use super::installation::Install;
-use super::{argo, config_map, flux, maistra, operator, rendered, sail, webhook_config};
+use super::{
+    argo, config_map, flux, maistra, operator, rendered, sail, tag_service, webhook_config,
+};
 
 /// Returns whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
 /// check before [`from_object`].
@@ -16,6 +18,7 @@ pub fn concerns(object: &Object<'_>) -> bool {
         | ("argoproj.io", "Application" | "ApplicationSet")
         | ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
         | ("", "ConfigMap") => true,
+        ("", "Service") => tag_service::concerns(object),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object).is_some(),
         _ => false,
     }
@@ -34,6 +37,7 @@ pub fn from_object(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
             webhook_config::read(object).into_iter().collect()
         }
+        ("", "Service") => tag_service::read(object).into_iter().collect(),
         ("", "ConfigMap") => config_map::read(object).into_iter().collect(),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object).into_iter().collect(),
         _ => Vec::new(),

@@ -99,6 +99,8 @@ pub struct Install {
     pub network_plugin: Option<Fact<NetworkPlugin>>,
     /// `cni.exclusive` of Cilium: it removes the configuration of other CNI plugins.
     pub cni_exclusive: Option<Fact<bool>>,
+    /// `excludeNamespaces` of the CNI plugin.
+    pub cni_excluded: Option<Fact<Vec<String>>>,
     /// Whether ambient mode is on.
     pub ambient: Option<Fact<bool>>,
     /// `ambient.enablementSelectors` of the CNI plugin.
@@ -158,6 +160,7 @@ impl Install {
             mesh_mtls: None,
             network_plugin: None,
             cni_exclusive: None,
+            cni_excluded: None,
             ambient: None,
             ambient_selectors: None,
             namespaces_by_default: None,
@@ -252,6 +255,7 @@ impl Install {
             mesh_mtls,
             network_plugin,
             cni_exclusive,
+            cni_excluded,
             ambient,
             ambient_selectors,
             namespaces_by_default,

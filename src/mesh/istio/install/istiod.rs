@@ -42,6 +42,16 @@ pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
 pub(super) fn read_cni_into(install: &mut Install, values: &Values<'_>) {
     install.ambient = ambient(values);
     install.ambient_selectors = enablement_selectors(values);
+    install.cni_excluded = excluded_namespaces(values);
+}
+
+/// Reads the namespaces whose pods the CNI plugin ignores.
+pub(super) fn excluded_namespaces(values: &Values<'_>) -> Option<Fact<Vec<String>>> {
+    let paths = ["cni.excludeNamespaces", "excludeNamespaces"].into_iter();
+    let found = paths
+        .map(|path| values.list(path))
+        .find(|found| !found.is_empty())?;
+    list_of_names(&found, "the CNI plugin ignores these namespaces")
 }
 
 fn names(install: &mut Install, values: &Values<'_>) {

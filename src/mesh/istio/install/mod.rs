@@ -24,6 +24,7 @@ mod release;
 mod rendered;
 mod sail;
 mod source_place;
+mod tag_service;
 mod values;
 mod values_file;
 mod version;

@@ -42,6 +42,7 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     install.ambient = install
         .ambient
         .or_else(|| component(object, spec, "ztunnel"));
+    install.cni_excluded = istiod::excluded_namespaces(&values);
     let has_facts =
         install.part == Part::ControlPlane || install.cni.is_some() || install.ambient.is_some();
     has_facts.then_some(install)
