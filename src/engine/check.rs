@@ -20,7 +20,7 @@ use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
 use super::planted_panic;
-use super::rendered_templates::explain_templates;
+use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
 use super::summary::Summary;
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
@@ -89,6 +89,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     let (mut suppressed, mut findings): (Vec<_>, Vec<_>) = findings
         .into_iter()
         .partition(|finding| finding.suppressed.is_some());
+    merge_templates(set, &mut findings);
     keep_suppressed_values(&suppressed, &mut findings);
     limit_to_targets(set, &mut findings);
     limit_to_targets(set, &mut suppressed);

@@ -1,21 +1,26 @@
 //! Findings about templates, with what the whole tree contains about their charts.
 
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
 use crate::context::Context;
 use crate::finding::Finding;
-use crate::rules::{self, is_about_template};
-use crate::source::chart_folder;
+use crate::rules::{self, first_tag, is_about_template};
+use crate::source::{SourceSet, chart_folder, paths};
 
 use super::not_judged::{ChartDeployments, ChartTree, render_command};
 
-/// Returns a note for each template that is not rendered.
+/// Returns a note for each chart and each folder with templates that are not rendered.
 pub(super) fn unrendered_templates(context: &Context<'_>) -> Vec<Finding> {
     let mut findings = rules::unrendered(context.sources);
     explain_templates(context, &mut findings);
+    merge_templates(context.sources, &mut findings);
     findings
 }
 
-/// Removes findings about templates of charts that are rendered as a part of another chart. The help of the others names
-/// the chart that contains theirs, or the command that renders it with the values of its release.
+/// Removes findings about templates of charts that are rendered as a part of another chart. The others name the chart,
+/// and the command that renders it, with the values of its release if an object deploys it.
 pub(super) fn explain_templates(context: &Context<'_>, findings: &mut Vec<Finding>) {
     if !findings.iter().any(is_about_template) {
         return;
@@ -33,15 +38,61 @@ pub(super) fn explain_templates(context: &Context<'_>, findings: &mut Vec<Findin
         if context.sources.has_rendered_chart(chart) {
             return false;
         }
+        let is_in_templates = is_in_templates(context, finding);
+        if is_in_templates {
+            finding.message =
+                format!("the chart in `{chart}` is not rendered: its templates were not checked");
+        }
         let of_inner = || deployments.of(inner);
         if let Some(deployed) = deployments.of(chart).or_else(of_inner) {
             finding.help = Some(format!("render it as it is deployed: {}", deployed.help));
-        } else if chart != inner || is_in_templates(context, finding) {
+        } else if chart != inner || is_in_templates {
             let command = render_command(context, chart);
             finding.help = Some(format!("render it first: {command}"));
         }
         true
     });
+}
+
+/// Merges the findings about the templates of a chart, and those about templates with the same tag in a folder, into
+/// the first of them.
+pub(super) fn merge_templates(set: &SourceSet, findings: &mut Vec<Finding>) {
+    let mut groups: HashMap<String, (Arc<str>, usize)> = HashMap::new();
+    for finding in findings.iter().filter(|finding| is_about_template(finding)) {
+        let path = &finding.primary.path;
+        let group = groups.entry(group(set, finding));
+        group.or_insert_with(|| (Arc::clone(path), 0)).1 += 1;
+    }
+    findings.retain_mut(|finding| {
+        if !is_about_template(finding) {
+            return true;
+        }
+        let group = group(set, finding);
+        let Some((first, count)) = groups.get(&group) else {
+            return true;
+        };
+        if *count > 1 {
+            finding.primary.message = format!("the first of {count} templates");
+            finding.message = group;
+        }
+        *first == finding.primary.path
+    });
+}
+
+/// Returns the message that a finding about a template shares with those about the other templates of its chart, or of
+/// its folder.
+fn group(set: &SourceSet, finding: &Finding) -> String {
+    let path = &finding.primary.path;
+    let file = set.file(path);
+    let Some(file) = file.filter(|file| !file.chart_template) else {
+        return finding.message.clone();
+    };
+    let tag = first_tag(file).map_or_else(String::new, |(_, marker)| marker.shown);
+    let folder = match paths::folder(path).trim_end_matches('/') {
+        "" => ".",
+        folder => folder,
+    };
+    format!("the templates in `{folder}` (`{tag}`) are not rendered: they were not checked")
 }
 
 /// Returns whether a finding is about a file in the folder `templates` of a chart.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::HashMap;
+
 use crate::context::{NotJudged, NotJudgedReason};
 use crate::engine::Outcome;
-use crate::source::SourceSet;
+use crate::source::{SourceSet, paths};
 
 use super::counted::counted;
 use super::escape::escape_control;
@@ -54,19 +56,20 @@ pub(super) fn not_judged_suffix(outcome: &Outcome) -> String {
 /// without a verdict are shown in other ways.
 #[must_use]
 pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String> {
-    let named: Vec<_> = not_judged
-        .iter()
-        .filter(|found| !found.reason.is_workload())
-        .collect();
+    let named = named(not_judged);
     let mut lines: Vec<String> = named
         .iter()
         .take(NAMED)
-        .map(|found| {
+        .map(|(found, count)| {
             let location = source_location(set, &found.place);
             let line = location.place.map_or(1, |place| place.start.line);
+            let message = match count {
+                1 => found.place.message.clone(),
+                count => format!("the first of {count} templates in its folder"),
+            };
             escape_control(&format!(
-                "Not judged: {}:{line}: {}: {}",
-                location.path, found.place.message, found.help
+                "Not judged: {}:{line}: {message}: {}",
+                location.path, found.help
             ))
             .into_owned()
         })
@@ -78,6 +81,27 @@ pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String
         ));
     }
     lines
+}
+
+/// Returns what a summary names, each with a count: the templates of a folder are named once.
+fn named(not_judged: &[NotJudged]) -> Vec<(&NotJudged, usize)> {
+    let mut folders: HashMap<&str, usize> = HashMap::new();
+    let mut named: Vec<(&NotJudged, usize)> = Vec::new();
+    let found = not_judged
+        .iter()
+        .filter(|found| !found.reason.is_workload());
+    for found in found {
+        if found.reason == NotJudgedReason::Template {
+            let folder = paths::folder(&found.place.path);
+            let index = *folders.entry(folder).or_insert(named.len());
+            if let Some((_, count)) = named.get_mut(index) {
+                *count += 1;
+                continue;
+            }
+        }
+        named.push((found, 1));
+    }
+    named
 }
 
 /// Returns the message with what is not judged, for reports without a field for it; empty if everything is judged.

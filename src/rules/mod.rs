@@ -28,7 +28,7 @@ group::groups! {
 
 pub use context::{ByNamespace, RuleContext};
 pub use registry::all;
-pub use rendering::unrendered_template::{is_about_template, unrendered};
+pub use rendering::unrendered_template::{first_tag, is_about_template, unrendered};
 pub(crate) use rule::page;
 pub use rule::{Example, FixAvailability, Rule, Scope, Sections, page_body};
 pub use runner::{Found, check, check_marked};

@@ -8,7 +8,7 @@ use crate::source::kustomization_name::is_kustomization;
 use crate::source::manifest_keys::looks_like_kubernetes;
 use crate::source::model::document::{Content, Document};
 use crate::source::model::file::SourceFile;
-use crate::source::{kustomization_fields, list};
+use crate::source::{kustomization_fields, list, template_marker};
 use crate::yaml;
 use crate::yaml::{Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
 
@@ -82,7 +82,8 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         }
         Err(error) => {
             let separator = rejected_separator(file, segment).filter(|_| !source.contains("{{"));
-            let content = separator.unwrap_or_else(|| unparsed(&file.path, source, error));
+            let content =
+                separator.unwrap_or_else(|| unparsed(&file.path, source, error, max_nodes));
             (content, Vec::new())
         }
     }
@@ -99,7 +100,7 @@ fn rejected_separator(file: &SourceFile, segment: Span) -> Option<Content> {
 const OBJECT_KEYS: [&str; 2] = ["apiVersion", "kind"];
 
 /// Classifies a text that only libyaml, the parser of kubectl, may be able to parse.
-fn unparsed(path: &str, source: &str, error: SyntaxError) -> Content {
+fn unparsed(path: &str, source: &str, error: SyntaxError, max_nodes: usize) -> Content {
     let keys = yaml::first_document_keys(source).unwrap_or_default();
     let has_keys = OBJECT_KEYS
         .iter()
@@ -107,7 +108,8 @@ fn unparsed(path: &str, source: &str, error: SyntaxError) -> Content {
     let kubernetes = has_keys || looks_like_kubernetes(source.as_bytes());
     // A text that is not passed to libyaml is a manifest if it looks like one.
     let is_manifest = has_keys || (kubernetes && yaml::has_too_many_brackets(source));
-    if source.contains("{{") && !is_manifest {
+    let is_template = || source.contains("{{") || template_marker::is_template(source, max_nodes);
+    if !is_manifest && is_template() {
         return Content::Template;
     }
     Content::Broken {

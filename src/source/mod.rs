@@ -29,6 +29,7 @@ mod resolve;
 mod shell_word;
 mod shown_path;
 mod split;
+mod template_marker;
 mod tree_root;
 
 pub use crate::filesystem::canonical;
@@ -59,4 +60,5 @@ pub use read::{read_file, read_open, read_resolved, read_resolved_text, read_str
 pub(crate) use shell_word::shell_word;
 pub use shown_path::{relative_path, shown_path};
 pub(crate) use split::segments;
+pub use template_marker::{TemplateMarker, template_marker};
 pub use tree_root::{CONFIG_NAMES, tree_root};

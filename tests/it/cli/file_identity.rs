@@ -132,7 +132,7 @@ fn a_template_of_a_chart_is_none_less_for_parsing() {
     ]);
     let run = project.run(&["check", "chart", "--output-format", "concise"]);
     insta::assert_snapshot!(run.exits(0).stdout, @r"
-    chart/templates/deep/web.yaml:34:30: note[unrendered-template] `chart/templates/deep/web.yaml` is an unrendered template, not YAML: it was not checked
+    chart/templates/deep/web.yaml:34:30: note[unrendered-template] the chart in `chart` is not rendered: its templates were not checked
     Found 1 note in 1 of 3 files (0 workloads, 0 handlers; not judged: 1 chart).
     Not judged: chart/Chart.yaml:1: the chart in `chart` is not rendered: `meshprobe check --helm auto chart`
     None of the files that were read contains a workload: `chart/Chart.yaml`, `chart/templates/deep/web.yaml`, `chart/templates/plain.yaml`.

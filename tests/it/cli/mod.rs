@@ -84,6 +84,7 @@ mod sarif_messages;
 mod self_referencing_aliases;
 mod settings;
 mod suppressed;
+mod template_engines;
 mod umbrella_charts;
 mod undo;
 mod unknown_kinds;
