@@ -10,6 +10,7 @@ use rayon::iter::{
 use crate::context::deployed_objects::assign_to_deployments;
 use crate::context::environment_filter::EnvironmentFilter;
 use crate::context::environments::Environments;
+use crate::context::generated_pods::generated_pods;
 use crate::context::istio::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
 use crate::context::network_plugin::policy_namespace::namespace_key;
@@ -29,8 +30,8 @@ use crate::gitops::clusters;
 use crate::gitops::clusters::FileClusters;
 use crate::gitops::repositories::Repositories;
 use crate::kube::{
-    LabelSelector, Object, PeerAuthentication, Workload, embedded_pods, may_create_pods, runs_pods,
-    workload_selector,
+    EmbeddedPods, LabelSelector, Object, PeerAuthentication, Workload, embedded_pods,
+    may_create_pods, runs_pods, workload_selector,
 };
 use crate::kustomize::Rendering;
 use crate::mesh::detect;
@@ -351,12 +352,20 @@ impl<'t> Inventory<'t> {
     /// Adds the pod templates of an object whose kind is not built in: the usual one, `spec.template`, and all others.
     fn add_pods_of_unknown_kind(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
         let usual = Workload::from_object(&object);
-        let is_creator = may_create_pods(object.group(), object.kind);
+        let is_creator = may_create_pods(object.group(), object.kind) || object.kind == "Template";
+        let embedded = match is_creator {
+            true => embedded_pods(&object),
+            false => EmbeddedPods::default(),
+        };
+        if is_target {
+            let has_pods = usual.is_some() || !embedded.workloads.is_empty();
+            let generated = generated_pods(&object, has_pods, embedded.incomplete.is_some());
+            let incomplete = embedded.incomplete;
+            let incomplete = incomplete.map(|(node, why)| incomplete_pod(&object, node, why));
+            self.not_judged
+                .extend(generated.into_iter().chain(incomplete));
+        }
         if is_creator {
-            let embedded = embedded_pods(&object);
-            if let Some((node, why)) = embedded.incomplete.filter(|_| is_target) {
-                self.not_judged.push(incomplete_pod(&object, node, why));
-            }
             let route = usual.as_ref().map(|workload| &workload.template.route);
             let others = embedded.workloads.into_iter();
             let others: Vec<Workload<'t>> = others

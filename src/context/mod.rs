@@ -14,6 +14,7 @@ mod environment_filter;
 mod environment_name;
 mod environments;
 mod fact_cache;
+mod generated_pods;
 mod inventory;
 mod istio;
 mod label_index;

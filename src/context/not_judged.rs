@@ -18,6 +18,10 @@ pub enum NotJudgedReason {
     HelmRelease,
     /// An Application of Argo CD with a chart, which is not rendered.
     ChartApplication,
+    /// A `HelmChart` of k3s: its chart is not rendered.
+    HelmChart,
+    /// Another tool deploys files, charts or components.
+    OtherDeployment,
     /// A chart in the repository.
     Chart,
     /// A template outside of a chart.
@@ -30,6 +34,8 @@ pub enum NotJudgedReason {
     OpenShiftTemplate,
     /// An operator adds the part of a pod to a pod that it generates.
     OperatorPod,
+    /// An operator generates the pods.
+    GeneratedPod,
     /// A pattern of a policy.
     PolicyPattern,
     /// A file or folder below the given paths that cannot be read.
@@ -51,12 +57,15 @@ impl NotJudgedReason {
         match self {
             Self::HelmRelease => "helm-release",
             Self::ChartApplication => "chart-application",
+            Self::HelmChart => "helm-chart",
+            Self::OtherDeployment => "other-deployment",
             Self::Chart => "chart",
             Self::Template => "template",
             Self::Kustomization => "kustomization",
             Self::DeployedFolder => "deployed-folder",
             Self::OpenShiftTemplate => "openshift-template",
             Self::OperatorPod => "operator-pod",
+            Self::GeneratedPod => "generated-pod",
             Self::PolicyPattern => "policy-pattern",
             Self::UnreadableFile => "unreadable-file",
             Self::MeshUnknown => "mesh-unknown",
@@ -72,12 +81,15 @@ impl NotJudgedReason {
         match self {
             Self::HelmRelease => "HelmRelease",
             Self::ChartApplication => "chart Application",
+            Self::HelmChart => "HelmChart",
+            Self::OtherDeployment => "deployment of another tool",
             Self::Chart => "chart",
             Self::Template => "template",
             Self::Kustomization => "kustomization",
             Self::DeployedFolder => "deployed folder",
             Self::OpenShiftTemplate => "OpenShift template",
             Self::OperatorPod => "partial pod",
+            Self::GeneratedPod => "generated pod",
             Self::PolicyPattern => "policy pattern",
             Self::UnreadableFile => "unreadable file",
             Self::MeshUnknown
@@ -213,24 +225,27 @@ fn correct(sources: &SourceSet, object: &Object<'_>, path: &str, root: &str) -> 
     }
 }
 
+/// What to do about pods that only the cluster contains.
+pub(super) const CHECK_CLUSTER: &str =
+    "check the pods of the cluster: `kubectl get pods -A -o yaml | meshprobe check --context . -`";
+
 /// Describes the part of a pod in an object.
 pub(super) fn incomplete_pod(
     object: &Object<'_>,
     node: NodeRef<'_>,
     why: IncompletePod,
 ) -> NotJudged {
-    const PODS: &str = "check the pods of the cluster: `kubectl get pods -A -o yaml | meshprobe check --context . -`";
     let title = format!("{}/{}", object.kind, object.name());
     let (reason, message, help) = match why {
         IncompletePod::Patch => (
             NotJudgedReason::OperatorPod,
             format!("{title} describes a part of a pod, and its operator generates the rest"),
-            PODS.to_owned(),
+            CHECK_CLUSTER.to_owned(),
         ),
         IncompletePod::Policy => (
             NotJudgedReason::PolicyPattern,
             format!("{title} contains patterns of pods, which are not manifests"),
-            PODS.to_owned(),
+            CHECK_CLUSTER.to_owned(),
         ),
         IncompletePod::Template => (
             NotJudgedReason::OpenShiftTemplate,

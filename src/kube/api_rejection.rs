@@ -1,6 +1,7 @@
 //! Handlers that the API server rejects although their fields have the right types.
 
-use super::handler::{Port, Probe, ProbeHandler};
+use super::handler::Probe;
+use super::probe_handler::{Port, ProbeHandler};
 use super::rejected_field::refused_field;
 use super::rejected_name::{refused_container_name, refused_port_name};
 use super::rejected_number::refused_number;

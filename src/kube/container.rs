@@ -1,5 +1,6 @@
 //! Containers of a pod template.
 
+use crate::kube::revision::RevisionContainer;
 use crate::yaml::{FieldPath, NodeRef, Step};
 
 /// List of a pod that contains a container.
@@ -38,6 +39,8 @@ pub struct Container<'t> {
     pub within: FieldPath,
     /// The pod spec that contains it.
     pub pod_spec: NodeRef<'t>,
+    /// What Knative knows about it, if it is a container of a Knative revision.
+    pub revision: Option<RevisionContainer>,
 }
 
 /// Port that a container declares.
@@ -52,10 +55,14 @@ pub struct ContainerPort<'t> {
 }
 
 impl<'t> Container<'t> {
-    /// Returns the name, or the empty string.
+    /// Returns the name, or the empty string. Knative gives the containers of its revisions a name.
     #[must_use]
     pub fn name(&self) -> &'t str {
-        self.text("name").unwrap_or_default()
+        let name = self.text("name").unwrap_or_default();
+        match self.revision {
+            Some(revision) if name.is_empty() => revision.name,
+            _ => name,
+        }
     }
 
     /// Returns the image, if set.

@@ -1,5 +1,7 @@
 //! Pod templates in objects of operators: kinds that are not known, whose pods no manifest contains.
 
+use crate::kube::inference::with_component_metadata;
+use crate::kube::knative::KNATIVE_SERVING;
 use crate::kube::object::Object;
 use crate::kube::policy::may_create_pods;
 use crate::kube::workload::{Placement, PodTemplate, Workload};
@@ -38,11 +40,17 @@ pub fn embedded_pods<'t>(object: &Object<'t>) -> EmbeddedPods<'t> {
     };
     let tree = object.node.tree();
     let may_have_pods = || tree.contains_text("containers") || tree.contains_text("Probe");
-    if !may_create_pods(group, kind) || deploys_files(group, kind) || !may_have_pods() {
+    let is_revision = group == KNATIVE_SERVING && kind != "Revision";
+    let is_template = is_openshift_template(object);
+    if !(may_create_pods(group, kind) || is_template)
+        || deploys_files(group, kind)
+        || is_revision
+        || !may_have_pods()
+    {
         return search.found;
     }
     let root = FieldPath::root();
-    if (group, kind) == ("template.openshift.io", "Template") {
+    if is_template {
         let objects = object.node.get("objects");
         search.visit(objects, None, &root.child("objects"), DEPTH);
         return search.incomplete_as(IncompletePod::Template);
@@ -58,6 +66,13 @@ pub fn embedded_pods<'t>(object: &Object<'t>) -> EmbeddedPods<'t> {
     }
 }
 
+/// Returns whether the object is a template of OpenShift. Its group was empty before OpenShift 3.6, and still is
+/// accepted.
+fn is_openshift_template(object: &Object<'_>) -> bool {
+    let is_old = object.group().is_empty() && object.node.get("objects").is_some();
+    object.kind == "Template" && (is_old || object.group() == "template.openshift.io")
+}
+
 /// Returns whether objects of this kind deploy files, charts or a mesh; mappings in them are values of charts and
 /// patches.
 fn deploys_files(group: &str, kind: &str) -> bool {
@@ -69,6 +84,10 @@ fn deploys_files(group: &str, kind: &str) -> bool {
                 | "kustomize.toolkit.fluxcd.io"
                 | "helm.cattle.io"
                 | "install.istio.io"
+                | "kappctrl.k14s.io"
+                | "packaging.carvel.dev"
+                | "fleet.cattle.io"
+                | "core.oam.dev"
                 | "sailoperator.io"
                 | "maistra.io"
                 | "operator.istio.io"
@@ -172,6 +191,7 @@ impl<'t> Search<'_, 't> {
         };
         let object = self.object.clone();
         let template = PodTemplate::new(node, spec, &object.route, within.clone(), placement);
+        let template = with_component_metadata(template, &object);
         Workload { object, template }
     }
 }

@@ -3,7 +3,8 @@
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
-use super::handler::{Probe, ProbeHandler};
+use super::handler::Probe;
+use super::probe_handler::ProbeHandler;
 
 /// Kind of a network call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,7 +2,8 @@
 
 use crate::yaml::NodeRef;
 
-use super::handler::{Probe, ProbeHandler};
+use super::handler::Probe;
+use super::probe_handler::ProbeHandler;
 
 /// Request to the pod itself, which an `httpGet` handler could send instead.
 #[derive(Clone, Debug, PartialEq, Eq)]

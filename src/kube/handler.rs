@@ -4,105 +4,11 @@ use k8s_openapi::api::core::v1::{LifecycleHandler, Probe as ApiProbe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::kube::container::Container;
+use crate::kube::knative;
+use crate::kube::probe_handler::{HttpGet, Port, ProbeHandler};
 use crate::kube::slot::Slot;
 use crate::source::placeholder;
 use crate::yaml::{DeError, FieldPath, NodeRef, Span, from_node};
-
-/// A port as written: a number, or a name of the container's `ports`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Port {
-    /// A number, which can be out of range.
-    Number(i64),
-    /// A name. Digits in quotes are a name, too.
-    Name(String),
-}
-
-impl std::fmt::Display for Port {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Number(number) => write!(f, "{number}"),
-            Self::Name(name) => f.write_str(name),
-        }
-    }
-}
-
-/// An `httpGet` handler with the defaults of the API server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpGet {
-    /// The path; `/` by default.
-    pub path: String,
-    /// The port.
-    pub port: Port,
-    /// The host, if set.
-    pub host: Option<String>,
-    /// The scheme; `HTTP` by default.
-    pub scheme: String,
-    /// Names and values of headers, in order.
-    pub headers: Vec<(String, String)>,
-}
-
-/// What a handler does.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ProbeHandler {
-    /// `httpGet`.
-    HttpGet(HttpGet),
-    /// `tcpSocket`.
-    TcpSocket {
-        /// The port.
-        port: Port,
-        /// The host, if set.
-        host: Option<String>,
-    },
-    /// `grpc`.
-    Grpc {
-        /// The port; the API does not allow names here.
-        port: i64,
-        /// The service; empty by default.
-        service: String,
-    },
-    /// `exec`.
-    Exec,
-    /// `sleep` of a lifecycle hook.
-    Sleep,
-    /// No handler at all.
-    Missing,
-}
-
-impl ProbeHandler {
-    /// Returns the key of the handler in the manifest.
-    #[must_use]
-    pub const fn key(&self) -> &'static str {
-        match self {
-            Self::HttpGet(_) => "httpGet",
-            Self::TcpSocket { .. } => "tcpSocket",
-            Self::Grpc { .. } => "grpc",
-            Self::Exec => "exec",
-            Self::Sleep => "sleep",
-            Self::Missing => "none",
-        }
-    }
-
-    /// Returns the port, if the handler uses the network.
-    #[must_use]
-    pub fn port(&self) -> Option<Port> {
-        match self {
-            Self::HttpGet(http) => Some(http.port.clone()),
-            Self::TcpSocket { port, .. } => Some(port.clone()),
-            Self::Grpc { port, .. } => Some(Port::Number(*port)),
-            Self::Exec | Self::Sleep | Self::Missing => None,
-        }
-    }
-
-    /// Returns the host, if set.
-    #[must_use]
-    pub fn host(&self) -> Option<&str> {
-        match self {
-            Self::HttpGet(http) => http.host.as_deref(),
-            Self::TcpSocket { host, .. } => host.as_deref(),
-            Self::Grpc { .. } | Self::Exec | Self::Sleep | Self::Missing => None,
-        }
-    }
-}
 
 /// Reason why a handler cannot be checked.
 #[derive(Clone, Debug)]
@@ -159,7 +65,11 @@ impl<'t> Probe<'t> {
 
     fn read(container: &Container<'t>, slot: Slot) -> Option<Self> {
         let entry = slot.entry_in(container.node)?;
-        let (action, timeout_seconds) = action_and_timeout(entry.value, slot);
+        let (mut action, timeout_seconds) = action_and_timeout(entry.value, slot);
+        let mut written = kinds(entry.value, slot).count();
+        if let (Some(revision), Ok(action)) = (container.revision, &mut action) {
+            written += usize::from(knative::complete(revision, slot, action));
+        }
         let steps = FieldPath::keys(slot.route());
         Some(Self {
             slot,
@@ -168,7 +78,7 @@ impl<'t> Probe<'t> {
             route: container.route.join(&steps),
             within: container.within.join(&steps),
             action: action.map_err(|error| unreadable(entry.value, error)),
-            written: kinds(entry.value, slot).count(),
+            written,
             timeout_seconds,
         })
     }

@@ -1,6 +1,7 @@
 //! Fields of `httpGet`, `grpc`, `exec` and `sleep` that the API server rejects.
 
-use super::handler::{Probe, ProbeHandler};
+use super::handler::Probe;
+use super::probe_handler::ProbeHandler;
 use crate::kube::container::Container;
 use crate::kube::integer::integer;
 use crate::source::placeholder;

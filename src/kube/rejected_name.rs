@@ -26,6 +26,7 @@ pub fn refused_container_name(container: &Container<'_>) -> Option<String> {
         return None;
     }
     match (name, name.and_then(NodeRef::as_str)) {
+        (None, _) | (_, Some("")) if container.revision.is_some() => None,
         (None, _) | (_, Some("")) => Some("the container has no name".to_owned()),
         (_, Some(name)) if is_dns_label(name) => None,
         (_, Some(name)) => Some(format!("the container name `{name}` is not a DNS label")),

@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::kube::container::{Container, ContainerList};
 use crate::kube::container_index::ContainerIndex;
+use crate::kube::knative::KNATIVE_SERVING;
 use crate::kube::object::Object;
+use crate::kube::revision::RevisionContainers;
 use crate::yaml::{Entry, FieldPath, NodeRef};
 
 /// Object with a pod template.
@@ -40,9 +42,11 @@ impl<'t> Workload<'t> {
             return None;
         }
         let within = FieldPath::keys(keys);
+        let mut template = PodTemplate::new(node, spec, &object.route, within, Placement::Known);
+        template.is_revision = object.group() == KNATIVE_SERVING;
         Some(Self {
             object: object.clone(),
-            template: PodTemplate::new(node, spec, &object.route, within, Placement::Known),
+            template,
         })
     }
 
@@ -99,8 +103,12 @@ pub struct PodTemplate<'t> {
     pub within: FieldPath,
     /// How sure it is that pods are created from it.
     pub placement: Placement,
+    /// Whether Knative creates a revision from it.
+    is_revision: bool,
     labels: Option<NodeRef<'t>>,
     annotations: Option<NodeRef<'t>>,
+    /// The metadata of the object, whose labels and annotations an operator also sets on its pods.
+    inherited: Option<NodeRef<'t>>,
     /// Built once and shared by all clones.
     index: Arc<OnceLock<ContainerIndex>>,
 }
@@ -123,10 +131,29 @@ impl<'t> PodTemplate<'t> {
             route: object_route.join(&within),
             within,
             placement,
+            is_revision: false,
             labels: metadata.and_then(|all| all.get("labels")),
             annotations: metadata.and_then(|all| all.get("annotations")),
+            inherited: None,
             index: Arc::default(),
         }
+    }
+
+    /// Sets the node with the labels and annotations of the pods, and the metadata from which they also get those
+    /// that the node does not set.
+    pub(super) fn with_metadata(
+        mut self,
+        node: NodeRef<'t>,
+        inherited: Option<NodeRef<'t>>,
+    ) -> Self {
+        self.labels = node.get("labels");
+        self.annotations = node.get("annotations");
+        self.inherited = inherited;
+        self
+    }
+
+    fn inherited(&self, key: &str) -> Option<NodeRef<'t>> {
+        self.inherited?.get(key)
     }
 
     /// Returns the steps from the template to its pod spec.
@@ -140,25 +167,28 @@ impl<'t> PodTemplate<'t> {
     /// Returns the entry of an annotation of the pod.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<Entry<'t>> {
-        self.annotations()?.entry(key)
+        let own = self.annotations.and_then(|own| own.entry(key));
+        own.or_else(|| self.inherited("annotations")?.entry(key))
     }
 
-    /// Returns the annotations of the pod, if set.
+    /// Returns the annotations of the pod, if set. For a pod whose annotations are set in two places, returns the
+    /// first.
     #[must_use]
-    pub const fn annotations(&self) -> Option<NodeRef<'t>> {
-        self.annotations
+    pub fn annotations(&self) -> Option<NodeRef<'t>> {
+        self.annotations.or_else(|| self.inherited("annotations"))
     }
 
     /// Returns the entry of a label of the pod.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<Entry<'t>> {
-        self.labels()?.entry(key)
+        let own = self.labels.and_then(|own| own.entry(key));
+        own.or_else(|| self.inherited("labels")?.entry(key))
     }
 
-    /// Returns the labels of the pod, if set.
+    /// Returns the labels of the pod, if set. For a pod whose labels are set in two places, returns the first.
     #[must_use]
-    pub const fn labels(&self) -> Option<NodeRef<'t>> {
-        self.labels
+    pub fn labels(&self) -> Option<NodeRef<'t>> {
+        self.labels.or_else(|| self.inherited("labels"))
     }
 
     /// Returns the route to an annotation of the pod, from the root of the document.
@@ -232,6 +262,9 @@ impl<'t> PodTemplate<'t> {
         let list_within = self.spec_within().child(list.key());
         let route = self.route.join(&list_within);
         let within = self.within.join(&list_within);
+        let mut revision = self
+            .is_revision
+            .then(|| RevisionContainers::new(self.spec, list == ContainerList::Main));
         items
             .enumerate()
             .filter(|(_, node)| node.is_mapping())
@@ -241,6 +274,7 @@ impl<'t> PodTemplate<'t> {
                 route: route.child(index),
                 within: within.child(index),
                 pod_spec: self.spec,
+                revision: revision.as_mut().map(|containers| containers.next(node)),
             })
             .collect()
     }

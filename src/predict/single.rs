@@ -1,7 +1,7 @@
 //! Predicts one workload from the facts of one context.
 
 use crate::context::{Context, Dataplane};
-use crate::kube::{Container, Probe, Workload};
+use crate::kube::{Container, Port, Probe, QUEUE_PROXY, Workload, queue_proxy_request};
 use crate::mesh::Fact;
 use crate::mesh::istio::rewrite::agent_path;
 use crate::mesh::istio::{annotations, keys};
@@ -104,13 +104,23 @@ fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()
     })
 }
 
+/// Returns the port of queue-proxy, if Knative moves the probe there.
+fn moved_to_queue_proxy(container: &Container<'_>, handler: &Probe<'_>) -> Option<Port> {
+    let action = handler.action.as_ref().ok()?;
+    queue_proxy_request(container.revision, handler.slot, action)?.port()
+}
+
 pub(in crate::predict) fn predict_handler<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     container: &Container<'t>,
     handler: Probe<'t>,
 ) -> HandlerPrediction<'t> {
-    let port = port_of(&pod.workload, container, &handler);
+    let moved = moved_to_queue_proxy(container, &handler);
+    let port = port_of(&pod.workload, container, &handler).map(|port| match &moved {
+        Some(Port::Number(moved)) => *moved,
+        _ => port,
+    });
     let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
     let is_injected = pod.passes_injector;
     let rewritten =
@@ -122,7 +132,10 @@ pub(in crate::predict) fn predict_handler<'t>(
         .filter(|_| captured.as_ref().is_some_and(|captured| captured.value))
         .map(|port| context.istio(&pod.workload).mtls(port));
     let rewritten_to = rewritten.then(|| RewrittenHandler {
-        path: agent_path(container.name(), handler.slot),
+        path: match &moved {
+            Some(_) => agent_path(QUEUE_PROXY, handler.slot),
+            None => agent_path(container.name(), handler.slot),
+        },
         port: pod.status_port.value,
         scheme: "HTTP",
         headers: None,
@@ -142,5 +155,10 @@ pub(in crate::predict) fn predict_handler<'t>(
         verdict: crate::predict::verdict_builder::undecided(),
     };
     prediction.verdict = crate::predict::istio::verdict::decide(context, pod, &prediction);
+    if let Some(port) = moved {
+        let text =
+            format!("the kubelet targets {QUEUE_PROXY} on port {port}, which checks the container");
+        prediction.explanation.push(("knative", text));
+    }
     prediction
 }

@@ -7,6 +7,7 @@ mod chart_path;
 mod chart_release;
 mod chart_tree;
 mod flux;
+mod helm_chart;
 mod helm_command;
 mod release;
 mod release_tree;

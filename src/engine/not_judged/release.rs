@@ -14,6 +14,7 @@ use super::argo;
 use super::chart_path::{charts, folder_of};
 use super::chart_release::ChartRelease;
 use super::flux;
+use super::helm_chart;
 use super::release_tree::ReleaseTree;
 
 /// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for
@@ -112,6 +113,10 @@ fn releases_of<'c, 't>(
         ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io", "HelmRelease") => {
             let release = flux::release(tree, object);
             (NotJudgedReason::HelmRelease, release.into_iter().collect())
+        }
+        ("helm.cattle.io", "HelmChart") => {
+            let release = helm_chart::release(object);
+            (NotJudgedReason::HelmChart, release.into_iter().collect())
         }
         ("argoproj.io", "Application" | "ApplicationSet") => (
             NotJudgedReason::ChartApplication,

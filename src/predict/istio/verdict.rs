@@ -2,7 +2,7 @@
 
 use crate::context::{Context, Dataplane, Source};
 use crate::finding::Certainty;
-use crate::kube::{ExecKind, Port, ProbeHandler, exec_calls};
+use crate::kube::{ExecKind, Port, ProbeHandler, exec_calls, queue_proxy_request};
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::protocol::Protocol;
@@ -56,12 +56,20 @@ pub(in crate::predict) fn decide<'t>(
     {
         return builder.verdict(Outcome::Unknown, Cause::Placeholder);
     }
-    let mut verdict = match resolve(&port, &handler.container, &pod.workload) {
+    let resolved = resolve(&port, &handler.container, &pod.workload);
+    let moved = || queue_proxy_request(handler.container.revision, handler.handler.slot, action);
+    let request = resolved.is_ok().then(moved).flatten();
+    let action = request.as_ref().unwrap_or(action);
+    let mut verdict = match resolved {
         Err(cause @ (Cause::PortUnresolved | Cause::PortOfOtherContainer)) => {
             builder.verdict(Outcome::InvalidManifest, cause)
         }
         Err(Cause::Placeholder) => builder.verdict(Outcome::Unknown, Cause::Placeholder),
         resolved => {
+            let resolved = match handler.port {
+                Some(moved) if request.is_some() => Ok(moved),
+                _ => resolved,
+            };
             let mut verdict = in_mesh(context, pod, handler, action, resolved, builder);
             // The dataplane comes last: it is one of the deciding facts, but rarely the unexpected one.
             verdict.certainty = verdict.certainty.min(pod.dataplane.certainty);
@@ -71,6 +79,7 @@ pub(in crate::predict) fn decide<'t>(
             verdict
         }
     };
+    let port = action.port().unwrap_or(port);
     verdict.kubelet = kubelet::text(context, &verdict, pod, handler, action, &port);
     verdict
 }

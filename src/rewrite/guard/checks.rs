@@ -2,6 +2,7 @@
 
 use crate::context::Context;
 use crate::finding::{Certainty, GuardId};
+use crate::kube::KNATIVE_SERVING;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::OLDEST_REWRITE;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
@@ -118,7 +119,7 @@ pub(in crate::rewrite) fn knative(
     _: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
 ) -> Option<GuardFailure> {
-    (pod.workload.object.group() == "serving.knative.dev").then(|| {
+    (pod.workload.object.group() == KNATIVE_SERVING).then(|| {
         let message = "Knative owns the probes of its revisions and changes them itself";
         GuardFailure::new(GuardId::KNATIVE, name_span(pod), message)
             .with_help("to rewrite it anyway, use `--allow knative`")

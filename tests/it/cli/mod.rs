@@ -40,6 +40,7 @@ mod invocation;
 mod json_characters;
 mod junit_names;
 mod junit_nothing_judged;
+mod knative;
 mod krm;
 mod krm_contract;
 mod krm_settings;
@@ -58,6 +59,7 @@ mod not_judged_parts;
 mod notice_texts;
 mod other_mesh_repositories;
 mod other_repositories;
+mod operators;
 #[cfg(unix)]
 mod outside;
 mod overlay_findings;
