@@ -236,8 +236,13 @@ pub(crate) trait MeshModel: Sync {
         None
     }
 
-    /// Returns the purpose of a port that the proxy uses.
-    fn port_owner(&self, _port: i64) -> Option<&'static str> {
+    /// Returns the purpose of a port that the proxy of a pod uses.
+    fn port_owner(
+        &self,
+        _pod: &Workload<'_>,
+        _release: Option<Version>,
+        _port: i64,
+    ) -> Option<&'static str> {
         None
     }
 }

@@ -10,7 +10,8 @@ use crate::predict::prediction::WorkloadPrediction;
 #[must_use]
 pub fn port_owner(pod: &WorkloadPrediction<'_>, port: i64) -> Option<&'static str> {
     if pod.dataplane.value == Dataplane::Other {
-        return model_of(pod.mesh.value?)?.port_owner(port);
+        let model = model_of(pod.mesh.value?)?;
+        return model.port_owner(&pod.workload, pod.release.value, port);
     }
     if pod.dataplane.value != Dataplane::Sidecar {
         return None;

@@ -1,6 +1,7 @@
 //! How pods take part in App Mesh.
 
 use crate::finding::Certainty;
+use crate::kube::Workload;
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::model::{
@@ -85,7 +86,12 @@ impl MeshModel for AppMesh {
         RewriteSupport::unchanged(Version::new(1, 0), "App Mesh does not change probes")
     }
 
-    fn port_owner(&self, port: i64) -> Option<&'static str> {
+    fn port_owner(
+        &self,
+        _pod: &Workload<'_>,
+        _release: Option<Version>,
+        port: i64,
+    ) -> Option<&'static str> {
         match port {
             15000 => Some("inbound traffic"),
             15001 => Some("outbound traffic"),

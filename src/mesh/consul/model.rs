@@ -1,5 +1,6 @@
 //! How pods take part in Consul.
 
+use crate::kube::Workload;
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::Fact;
 use crate::mesh::model::{
@@ -59,7 +60,12 @@ impl MeshModel for Consul {
         }
     }
 
-    fn port_owner(&self, port: i64) -> Option<&'static str> {
+    fn port_owner(
+        &self,
+        _pod: &Workload<'_>,
+        _release: Option<Version>,
+        port: i64,
+    ) -> Option<&'static str> {
         ports::owner(port)
     }
 }

@@ -1,6 +1,7 @@
 //! How pods take part in Kuma.
 
 use crate::finding::Label;
+use crate::kube::Workload;
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::Fact;
 use crate::mesh::model::{
@@ -12,10 +13,10 @@ use crate::mesh::version::Version;
 
 use super::injection;
 use super::keys::{
-    DEFAULT_PORT, EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV,
-    VIRTUAL_PORT, VIRTUAL_PROBES,
+    EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV, VIRTUAL_PORT,
+    VIRTUAL_PROBES,
 };
-use super::proxy::{Era, ProbeProxy};
+use super::proxy::{Era, ProbeProxy, probe_port};
 use super::refusal::refusal;
 
 /// The model of Kuma.
@@ -138,7 +139,12 @@ impl MeshModel for Kuma {
         Ok(all)
     }
 
-    fn port_owner(&self, port: i64) -> Option<&'static str> {
-        (port == DEFAULT_PORT).then_some("the probe proxy")
+    fn port_owner(
+        &self,
+        pod: &Workload<'_>,
+        release: Option<Version>,
+        port: i64,
+    ) -> Option<&'static str> {
+        (probe_port(pod, release) == Some(port)).then_some("the probe proxy")
     }
 }

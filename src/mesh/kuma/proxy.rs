@@ -187,7 +187,8 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         let written = self.sidecar_port();
         let listens = written.unwrap_or(self.listens);
         let has_proxy = written.is_some() || self.era != Era::Virtual;
-        let points_at_proxy = is_http && (port == Some(DEFAULT_PORT) || port == Some(self.port));
+        let points_at_proxy =
+            has_proxy_path(handler) && (port == Some(DEFAULT_PORT) || port == Some(self.port));
         if is_http && listens > 0 && port == Some(listens) {
             return ProbeTreatment::unchanged(port, ProbeDestination::Helper);
         }
@@ -338,15 +339,13 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         {
             return self.virtual_probe(handler, http);
         }
-        let is_own = |own: i64| own > 0 && port == Some(own);
-        let points_at_proxy =
-            self.era != Era::Virtual && (is_own(DEFAULT_PORT) || is_own(self.listens));
-        if points_at_proxy && matches!(action, ProbeHandler::HttpGet(_)) {
-            let destination = if port == Some(self.listens) {
-                ProbeDestination::Helper
-            } else {
-                ProbeDestination::Fault(&faults::AGENT_OFF)
-            };
+        let is_http = matches!(action, ProbeHandler::HttpGet(_));
+        if self.era != Era::Virtual && is_http && self.listens > 0 && port == Some(self.listens) {
+            return ProbeTreatment::unchanged(port, ProbeDestination::Helper);
+        }
+        // A port of the application may have the same number: only the path shows that a probe was rewritten.
+        if self.era != Era::Virtual && port == Some(DEFAULT_PORT) && has_proxy_path(handler) {
+            let destination = ProbeDestination::Fault(&faults::AGENT_OFF);
             return ProbeTreatment::unchanged(port, destination);
         }
         // The traffic of gateways is not captured.
@@ -411,6 +410,21 @@ impl<'a, 't> ProbeProxy<'a, 't> {
         });
         treatment
     }
+}
+
+/// Returns whether a probe has a path of the probe proxy: `/8080/ready`, `/tcp/8080` or `/grpc/8080`.
+///
+/// Source: Kuma v2.14.3, `pkg/plugins/runtime/k8s/probes/probe.go` (`ToReal`).
+fn has_proxy_path(handler: &HandlerRef<'_>) -> bool {
+    let Ok(ProbeHandler::HttpGet(http)) = &handler.1.action else {
+        return false;
+    };
+    let path = http.path.trim_start_matches('/');
+    let rest = ["tcp/", "grpc/"]
+        .iter()
+        .find_map(|kind| path.strip_prefix(kind));
+    let port = rest.unwrap_or(path).split('/').next().unwrap_or_default();
+    port.parse::<u16>().is_ok()
 }
 
 fn rooted(path: &str) -> String {

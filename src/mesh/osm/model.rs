@@ -98,7 +98,12 @@ impl MeshModel for Osm {
         })
     }
 
-    fn port_owner(&self, port: i64) -> Option<&'static str> {
+    fn port_owner(
+        &self,
+        _pod: &Workload<'_>,
+        _release: Option<Version>,
+        port: i64,
+    ) -> Option<&'static str> {
         PORTS
             .iter()
             .find(|(own, _)| *own == port)

@@ -245,3 +245,28 @@ fn ports_of_native_sidecars_are_not_excluded() {
         ["kuma-tcp-grpc-needs-2-9"]
     );
 }
+
+/// The probe proxy of a gateway is off, so its port may belong to the application. The path of a rewritten probe
+/// shows that the proxy is the target.
+#[test]
+fn a_port_of_a_gateway_is_not_the_probe_proxy() {
+    let outcome = |path: &str| {
+        let pod = format!(
+            "{KUMA}apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop, annotations: {{kuma.io/gateway: enabled}}}}\n\
+             spec:\n  containers:\n    - name: web\n      image: registry.example/web:1\n      \
+             readinessProbe: {{httpGet: {{path: {path}, port: 9001}}}}\n"
+        );
+        let check = run(&["check", "--output-format=concise"], &pod).stdout;
+        let is_reserved = check.contains("probe-on-reserved-port");
+        let predicted = run(&["predict", "--output-format=json"], &pod).exits(0);
+        let report: serde_json::Value = serde_json::from_str(&predicted.stdout).unwrap();
+        let outcome = &report["workloads"][0]["handlers"][0]["outcome"];
+        (outcome.as_str().unwrap().to_owned(), is_reserved)
+    };
+    for path in ["/ready", "/", "/v1/8080"] {
+        assert_eq!(outcome(path), ("ok".to_owned(), false), "{path}");
+    }
+    for path in ["/8080/ready", "/tcp/8080", "/grpc/8080"] {
+        assert_eq!(outcome(path), ("fails".to_owned(), false), "{path}");
+    }
+}
