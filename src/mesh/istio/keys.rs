@@ -51,6 +51,8 @@ pub(crate) const HBONE_PORT: i64 = 15008;
 pub(crate) const PROXY_CONTAINER: &str = "istio-proxy";
 /// The name of the container that sets up traffic capture.
 pub(crate) const INIT_CONTAINER: &str = "istio-init";
+/// The name of the container that waits for the CNI plugin to set up traffic capture.
+pub(crate) const VALIDATION_CONTAINER: &str = "istio-validation";
 /// Env variable of the sidecar that contains the original probes.
 pub(crate) const PROBERS_ENV: &str = "ISTIO_KUBE_APP_PROBERS";
 /// Env variable of the agent that makes it send requests to the application on 127.0.0.1, as before 1.10.

@@ -1,6 +1,6 @@
 //! `rewrite` names the fact without which it is not known whether a pod is injected, and an option that settles it.
 
-use crate::support::manifest::{ANNOTATED_WEB, Manifest};
+use crate::support::manifest::{ANNOTATED_WEB, Manifest, Pod};
 use crate::support::project::Project;
 
 /// What each refusal reports, whatever is missing.
@@ -86,4 +86,36 @@ fn a_value_that_another_tool_fills_in_is_named() {
     let why = "this value decides about injection, and another tool fills it in";
     let help = "rewrite the output of the tool that fills it in, or use `--override injection=all`";
     assert_settled(&project, why, help);
+}
+
+/// A policy in the root namespace applies to the whole mesh, so it does not show that its own namespace is injected.
+#[test]
+fn a_policy_in_the_root_namespace_is_not_evidence_of_injection() {
+    let policy = |namespace: &str| {
+        format!(
+            "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: default, namespace: {namespace}}}\n\
+             spec: {{mtls: {{mode: STRICT}}}}\n"
+        )
+    };
+    let outcome = |namespace: &str, options: &[&str]| {
+        let pod = Pod::new("web").within(namespace).container("web");
+        let pod = pod.probe("readinessProbe", "httpGet: {port: 80}");
+        let project = Project::with(&[
+            ("policy.yaml", &policy(namespace)),
+            ("web.yaml", &pod.to_string()),
+        ]);
+        let arguments = [
+            "predict",
+            "--override=rewrite=false",
+            "--output-format=json",
+        ];
+        let run = project.run(&[&arguments[..], options].concat());
+        let report: serde_json::Value = serde_json::from_str(&run.exits(0).stdout).unwrap();
+        report["workloads"][0]["handlers"][0]["outcome"].clone()
+    };
+    assert_eq!(outcome("istio-system", &[]), "unknown");
+    assert_eq!(outcome("shop", &[]), "fails");
+    let root = ["--override=root-namespace=shop"];
+    assert_eq!(outcome("shop", &root), "unknown");
+    assert_eq!(outcome("istio-system", &root), "fails");
 }

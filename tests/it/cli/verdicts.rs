@@ -116,9 +116,15 @@ fn probes_next_to_a_manually_added_sidecar_are_not_rewritten() {
     let pod = pod
         .field(LIVE)
         .probe("readinessProbe", "tcpSocket: {port: 8080}");
+    let redirected = pod.clone().init_container("istio-init");
+    assert_eq!(
+        predicted(&[&namespace, STRICT, &redirected.to_string()]),
+        "livenessProbe fails, readinessProbe always-passes"
+    );
+    // Nothing redirects traffic to the sidecar.
     assert_eq!(
         predicted(&[&namespace, STRICT, &pod.to_string()]),
-        "livenessProbe fails, readinessProbe always-passes"
+        "livenessProbe ok, readinessProbe ok"
     );
 }
 

@@ -4,7 +4,7 @@ use crate::context::dataplane::Dataplane;
 use crate::context::istio::facets::Injection;
 use crate::context::istio::injection::moved::Move;
 use crate::context::istio::injection::namespace_view::NamespaceView;
-use crate::context::istio::injection::own_sidecar::own_sidecar;
+use crate::context::istio::injection::own_sidecar::{has_redirect, own_sidecar, without_redirect};
 use crate::context::istio::injection::placement::placement;
 use crate::context::user_facts::UserFacts;
 use crate::finding::{Certainty, Label};
@@ -36,8 +36,11 @@ impl<'c, 't> Injection<'c, 't> {
             .context
             .mesh_of(self.workload)
             .dataplane()
-            .or_else(|| own_sidecar(self.workload))
-            .unwrap_or_else(injection);
+            .unwrap_or_else(|| match own_sidecar(self.workload) {
+                Some(own) if has_redirect(self.workload) => own,
+                Some(own) => without_redirect(own, injection()),
+                None => injection(),
+            });
         match placement(self.workload) {
             Some(assumption) => fact.depending_on(&assumption),
             None => fact,

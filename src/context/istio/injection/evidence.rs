@@ -61,6 +61,11 @@ impl<'c, 't> Injection<'c, 't> {
     fn policy_in_namespace_of(self) -> Option<String> {
         let inventory = &self.context.inventory;
         let object = &self.workload.object;
+        // A policy in the root namespace applies to all namespaces.
+        let root = self.context.istio_near(object).root_namespace().value;
+        if self.context.namespace_of(object).name == root {
+            return None;
+        }
         let policies = self
             .context
             .namespace_of(object)
