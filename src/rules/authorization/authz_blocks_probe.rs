@@ -21,6 +21,9 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                     MismatchReason::Identity | MismatchReason::AllCallers => {
                         ", and the kubelet has no identity in the mesh".to_owned()
                     }
+                    MismatchReason::Token => {
+                        ", and the kubelet does not send a JSON Web Token".to_owned()
+                    }
                     MismatchReason::NoRule => ", because the policy has no rule".to_owned(),
                     MismatchReason::Fields(fields) => {
                         format!(", because it does not match `{}`", fields.join("` and `"))

@@ -19,6 +19,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                 denial.policy.name(),
                 match denial.mismatch {
                     MismatchReason::AllCallers => "every client",
+                    MismatchReason::Token => "the kubelet, which does not send a JSON Web Token",
                     _ => "the kubelet, which has no identity in the mesh",
                 },
             )

@@ -62,6 +62,7 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
                 reason: if lost { DenialReason::FieldsLost } else { by },
                 place: self.rule_place(policy, rule)?,
                 mismatch: match rule {
+                    Some(rule) if depends_on_token(rule) => MismatchReason::Token,
                     Some(rule) if depends_on_identity(rule) => MismatchReason::Identity,
                     Some(_) => MismatchReason::AllCallers,
                     None => why_not_allowed(applying.all(all), request),
@@ -211,6 +212,24 @@ fn is_identity(condition: NodeRef<'_>) -> bool {
     key.is_some_and(|key| key.starts_with("source.") || key.starts_with("request.auth."))
 }
 
+/// Returns whether a rule is about the token of a request, and not about the identity of the caller in the mesh.
+fn depends_on_token(rule: NodeRef<'_>) -> bool {
+    let items = |key: &str| rule.get(key).into_iter().flat_map(NodeRef::items);
+    let of_token = |key: Option<&str>| {
+        matches!(key, Some("requestPrincipals" | "notRequestPrincipals"))
+            || key.is_some_and(|key| key.starts_with("request.auth."))
+    };
+    let sources = items("from").filter_map(|from| from.get("source"));
+    let callers = sources
+        .flat_map(NodeRef::effective_entries)
+        .map(|entry| entry.key.text());
+    let conditions = items("when")
+        .filter(|condition| is_identity(*condition))
+        .map(|condition| condition.get("key").and_then(NodeRef::text));
+    let mut keys = callers.chain(conditions).peekable();
+    keys.peek().is_some() && keys.all(of_token)
+}
+
 /// Returns why no ALLOW rule matches the request: a rule that matches apart from its `from` and
 /// identity conditions requires an identity; otherwise, the fields of all rules differ.
 fn why_not_allowed<'a, 't: 'a>(
@@ -226,14 +245,19 @@ fn why_not_allowed<'a, 't: 'a>(
         return MismatchReason::NoRule;
     }
     let mut fields = BTreeSet::new();
+    let mut needs_token = false;
     for rule in rules {
         let others = differing_fields(rule, request);
-        if others.is_empty() {
-            return MismatchReason::Identity;
+        match others.is_empty() {
+            true if depends_on_token(rule) => needs_token = true,
+            true => return MismatchReason::Identity,
+            false => fields.extend(others),
         }
-        fields.extend(others);
     }
-    MismatchReason::Fields(fields.into_iter().collect())
+    match needs_token {
+        true => MismatchReason::Token,
+        false => MismatchReason::Fields(fields.into_iter().collect()),
+    }
 }
 
 /// Returns the fields of a rule whose values differ from the request, without those about the identity

@@ -31,6 +31,8 @@ pub enum DenialReason {
 pub enum MismatchReason {
     /// The kubelet has no identity in the mesh.
     Identity,
+    /// The rules require a JSON Web Token, which the kubelet does not send.
+    Token,
     /// These fields of the rules have other values than the request.
     Fields(Vec<String>),
     /// There is no rule that could match.
