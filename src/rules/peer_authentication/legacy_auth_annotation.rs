@@ -8,7 +8,7 @@ use crate::predict::Cause;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::pod_metadata::keeping_comment;
-use crate::rules::support::policy_values::{map, selector_of_service};
+use crate::rules::support::policy_values::{map, security_api, selector_of_service};
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
 declare_rule! {
@@ -163,10 +163,11 @@ fn exception<'t>(cx: &RuleContext<'_, 't>, service: &Object<'t>, target: i64) ->
         metadata.push(("namespace".to_owned(), Value::from(namespace)));
     }
     let mode = map("mode", Value::from("DISABLE"));
+    let release = cx.context.istio_near(service).version();
     let ports = map(&target.to_string(), mode);
     let spec = vec![selector, ("portLevelMtls".to_owned(), ports)];
     Some(Value::Map(vec![
-        ("apiVersion".to_owned(), Value::from("security.istio.io/v1")),
+        ("apiVersion".to_owned(), Value::from(security_api(release))),
         ("kind".to_owned(), Value::from("PeerAuthentication")),
         ("metadata".to_owned(), Value::Map(metadata)),
         ("spec".to_owned(), Value::Map(spec)),

@@ -5,7 +5,7 @@ use crate::kube::{Object, integer};
 use crate::mesh::Version;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
-use crate::rules::support::policy_values::{map, selector_of_service};
+use crate::rules::support::policy_values::{map, security_api, selector_of_service};
 use crate::yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
 declare_rule! {
@@ -58,8 +58,9 @@ fn conversion<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Fix> 
     let mode =
         mode(spec.get("peers")?).filter(|_| spec.effective_entries().into_iter().all(known))?;
     let mode = map("mode", Value::from(mode));
+    let release = cx.context.istio_near(policy).version();
     let mut changes = vec![
-        set(policy, &["apiVersion"], Value::from("security.istio.io/v1")),
+        set(policy, &["apiVersion"], Value::from(security_api(release))),
         set(policy, &["kind"], Value::from("PeerAuthentication")),
     ];
     let new = match spec.get("targets") {

@@ -1,6 +1,7 @@
 //! Parts of the policies that fixes write.
 
 use crate::kube::Object;
+use crate::mesh::Version;
 use crate::yaml::Value;
 
 /// Returns a mapping with one entry.
@@ -23,4 +24,18 @@ pub(in crate::rules) fn selector_of_service(service: &Object<'_>) -> Option<(Str
         .collect();
     let labels = map("matchLabels", Value::Map(labels?));
     Some(("selector".to_owned(), labels))
+}
+
+/// The release since which the mesh serves version `v1` of PeerAuthentication.
+///
+/// Source: Istio 1.22.0, release notes ("v1 APIs"), and `manifests/charts/base/crds/crd-all.gen.yaml`.
+const SECURITY_V1: Version = Version::new(1, 22);
+
+/// Returns the API version of a PeerAuthentication that a release serves. The newest release is assumed if it is not
+/// known.
+pub(in crate::rules) fn security_api(release: Option<Version>) -> &'static str {
+    match release {
+        Some(release) if release < SECURITY_V1 => "security.istio.io/v1beta1",
+        _ => "security.istio.io/v1",
+    }
 }

@@ -82,3 +82,25 @@ fn an_added_document_uses_the_line_breaks_of_the_file() {
     let all = windows(&format!("{SERVICE}\n"));
     assert_eq!(fixed(&all), windows(&format!("{}\n{ADDED}", bare())));
 }
+
+/// A release before 1.22 does not serve version `v1` of the API.
+#[test]
+fn fixes_write_an_api_version_that_the_release_serves() {
+    const POLICY: &str = "apiVersion: authentication.istio.io/v1alpha1\nkind: MeshPolicy\nmetadata: {name: default}\n\
+                          spec:\n  peers: [{mtls: {}}]\n";
+    for (release, version) in [("1.21", "v1beta1"), ("1.22", "v1"), ("1.28", "v1")] {
+        let files = [
+            ("pod.yaml", POD),
+            ("service.yaml", SERVICE),
+            ("policy.yaml", POLICY),
+        ];
+        let project = Project::with(&files);
+        let option = format!("--mesh-version={release}");
+        let arguments = ["check", "--fix", "--unsafe-fixes", "--override=mtls=STRICT"];
+        project.run(&[&arguments[..], &[&option]].concat());
+        for file in ["service.yaml", "policy.yaml"] {
+            let line = format!("apiVersion: security.istio.io/{version}\nkind: PeerAuthentication");
+            assert!(project.read(file).contains(&line), "{file} {release}");
+        }
+    }
+}
