@@ -184,13 +184,27 @@ fn a_directory_with_the_name_of_a_manifest_is_searched() {
 }
 
 #[test]
-fn an_empty_standard_input_is_an_error() {
+fn an_empty_standard_input_is_a_note() {
     let project = Project::new();
     for stdin in ["", "\n \n"] {
+        for arguments in [&["check", "-"][..], &["predict", "-"], &["rewrite", "-"]] {
+            let message = "note: standard input is empty\nhelp: check whether the command before `|` failed\n";
+            project
+                .pipe(arguments, stdin)
+                .exits(0)
+                .stderr_contains(message);
+            // Nothing is checked, so the note is visible in every case.
+            let quiet = [arguments, &["--quiet"]].concat();
+            project
+                .pipe(&quiet, stdin)
+                .exits(0)
+                .stderr_contains(message);
+        }
         project
-            .pipe(&["check", "-"], stdin)
-            .exits(2)
-            .stderr_contains("standard input is empty");
+            .pipe(&["check", "--require-workloads", "-"], stdin)
+            .exits(1)
+            .stderr_contains("`--require-workloads` requires one");
+        assert_eq!(project.pipe(&["rewrite", "-"], stdin).stdout, stdin);
     }
     project
         .pipe(&["check", "-", "-"], GOOD)

@@ -224,14 +224,14 @@ fn aliases_and_depth() {
             row(
                 "empty standard input",
                 &Project::new(),
-                2,
+                0,
                 "standard input",
                 |project| project.run(&["check", "-"]),
             ),
             row(
                 "closed standard input",
                 &Project::new(),
-                2,
+                0,
                 "standard input",
                 |project| shell(project, "\"$0\" check - <&-"),
             ),
