@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use crate::finding::{Finding, Label, Severity};
 use crate::kustomize::{Note, Rendering};
 use crate::predict::WorkloadPrediction;
+use crate::yaml::Span;
 
 use super::left_out::left_out;
 use super::notices::NOT_MODELLED;
@@ -23,46 +24,93 @@ pub(super) fn unsupported_parts<'r>(
     let with_probes = roots(workloads_with_probes);
     let renderings: Vec<&Rendering> = renderings.into_iter().collect();
     let left_out = left_out(renderings.iter().copied());
-    renderings
-        .into_iter()
-        .filter_map(|rendering| {
-            let has_probes = with_probes.contains(&*rendering.root);
-            not_modelled(rendering, has_probes, is_wanted)
-        })
-        .chain(left_out)
-        .collect()
+    let mut parts: Vec<UnsupportedPart<'_>> = Vec::new();
+    let mut known: HashMap<(&str, Span, &str), usize> = HashMap::new();
+    for rendering in renderings {
+        let has_probes = with_probes.contains(&*rendering.root);
+        let Some((first, others)) = unsupported_part(rendering, has_probes, is_wanted) else {
+            continue;
+        };
+        let place = (&*first.path, first.span, first.message.as_str());
+        let index = *known.entry(place).or_insert(parts.len());
+        match parts.get_mut(index) {
+            Some(part) => part.renderings.push((rendering, others)),
+            None => parts.push(UnsupportedPart {
+                first,
+                renderings: vec![(rendering, others)],
+            }),
+        }
+    }
+    let parts = parts.iter().filter_map(UnsupportedPart::finding);
+    parts.chain(left_out).collect()
 }
 
-/// Returns one finding for the parts of a kustomization that are not rendered, if the kustomization renders probes or
-/// its objects are not all known.
-fn not_modelled(
+/// A part of a kustomization that is not rendered, and the kustomizations that include it.
+struct UnsupportedPart<'r> {
+    first: &'r Note,
+    /// Each kustomization, with the number of its other such parts.
+    renderings: Vec<(&'r Rendering, usize)>,
+}
+
+/// The maximum number of kustomizations that a finding names.
+const NAMED: usize = 5;
+
+impl UnsupportedPart<'_> {
+    fn finding(&self) -> Option<Finding> {
+        let first = self.first;
+        let (rendering, others) = self.renderings.first()?;
+        let label = Label {
+            path: Arc::clone(&first.path),
+            span: first.span,
+            message: String::new(),
+        };
+        let more = match (self.renderings.len(), others) {
+            (1, 0) => String::new(),
+            (1, count) => format!(" (and {count} more like this in {})", rendering.root),
+            _ => format!(" (in {})", self.roots()),
+        };
+        let message = format!("{}{more}", first.message);
+        let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
+        let overlays = self.renderings.iter();
+        let overlays = overlays.map(|(rendering, _)| Arc::clone(rendering.location_file()));
+        finding.overlays.extend(overlays);
+        let build = rendering.build();
+        let outputs = match self.renderings.len() {
+            1 => "the output of the build",
+            _ => "the outputs of the builds, for example",
+        };
+        finding.help = Some(format!(
+            "check {outputs}: `{build} | meshprobe check --context . -`"
+        ));
+        Some(finding)
+    }
+
+    /// Returns the kustomizations, each with the number of its other parts that are not rendered.
+    fn roots(&self) -> String {
+        let root = |(rendering, others): &(&Rendering, usize)| match others {
+            0 => format!("`{}`", rendering.root),
+            count => format!("`{}`, with {count} more", rendering.root),
+        };
+        let mut names: Vec<String> = self.renderings.iter().take(NAMED).map(root).collect();
+        let more = self.renderings.len().saturating_sub(NAMED);
+        if more > 0 {
+            names.push(format!("{more} other kustomizations"));
+        }
+        names.join("; ")
+    }
+}
+
+/// Returns the first part of a kustomization that is not rendered, and the number of others, if the kustomization
+/// renders probes or its objects are not all known.
+fn unsupported_part(
     rendering: &Rendering,
     has_probes: bool,
     is_wanted: fn(&Note) -> bool,
-) -> Option<Finding> {
+) -> Option<(&Note, usize)> {
     let mut notes = rendering.notes.iter().filter(|note| is_wanted(note));
     let (first, others) = (notes.next()?, notes.count());
     // If objects are missing, only these may have probes.
-    if !has_probes && !rendering.has_unknown_objects {
-        return None;
-    }
-    let label = Label {
-        path: Arc::clone(&first.path),
-        span: first.span,
-        message: String::new(),
-    };
-    let more = match others {
-        0 => String::new(),
-        count => format!(" (and {count} more like this in {})", rendering.root),
-    };
-    let message = format!("{}{more}", first.message);
-    let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
-    finding.overlays.push(Arc::clone(rendering.location_file()));
-    let build = rendering.build();
-    finding.help = Some(format!(
-        "check the output of the build: `{build} | meshprobe check --context . -`"
-    ));
-    Some(finding)
+    (has_probes || rendering.has_unknown_objects).then_some((first, others))
 }
 
 /// Returns the kustomizations that render the workloads.
