@@ -32,6 +32,10 @@ pub(crate) struct Accumulator {
     pub(crate) notes: BTreeSet<Note>,
     /// Whether unknown objects are included: a patch without a target may apply to one of them.
     pub(crate) has_unknown_objects: bool,
+    /// The locations of `openapi` fields, which change how patches are merged.
+    pub(crate) schemas: BTreeSet<(Arc<str>, Span)>,
+    /// Whether a strategic merge patch may have been applied.
+    pub(crate) has_merges: bool,
     /// The limit that caused objects to be left out.
     pub(crate) left_out: Option<Limit>,
     /// Maximum number of objects; more pods than this would exceed the memory limit.
@@ -122,6 +126,8 @@ impl Accumulator {
         self.applied.extend(other.applied.iter().cloned());
         self.notes.extend(other.notes.iter().cloned());
         self.has_unknown_objects |= other.has_unknown_objects;
+        self.schemas.extend(other.schemas.iter().cloned());
+        self.has_merges |= other.has_merges;
         self.left_out = self.left_out.or(other.left_out);
     }
 

@@ -16,7 +16,7 @@ use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
 use crate::kustomize::locate::{Located, absent_path, locate, strings};
 use crate::kustomize::rendering::{Note, Scope};
-use crate::kustomize::{budget, objects, transform, unsupported};
+use crate::kustomize::{budget, objects, openapi, transform, unsupported};
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
@@ -200,7 +200,9 @@ impl<'s> Builder<'s> {
             accumulator.record_patches(self.sources, k);
             unsupported::add_notes(self.sources, k, accumulator);
         }
+        let merged = openapi::merged_objects(layers, accumulator);
         transform::apply(self.sources, layers, accumulator, &mut self.work);
+        openapi::mark(merged, accumulator);
         for resource in &mut accumulator.resources {
             resource.clear_annotations();
         }

@@ -42,6 +42,7 @@ mod metadata;
 mod name_index;
 pub(crate) mod node;
 pub(crate) mod objects;
+mod openapi;
 mod origin;
 mod patches;
 pub(crate) mod relevance;
@@ -62,6 +63,7 @@ pub(crate) mod write;
 pub use generated::{GeneratedFrom, generator_files};
 pub(crate) use generated::{Generator, generators};
 pub use limit::{DEPTH as NESTED, Limit};
+pub(crate) use openapi::is_about_schema;
 pub use origin::OriginMap;
 pub use rendering::{
     Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope, kustomize_build,

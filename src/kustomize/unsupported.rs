@@ -67,7 +67,8 @@ fn read(
             let message = "`vars` is not modelled: `$(NAME)` is not replaced";
             return Some((message.to_owned(), Changes::Some(variables(k))));
         }
-        "openapi" => openapi(k),
+        // The module `openapi` determines its changes.
+        "openapi" => Changes::Some(Vec::new()),
         "configurations" => configurations(sources, k),
         "transformers" => transformers(sources, k),
         "replacements" => replacements(sources, k, entry.value),
@@ -97,15 +98,6 @@ fn source(object: &Node, path: Option<&str>) -> Option<Change> {
         kind: String::new(),
         path: Some((path?.to_owned(), Style::Dots)),
     })
-}
-
-/// Returns the possible changes of `openapi`: another schema changes how patches are merged.
-fn openapi(k: &Kustomization<'_>) -> Changes {
-    let patches = ["patches", "patchesStrategicMerge"];
-    if patches.iter().any(|key| k.entry(key).is_some()) {
-        return Changes::All;
-    }
-    Changes::Some(Vec::new())
 }
 
 /// Returns the possible changes of all entries of a list of files and inline documents. An entry that cannot be

@@ -7,7 +7,7 @@ use crate::engine::analysis::Analysis;
 use crate::engine::summary::MissingFacts;
 use crate::engine::unsupported_parts::roots;
 use crate::finding::Label;
-use crate::kustomize::Rendering;
+use crate::kustomize::{Rendering, is_about_schema};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Span;
 
@@ -82,6 +82,9 @@ fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged
     let causes = causes(rendering);
     let message = match has_workloads {
         true if causes.is_empty() => return None,
+        _ if are_about_schemas(rendering) => {
+            format!("how patches merge lists in `{root}` is not known")
+        }
         true => format!("a part of `{root}` is not among the files"),
         false => format!("the workloads of `{root}` are not among the files"),
     };
@@ -115,4 +118,10 @@ fn causes(rendering: &Rendering) -> String {
         }
     }
     causes.join("; ")
+}
+
+/// Returns whether only the schema of patches is unknown, and all objects are among the files.
+fn are_about_schemas(rendering: &Rendering) -> bool {
+    let mut unknown = rendering.notes.iter().filter(|note| note.adds_unknown);
+    unknown.clone().next().is_some() && unknown.all(|note| is_about_schema(&note.message))
 }

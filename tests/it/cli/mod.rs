@@ -45,6 +45,7 @@ mod krm;
 mod krm_contract;
 mod krm_settings;
 mod kustomization_references;
+mod kustomize_schema;
 mod linked_folders;
 mod linked_kustomizations;
 mod linked_patches;
