@@ -289,9 +289,6 @@ impl<'t> Inventory<'t> {
             let place = Place { namespace, ..place };
             self.plugin_policies.push(place, object.clone());
         }
-        if object.kind == "ProxyConfig" && object.group() == "networking.istio.io" {
-            self.proxy_configs.push(object.clone());
-        }
         let facts = match FactKind::of(object.group(), object.kind) {
             Some(FactKind::Namespace) => {
                 let namespace = object.name();
@@ -315,6 +312,7 @@ impl<'t> Inventory<'t> {
                 }
                 return self.envoy_filters.push(object);
             }
+            Some(FactKind::ProxyConfig) => return self.proxy_configs.push(object),
             Some(FactKind::WorkloadGroup) => return self.workload_groups.push(object),
             Some(FactKind::WorkloadEntry) => return self.workload_entries.push(object),
             Some(FactKind::LegacyPolicy) => return self.legacy_policies.push(object),

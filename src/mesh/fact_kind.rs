@@ -23,6 +23,8 @@ pub(crate) enum FactKind {
     Sidecar,
     /// An `EnvoyFilter` of Istio.
     EnvoyFilter,
+    /// A `ProxyConfig` of Istio.
+    ProxyConfig,
     /// A `WorkloadGroup` of Istio.
     WorkloadGroup,
     /// A `WorkloadEntry` of Istio.
@@ -57,6 +59,7 @@ impl FactKind {
             ("networking.k8s.io", "NetworkPolicy") => Self::NetworkPolicy,
             ("networking.istio.io", "Sidecar") => Self::Sidecar,
             ("networking.istio.io", "EnvoyFilter") => Self::EnvoyFilter,
+            ("networking.istio.io", "ProxyConfig") => Self::ProxyConfig,
             ("networking.istio.io", "WorkloadGroup") => Self::WorkloadGroup,
             ("networking.istio.io", "WorkloadEntry") => Self::WorkloadEntry,
             ("authentication.istio.io", _) => Self::LegacyPolicy,
