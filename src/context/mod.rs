@@ -19,6 +19,7 @@ mod inventory;
 mod istio;
 mod label_index;
 mod mesh;
+mod mesh_objects;
 mod namespace;
 mod namespace_index;
 mod namespace_manifests;

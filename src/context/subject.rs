@@ -1,6 +1,5 @@
 //! The workloads of a tree, and its objects of meshes.
 
-use crate::context::inventory::Inventory;
 use crate::kube::{Object, Workload};
 use crate::mesh::Mesh;
 
@@ -21,14 +20,4 @@ pub(in crate::context) struct MeshObject<'t> {
     /// It is a definition of such objects, not one of them.
     pub(in crate::context) is_definition: bool,
     pub(in crate::context) object: Object<'t>,
-}
-
-impl<'t> Inventory<'t> {
-    /// Iterates over the objects of a mesh that is not Istio.
-    pub fn objects_of_mesh(&self, mesh: Mesh) -> impl Iterator<Item = &Object<'t>> {
-        let objects = self.mesh_objects.iter();
-        objects
-            .filter(move |found| found.mesh == mesh && !found.is_definition)
-            .map(|found| &found.object)
-    }
 }

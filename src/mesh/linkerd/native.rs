@@ -57,7 +57,10 @@ fn has_own_proxy(input: &PodInput<'_, '_>) -> bool {
 /// Returns whether the proxy is a native sidecar.
 fn native_proxy(input: &PodInput<'_, '_>) -> Fact<bool> {
     if input.release.is_some_and(|release| release < SUPPORTED) {
-        return Fact::settled(false, "Linkerd has no native sidecars before 2.15");
+        return Fact::settled(
+            false,
+            "Linkerd does not support native sidecars before 2.15",
+        );
     }
     if let Some(value) = input.native_sidecars {
         let not = if value { "" } else { "not " };
