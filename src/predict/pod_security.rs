@@ -42,9 +42,13 @@ pub(in crate::predict) fn reject_hosts<'t>(
     }
 }
 
-/// Returns whether a probe or hook certainly sets a host.
+/// Returns whether a probe or hook certainly has a host when the API server checks the pod. Webhooks change the pod
+/// before that.
 pub(crate) fn sets_host(handler: &HandlerPrediction<'_>) -> bool {
     let action = handler.handler.action.as_ref().ok();
-    let host = action.and_then(|action| action.host());
+    let host = match handler.rewritten_to {
+        Some(_) => handler.rewritten_host(),
+        None => action.and_then(|action| action.host()),
+    };
     host.is_some_and(|host| !host.is_empty() && !placeholder::contains(host))
 }

@@ -46,7 +46,7 @@ fn report(
     finding.container = Some(handler.container.name().to_owned());
     finding.field = Some(handler.handler.within.to_string());
     finding.probe = Some(probe_ref(pod, handler));
-    if handler.verdict.outcome == Outcome::InvalidManifest {
+    if handler.verdict.outcome == Outcome::Refused {
         finding.outcome = Some(handler.verdict.outcome.as_str());
     }
     finding.depend_on(forbidden);

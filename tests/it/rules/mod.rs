@@ -7,3 +7,4 @@ mod findings;
 mod fix_pages;
 mod fixes;
 mod fixture;
+mod pod_security;
