@@ -113,15 +113,20 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
         Some(with_calico_release(fact, releases.next()))
     }
 
-    /// Returns the fact that Cilium removes the configuration of `istio-cni`, if the values of its chart state that.
+    /// Returns the fact that Cilium removes the configuration of `istio-cni`, if the values of its chart or its ConfigMap state that.
     #[must_use]
     pub fn exclusive_cilium(self) -> Option<Fact<()>> {
         let home = self.workload.object.location_file();
-        let nearest = self
-            .charts()
-            .filter(|chart| chart.cni_exclusive.is_some())
-            .max_by_key(|chart| nearness(&chart.place.path, home))?;
-        let exclusive = nearest.cni_exclusive.clone()?;
+        let of_charts = self.charts().filter_map(|chart| {
+            let exclusive = chart.cni_exclusive.clone()?;
+            Some((nearness(&chart.place.path, home), exclusive))
+        });
+        let of_objects = self.objects().filter_map(|object| {
+            let exclusive = plugins::is_exclusive(object)?;
+            Some((nearness(object.location_file(), home), exclusive))
+        });
+        let all = of_charts.chain(of_objects);
+        let (_, exclusive) = all.max_by_key(|(near, _)| *near)?;
         exclusive.value.then(|| exclusive.map(|_| ()))
     }
 

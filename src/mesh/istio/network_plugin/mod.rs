@@ -8,7 +8,7 @@ mod objects;
 use std::fmt;
 use std::str::FromStr;
 
-pub use objects::{OVERRIDE, calico_release, concerns, from_object};
+pub use objects::{OVERRIDE, calico_release, concerns, from_object, is_exclusive};
 
 use crate::mesh::Version;
 

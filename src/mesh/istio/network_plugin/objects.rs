@@ -69,6 +69,18 @@ fn cilium(object: &Object<'_>) -> Option<Fact<NetworkPlugin>> {
     }
 }
 
+/// Reads whether Cilium removes the configuration of other CNI plugins, from the ConfigMap of its agent.
+#[must_use]
+pub fn is_exclusive(object: &Object<'_>) -> Option<Fact<bool>> {
+    if !concerns(object) || object.kind != "ConfigMap" {
+        return None;
+    }
+    let node = object.node.get("data")?.get("cni-exclusive")?;
+    let value = text(Some(node))?.parse().ok()?;
+    let message = format!("`cni-exclusive` is {value}");
+    Some(Fact::known(value, object.label_at(node.span(), message)))
+}
+
 /// Reads the Network of OpenShift. Source: OpenShift API, `operator/v1`, `GatewayConfig`; `routingViaHost` is false by
 /// default.
 fn openshift(object: &Object<'_>) -> Option<Fact<NetworkPlugin>> {
