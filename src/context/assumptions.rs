@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::context::run_context::Context;
 use crate::context::user_facts::UserFacts;
 use crate::kube::Object;
-use crate::mesh::Version;
+use crate::mesh::{Mesh, Version};
 use crate::settings::FactOverrides;
 
 impl<'t> Context<'t> {
@@ -61,6 +61,18 @@ impl<'t> Context<'t> {
         // `serving_planes` stay: which control planes are in scope does not depend on the release.
         Self {
             release: Some(release),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the context under the assumption that pods belong to `mesh`, unless an option sets the mesh.
+    #[must_use]
+    pub fn assuming_mesh(&self, mesh: Mesh) -> Self {
+        Self {
+            fact_cache: Arc::default(),
+            serving_planes: Arc::default(),
+            capture_cache: Arc::default(),
+            mesh: Some(mesh),
             ..self.clone()
         }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::context::dataplane::Dataplane;
 use crate::context::fact_cache;
+use crate::context::mesh_claims::rivals_of_first;
 use crate::context::namespace::NamespaceOf;
 use crate::context::nearest::nearest;
 use crate::context::run_context::Context;
@@ -33,8 +34,8 @@ pub(crate) struct OtherMeshPod<'a, 't> {
 /// The mesh of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadMesh<'c, 't> {
-    context: &'c Context<'t>,
-    workload: &'c Workload<'t>,
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) workload: &'c Workload<'t>,
 }
 
 impl<'t> Context<'t> {
@@ -61,7 +62,10 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
                 fact
             }
             MeshKind::Ambient => Fact::settled(Some(Mesh::ISTIO), "Istio (--mesh ambient)"),
-            MeshKind::Auto => Fact::clone(&self.detect()).map(Some),
+            MeshKind::Auto => match self.context.mesh {
+                Some(mesh) => Fact::settled(Some(mesh), format!("{} (assumed)", mesh.title())),
+                None => Fact::clone(&self.detect()).map(Some),
+            },
         }
     }
 
@@ -71,7 +75,7 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             MeshKind::None => None,
             MeshKind::One(mesh) => Some(mesh),
             MeshKind::Ambient => Some(Mesh::ISTIO),
-            MeshKind::Auto => Some(self.detect().value),
+            MeshKind::Auto => Some(self.context.mesh.unwrap_or_else(|| self.detect().value)),
         }
     }
 
@@ -110,23 +114,22 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             }
         }
         // The sort is stable: of equal evidence, the order of the meshes and of the files decides.
-        all.sort_by_key(|sign| (std::cmp::Reverse(sign.weight), mesh::rank_of(sign.mesh)));
+        all.sort_by_key(Evidence::rank);
         let Some(first) = all.first() else {
             let message = "the tree has no evidence of a mesh other than Istio";
             return Fact::default(Mesh::ISTIO, message, SETTLE);
         };
         let fact = Fact::known(first.mesh, first.place.clone());
-        let rival = all
-            .iter()
-            .find(|sign| sign.mesh != first.mesh && sign.weight >= EvidenceStrength::Namespace);
-        match rival {
-            Some(rival) if first.weight >= EvidenceStrength::Namespace => with_rival(fact, rival),
-            _ => fact,
+        let mut rivals = rivals_of_first(&all);
+        rivals.retain(|rival| self.may_be_injected_by(rival.mesh));
+        match rivals.is_empty() {
+            true => fact,
+            false => with_rivals(fact, &rivals),
         }
     }
 
     /// Returns the namespace of the workload.
-    fn namespace(self) -> NamespaceOf<'c, 't> {
+    pub(in crate::context) fn namespace(self) -> NamespaceOf<'c, 't> {
         self.context.namespace_of(&self.workload.object)
     }
 
@@ -361,14 +364,23 @@ fn evidence_of(mesh: Mesh, weight: EvidenceStrength, object: &Object<'_>) -> Evi
     }
 }
 
-/// Lowers the certainty of the mesh of a pod that two meshes claim.
-fn with_rival(fact: Fact<Mesh>, rival: &Evidence) -> Fact<Mesh> {
-    let message = format!(
-        "both {} and {} claim the pod; the first is assumed",
-        fact.value.title(),
-        rival.mesh.title()
-    );
+/// Lowers the certainty of the mesh of a pod that other meshes claim, too.
+fn with_rivals(fact: Fact<Mesh>, rivals: &[&Evidence]) -> Fact<Mesh> {
+    let rivals = rivals.iter();
+    let titles: Vec<&str> = rivals.clone().map(|rival| rival.mesh.title()).collect();
+    let message = match titles.as_slice() {
+        [rival] => format!(
+            "both {} and {rival} claim the pod; the first is assumed",
+            fact.value.title()
+        ),
+        titles => format!(
+            "{} and {} claim the pod; the first is assumed",
+            fact.value.title(),
+            titles.join(" and ")
+        ),
+    };
     let mut fact = fact.depending_on(&Fact::assumed((), message, Some(SETTLE)));
-    fact.because.push(Reason::written(rival.place.clone()));
+    let places = rivals.map(|rival| Reason::written(rival.place.clone()));
+    fact.because.extend(places);
     fact
 }

@@ -13,8 +13,8 @@ use crate::context::unmodelled_changes::HiddenChanges;
 use crate::context::user_facts::{UserFacts, UserFactsIndex};
 use crate::finding::Finding;
 use crate::kustomize::Rendering;
-use crate::mesh::Version;
 use crate::mesh::istio::install::Install;
+use crate::mesh::{Mesh, Version};
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
@@ -62,6 +62,8 @@ pub struct Context<'t> {
     pub(in crate::context) oldest: Option<(i64, &'t str)>,
     /// The release that is assumed to be in use.
     pub(in crate::context) release: Option<Version>,
+    /// The mesh that is assumed to have injected a pod that several meshes claim.
+    pub(in crate::context) mesh: Option<Mesh>,
 }
 
 impl<'t> Context<'t> {
@@ -121,6 +123,7 @@ impl<'t> Context<'t> {
             hypothesis: None,
             oldest: None,
             release: None,
+            mesh: None,
         }
     }
 

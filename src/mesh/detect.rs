@@ -7,7 +7,7 @@ use crate::yaml::{Entry, NodeRef};
 
 use super::definition::MeshDefinition;
 use super::name::Mesh;
-use super::registry::DEFINITIONS;
+use super::registry::{DEFINITIONS, rank_of};
 
 /// The strength of the evidence; the strongest decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,6 +35,13 @@ pub(crate) struct Evidence {
     pub weight: EvidenceStrength,
     /// Its position, with a message.
     pub place: Label,
+}
+
+impl Evidence {
+    /// Returns the key by which evidence is sorted, the strongest first.
+    pub(crate) fn rank(&self) -> (std::cmp::Reverse<EvidenceStrength>, usize) {
+        (std::cmp::Reverse(self.weight), rank_of(self.mesh))
+    }
 }
 
 /// Values that switch a mesh off, in lower case.

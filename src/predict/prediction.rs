@@ -1,6 +1,6 @@
 //! The prediction for a workload and for each of its handlers.
 
-use crate::context::{Dataplane, ProberEnv};
+use crate::context::{Dataplane, MeshClaim, ProberEnv};
 use crate::finding::Certainty;
 use crate::kube;
 use crate::kube::{Container, HttpGet, Probe, ProbeHandler, Workload};
@@ -183,6 +183,8 @@ pub struct WorkloadPrediction<'t> {
     pub namespace: Option<String>,
     /// Its mesh; `None` if there is no mesh.
     pub mesh: Fact<Option<Mesh>>,
+    /// The meshes that inject it, that of `mesh` first; empty if not several do.
+    pub claims: Vec<MeshClaim>,
     /// How it takes part in the mesh.
     pub dataplane: Fact<Dataplane>,
     /// Whether it passes through the injector. Otherwise a sidecar can only come from its manifest.

@@ -41,6 +41,7 @@ fn predict_if_admitted<'t>(
             .written_name()
             .map(str::to_owned),
         mesh: context.mesh_of(workload).decide(),
+        claims: Vec::new(),
         passes_injector: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
         dataplane: context
             .istio(workload)

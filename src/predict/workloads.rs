@@ -45,6 +45,7 @@ pub fn predict_workload<'t>(
         workload,
         context.istio(workload).rewriting().is_on(),
     );
+    prediction.claims = context.mesh_of(workload).claims();
     crate::predict::alternatives::ambiguous_control_planes::settle(
         context,
         workload,

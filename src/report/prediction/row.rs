@@ -92,6 +92,20 @@ impl<'t> WorkloadPrediction<'t> {
         }
     }
 
+    /// Returns the end of the description of a cause that names the other meshes which inject the pod.
+    fn rivals(&self) -> String {
+        let rivals = self.claims.iter().skip(1);
+        let titles: Vec<&str> = rivals.map(|claim| claim.mesh.title()).collect();
+        match (titles.as_slice(), self.mesh.value) {
+            ([], _) | (_, None) => String::new(),
+            (titles, Some(mesh)) => format!(
+                " (judged for {}; also injected by {})",
+                mesh.title(),
+                titles.join(" and ")
+            ),
+        }
+    }
+
     pub(in crate::report) fn row(&self, prediction: &HandlerPrediction<'_>) -> Row {
         Row {
             workload: self.full_name(),
@@ -104,7 +118,7 @@ impl<'t> WorkloadPrediction<'t> {
                 .map(|to| rewritten_text(to, prediction.rewritten_host()))
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
-            why: prediction.verdict.cause.describe().to_owned(),
+            why: format!("{}{}", prediction.verdict.cause.describe(), self.rivals()),
             environments: Vec::new(),
         }
     }

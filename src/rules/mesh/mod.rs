@@ -7,4 +7,5 @@ crate::rules::group::groups! {
     kuma,
     linkerd,
     osm,
+    shared,
 }

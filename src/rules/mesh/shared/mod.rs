@@ -1,0 +1,5 @@
+//! The rules about several meshes.
+
+crate::rules::group::rules! {
+    several_meshes,
+}

@@ -1,0 +1,77 @@
+//! Rule `several-meshes`, documented in `docs/rules/several-meshes.md`.
+
+use crate::context::MeshClaim;
+use crate::finding::Finding;
+use crate::predict::{WorkloadPrediction, predict_workload};
+use crate::rules::RuleContext;
+use crate::rules::rule::declare_rule;
+
+declare_rule! {
+    "several-meshes", Warning, fix: None, scope: Workloads
+}
+
+fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let pods = cx.pods().filter(|pod| pod.claims.len() > 1);
+    pods.map(|pod| report(cx, pod)).collect()
+}
+
+fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Finding {
+    let title = pod.workload.title();
+    let names: Vec<&str> = pod.claims.iter().map(|claim| claim.mesh.title()).collect();
+    let mut message = format!(
+        "each of {} injects its proxy into the pods of {title}",
+        listed(&names)
+    );
+    if let (Some(first), false) = (names.first(), pod.handlers.is_empty()) {
+        message.push_str(&format!(", whose probes are judged for {first} only"));
+    }
+    let rivals = pod.claims.iter().skip(1);
+    message.extend(
+        rivals
+            .clone()
+            .filter_map(|claim| other_outcomes(cx, pod, claim)),
+    );
+    let object = &pod.workload.object;
+    let mut finding = RULE.finding_on_workload(&pod.workload, object.name_span(), message);
+    finding.related = pod.claims.iter().map(|claim| claim.place.clone()).collect();
+    let options: Vec<String> = rivals
+        .map(|claim| format!("`--mesh {}`", claim.mesh.as_str()))
+        .collect();
+    finding.help = Some(format!(
+        "keep one mesh for the pods; {} judges them for another one",
+        options.join(" or ")
+    ));
+    finding
+}
+
+/// Returns the end of the message that names the outcomes which only another mesh causes.
+fn other_outcomes(
+    cx: &RuleContext<'_, '_>,
+    pod: &WorkloadPrediction<'_>,
+    claim: &MeshClaim,
+) -> Option<String> {
+    let context = cx.context.assuming_mesh(claim.mesh);
+    let other = predict_workload(&context, &pod.workload);
+    let handlers = pod.handlers.iter().zip(&other.handlers);
+    let outcomes: Vec<String> = handlers
+        .filter(|(now, other)| now.verdict.outcome != other.verdict.outcome)
+        .map(|(_, other)| format!("{} is `{}`", other.title(), other.verdict.outcome.as_str()))
+        .collect();
+    let (first, others) = outcomes.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        count => format!(" (and {count} more like this)"),
+    };
+    Some(format!(
+        "; for {}, the outcome of {first}{more}",
+        claim.mesh.title()
+    ))
+}
+
+/// Returns names as a list in a sentence.
+fn listed(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.join(""),
+    }
+}
