@@ -8,6 +8,7 @@ use crate::source::kustomization_name::is_kustomization;
 use crate::source::manifest_keys::looks_like_kubernetes;
 use crate::source::model::document::{Content, Document};
 use crate::source::model::file::SourceFile;
+use crate::source::template_marker::YTT_VALUE;
 use crate::source::{kustomization_fields, list, template_marker};
 use crate::yaml;
 use crate::yaml::{Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
@@ -146,7 +147,9 @@ fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {
     let Some(root) = tree.root() else {
         return Content::Empty;
     };
-    if source.contains("{{") && has_template_key(root) {
+    let is_template = source.contains("{{") && has_template_key(root)
+        || source.contains(YTT_VALUE) && has_ytt_value(root, tree.text());
+    if is_template {
         return Content::Template;
     }
     let has_keys = OBJECT_KEYS.iter().all(|key| root.get(key).is_some());
@@ -172,6 +175,21 @@ fn has_template_key(node: NodeRef<'_>) -> bool {
         Kind::Sequence => node.items().any(has_template_key),
         Kind::Scalar | Kind::Alias => false,
     }
+}
+
+/// Returns whether ytt replaces a value: the value is missing, and an expression of ytt is in a comment in its place.
+///
+/// Source: ytt documentation, "Syntax".
+fn has_ytt_value(node: NodeRef<'_>, text: &str) -> bool {
+    let is_replaced = |key: NodeRef<'_>| {
+        let behind = text.get(key.span().end..).unwrap_or_default();
+        let line = behind.lines().next().unwrap_or_default();
+        let value = line.trim_start_matches(['"', '\'', ' ']).strip_prefix(':');
+        value.is_some_and(|value| value.trim_start().starts_with(YTT_VALUE))
+    };
+    node.entries().any(|entry| {
+        entry.value.is_null() && is_replaced(entry.key) || has_ytt_value(entry.value, text)
+    }) || node.items().any(|item| has_ytt_value(item, text))
 }
 
 /// Returns whether SOPS has encrypted a document. SOPS stores its data under the key `sops`, with a checksum (`mac`) of

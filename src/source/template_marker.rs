@@ -52,6 +52,9 @@ const TAGS: [Tag; 10] = [
     word("@", "@"),
 ];
 
+/// The start of a value that ytt replaces. For YAML, it is a comment.
+pub(in crate::source) const YTT_VALUE: &str = "#@ ";
+
 /// Maximum length in bytes of the content of a tag.
 const LONGEST: usize = 4_096;
 
@@ -96,6 +99,15 @@ fn marker_in(source: &str, start: usize, line: &str) -> Option<TemplateMarker> {
         return Some(TemplateMarker {
             span: Span::new(at, at + word.len()),
             shown: word.to_owned(),
+        });
+    }
+    if let Some((before, _)) = line.split_once(YTT_VALUE)
+        && before.trim_end().ends_with([':', '-'])
+    {
+        let at = start + before.len();
+        return Some(TemplateMarker {
+            span: Span::new(at, at + 2),
+            shown: "#@ …".to_owned(),
         });
     }
     line.char_indices().find_map(|(offset, _)| {

@@ -52,6 +52,31 @@ fn templates_of_a_folder_are_one_note_with_the_tag_of_their_engine() {
     }
 }
 
+/// The values of ytt are in comments, so its templates are YAML with missing values.
+#[test]
+fn a_missing_value_with_an_expression_of_ytt_is_a_template() {
+    let text = |name: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web}}\nspec:\n  containers:\n    - name: {name}\n      \
+             image: registry.example/web:1\n      livenessProbe: {{httpGet: {{port: web}}}}\n"
+        )
+    };
+    let template = found(&[("a.yaml", &text("#@ data.values.name"))], 0);
+    let message = "`a.yaml` is an unrendered template (`#@ …`), not YAML: it was not checked";
+    assert_eq!(
+        template,
+        [("unrendered-template".to_owned(), message.to_owned())]
+    );
+    for (name, rule) in [
+        ("web #@ data.values.name", "named-port-unresolved"),
+        ("'#@ data.values.name'", "container-name-invalid"),
+        ("# data.values.name", "container-name-invalid"),
+    ] {
+        let found = found(&[("a.yaml", &text(name))], 1);
+        assert_eq!(found[0].0, rule, "{found:?}");
+    }
+}
+
 /// The placeholder is not the reason for the error, so the file is a manifest with an error.
 #[test]
 fn a_manifest_with_a_placeholder_and_an_error_is_an_error() {
