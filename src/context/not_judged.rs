@@ -82,7 +82,7 @@ impl NotJudgedReason {
             Self::HelmRelease => "HelmRelease",
             Self::ChartApplication => "chart Application",
             Self::HelmChart => "HelmChart",
-            Self::OtherDeployment => "deployment of another tool",
+            Self::OtherDeployment => "other deployment",
             Self::Chart => "chart",
             Self::Template => "template",
             Self::Kustomization => "kustomization",

@@ -6,6 +6,7 @@ mod chart_deployments;
 mod chart_path;
 mod chart_release;
 mod chart_tree;
+mod fleet;
 mod flux;
 mod helm_chart;
 mod helm_command;
@@ -32,6 +33,7 @@ pub(super) fn not_judged(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
     let (releases, released) = release::releases(context);
     found.extend(releases);
     found.extend(chart::charts(context, &released));
+    found.extend(fleet::charts(context));
     found.extend(workload::workloads(&analysis.predictions));
     found.extend(workload::kustomizations(analysis));
     found.extend(unreadable::files(context.sources));

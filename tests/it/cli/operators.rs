@@ -109,6 +109,25 @@ fn objects_whose_pods_are_not_in_the_tree_are_named() {
 }
 
 #[test]
+fn a_chart_of_fleet_in_a_repository_is_named() {
+    let reasons = |chart: &str| {
+        let text = format!(
+            "defaultNamespace: shop\nhelm:\n  releaseName: web\n{chart}  values: {{a: b}}\n"
+        );
+        let project = Project::with(&[("apps/fleet.yaml", &text)]);
+        let run = project.run(&["check", "--output-format", "json"]).exits(0);
+        let report: Value = serde_json::from_str(&run.stdout).unwrap();
+        let found = report["not_judged"].as_array().unwrap().iter();
+        found.map(|found| found["help"].clone()).collect::<Vec<_>>()
+    };
+    let command = "`yq .helm.values apps/fleet.yaml | helm template web web --repo https://charts.example \
+                   --namespace shop --values - | meshprobe check --context . - --namespace shop`";
+    let remote = "  chart: web\n  repo: https://charts.example\n";
+    assert_eq!(reasons(remote), [command]);
+    assert_eq!(reasons("  chart: ./chart\n"), [""; 0]);
+}
+
+#[test]
 fn the_command_for_a_helm_chart_passes_its_values() {
     let object = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: web, namespace: kube-system}\nspec:\n  \
                   chart: web\n  repo: https://charts.example\n  version: 1.2.3\n  targetNamespace: shop\n  \

@@ -1,0 +1,51 @@
+//! Files `fleet.yaml` of Fleet that deploy a chart of a repository.
+//!
+//! Source: Fleet documentation, "fleet.yaml".
+
+use std::sync::Arc;
+
+use crate::context::{Context, NotJudged, NotJudgedReason};
+use crate::finding::Label;
+use crate::mesh::istio::install::PlainFile;
+use crate::yaml::NodeRef;
+
+use super::chart_release::text;
+use super::helm_command::HelmCommand;
+
+/// Returns the charts that a `fleet.yaml` among the targets deploys and that are not in the tree.
+pub(super) fn charts(context: &Context<'_>) -> Vec<NotJudged> {
+    let files = context.inventory.plain_files.iter();
+    let files = files.filter(|file| file.path.rsplit('/').next() == Some("fleet.yaml"));
+    let targets = files.filter(|file| context.sources.is_target(file.path));
+    targets.filter_map(chart).collect()
+}
+
+fn chart(file: &PlainFile<'_>) -> Option<NotJudged> {
+    let helm = file.root.get("helm")?;
+    let (chart, repository) = (text(helm, "chart"), text(helm, "repo"));
+    let name = chart.or(repository)?;
+    let is_remote = repository.is_some() || name.contains("://");
+    let namespace = ["defaultNamespace", "namespace"]
+        .iter()
+        .find_map(|key| text(file.root, key));
+    let values = helm.get("values").filter(|values| values.is_mapping());
+    let command = HelmCommand {
+        name: text(helm, "releaseName").unwrap_or("RELEASE").to_owned(),
+        chart: name.to_owned(),
+        repository: repository.filter(|_| chart.is_some()).map(str::to_owned),
+        version: text(helm, "version").map(str::to_owned),
+        namespace: namespace.map(str::to_owned),
+        inline: values.map(|_| (file.path.to_string(), ".helm.values".to_owned())),
+        ..HelmCommand::default()
+    };
+    is_remote.then(|| NotJudged {
+        reason: NotJudgedReason::OtherDeployment,
+        place: Label {
+            path: Arc::clone(file.path),
+            span: helm.get("chart").map_or_else(|| helm.span(), NodeRef::span),
+            message: format!("Fleet deploys the chart `{name}`, which is not in the tree"),
+        },
+        object: None,
+        help: format!("`{}`", command.line()),
+    })
+}
