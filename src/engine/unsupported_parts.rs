@@ -24,15 +24,34 @@ pub(super) fn unsupported_parts<'r>(
     let with_probes = roots(workloads_with_probes);
     let renderings: Vec<&Rendering> = renderings.into_iter().collect();
     let left_out = left_out(renderings.iter().copied());
+    let reported: Vec<(&Rendering, Vec<&Note>)> = renderings
+        .into_iter()
+        .filter_map(|rendering| {
+            let has_probes = with_probes.contains(&*rendering.root);
+            Some((rendering, unsupported(rendering, has_probes, is_wanted)?))
+        })
+        .collect();
+    let parts = grouped(&reported);
+    let parts = parts.iter().filter_map(UnsupportedPart::finding);
+    parts.chain(left_out).collect()
+}
+
+/// Groups kustomizations by the part of each that most of them include.
+fn grouped<'r>(reported: &[(&'r Rendering, Vec<&'r Note>)]) -> Vec<UnsupportedPart<'r>> {
+    let mut counts: HashMap<NotePlace<'_>, usize> = HashMap::new();
+    for note in reported.iter().flat_map(|(_, notes)| notes) {
+        *counts.entry(place_of(note)).or_default() += 1;
+    }
+    let count = |note: &Note| counts.get(&place_of(note)).copied().unwrap_or_default();
     let mut parts: Vec<UnsupportedPart<'_>> = Vec::new();
-    let mut known: HashMap<(&str, Span, &str), usize> = HashMap::new();
-    for rendering in renderings {
-        let has_probes = with_probes.contains(&*rendering.root);
-        let Some((first, others)) = unsupported_part(rendering, has_probes, is_wanted) else {
+    let mut known: HashMap<NotePlace<'_>, usize> = HashMap::new();
+    for (rendering, notes) in reported {
+        // The first of several with the same count.
+        let Some(first) = notes.iter().copied().rev().max_by_key(|note| count(note)) else {
             continue;
         };
-        let place = (&*first.path, first.span, first.message.as_str());
-        let index = *known.entry(place).or_insert(parts.len());
+        let others = notes.len() - 1;
+        let index = *known.entry(place_of(first)).or_insert(parts.len());
         match parts.get_mut(index) {
             Some(part) => part.renderings.push((rendering, others)),
             None => parts.push(UnsupportedPart {
@@ -41,8 +60,14 @@ pub(super) fn unsupported_parts<'r>(
             }),
         }
     }
-    let parts = parts.iter().filter_map(UnsupportedPart::finding);
-    parts.chain(left_out).collect()
+    parts
+}
+
+/// The place and the message of a note.
+type NotePlace<'r> = (&'r str, Span, &'r str);
+
+fn place_of(note: &Note) -> NotePlace<'_> {
+    (&note.path, note.span, &note.message)
 }
 
 /// A part of a kustomization that is not rendered, and the kustomizations that include it.
@@ -100,17 +125,18 @@ impl UnsupportedPart<'_> {
     }
 }
 
-/// Returns the first part of a kustomization that is not rendered, and the number of others, if the kustomization
-/// renders probes or its objects are not all known.
-fn unsupported_part(
+/// Returns the parts of a kustomization that are not rendered, if the kustomization renders probes or its objects are
+/// not all known; `None` if there is none.
+fn unsupported(
     rendering: &Rendering,
     has_probes: bool,
     is_wanted: fn(&Note) -> bool,
-) -> Option<(&Note, usize)> {
-    let mut notes = rendering.notes.iter().filter(|note| is_wanted(note));
-    let (first, others) = (notes.next()?, notes.count());
+) -> Option<Vec<&Note>> {
+    let notes = rendering.notes.iter().filter(|note| is_wanted(note));
+    let notes: Vec<&Note> = notes.collect();
     // If objects are missing, only these may have probes.
-    (has_probes || rendering.has_unknown_objects).then_some((first, others))
+    let is_reported = has_probes || rendering.has_unknown_objects;
+    (is_reported && !notes.is_empty()).then_some(notes)
 }
 
 /// Returns the kustomizations that render the workloads.

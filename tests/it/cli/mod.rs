@@ -58,9 +58,9 @@ mod namespace_environments;
 mod not_judged;
 mod not_judged_parts;
 mod notice_texts;
+mod operators;
 mod other_mesh_repositories;
 mod other_repositories;
-mod operators;
 #[cfg(unix)]
 mod outside;
 mod overlay_findings;

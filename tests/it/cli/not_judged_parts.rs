@@ -136,3 +136,41 @@ fn the_timing_of_a_probe_that_an_operator_completes_is_named() {
         assert_eq!(found.len(), count, "{probe}: {found:?}");
     }
 }
+
+/// A part of a base that several overlays include is reported once, with the names of these overlays.
+#[test]
+fn a_part_that_several_kustomizations_include_is_reported_once() {
+    let project = Project::with(&[
+        (
+            "base/kustomization.yaml",
+            "resources: [web.yaml]\ngenerators: [generator.yaml]\n",
+        ),
+        ("base/web.yaml", WEB),
+        (
+            "base/generator.yaml",
+            "apiVersion: example.com/v1\nkind: Generator\nmetadata: {name: x}\n",
+        ),
+        (
+            "a/kustomization.yaml",
+            "resources: [../base]\nnamePrefix: a-\n",
+        ),
+        (
+            "b/kustomization.yaml",
+            "resources: [../base]\nnamePrefix: b-\ntransformers: [../base/generator.yaml]\n",
+        ),
+    ]);
+    let messages = |report: &Value| {
+        let found = texts(report, "findings", ["rule", "message"]).into_iter();
+        let found = found.filter(|found| found.starts_with("kustomization-not-modelled"));
+        found.collect::<Vec<_>>()
+    };
+    let start = "kustomization-not-modelled: `generators` is not modelled: the objects that it generates are unknown";
+    let both = format!("{start} (in `a/kustomization.yaml`; `b/kustomization.yaml`, with 1 more)");
+    for path in [".", "a", "b"] {
+        assert_eq!(
+            messages(&check(&project, &[path])),
+            [both.as_str()],
+            "{path}"
+        );
+    }
+}
