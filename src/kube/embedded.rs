@@ -66,8 +66,7 @@ pub fn embedded_pods<'t>(object: &Object<'t>) -> EmbeddedPods<'t> {
     }
 }
 
-/// Returns whether the object is a template of OpenShift. Its group was empty before OpenShift 3.6, and still is
-/// accepted.
+/// Returns whether the object is a template of OpenShift. Old ones have the API version `v1`.
 fn is_openshift_template(object: &Object<'_>) -> bool {
     let is_old = object.group().is_empty() && object.node.get("objects").is_some();
     object.kind == "Template" && (is_old || object.group() == "template.openshift.io")

@@ -1,6 +1,6 @@
 //! `HelmChart`s of k3s and RKE2.
 //!
-//! Source: helm-controller of k3s 0.16, `pkg/apis/helm.cattle.io/v1/types.go`.
+//! Source: k3s-io/helm-controller, `pkg/apis/helm.cattle.io/v1/types.go`.
 
 use crate::kube::Object;
 use crate::yaml::NodeRef;

@@ -414,7 +414,7 @@ impl<'a, 't> ProbeProxy<'a, 't> {
 
 /// Returns whether a probe has a path of the probe proxy: `/8080/ready`, `/tcp/8080` or `/grpc/8080`.
 ///
-/// Source: Kuma v2.14.3, `pkg/plugins/runtime/k8s/probes/probe.go` (`ToReal`).
+/// Source: Kuma v2.14.3, `pkg/plugins/runtime/k8s/probes/probe.go`.
 fn has_proxy_path(handler: &HandlerRef<'_>) -> bool {
     let Ok(ProbeHandler::HttpGet(http)) = &handler.1.action else {
         return false;
