@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use crate::context::dataplane::Dataplane;
 use crate::context::fact_cache;
-use crate::context::mesh_claims::rivals_of_first;
 use crate::context::namespace::NamespaceOf;
 use crate::context::nearest::nearest;
 use crate::context::run_context::Context;
 use crate::finding::Certainty;
 use crate::kube::{Object, Workload};
-use crate::mesh::detect::{Evidence, EvidenceStrength, evidence};
+use crate::mesh::detect::{Evidence, EvidenceStrength, evidence, rivals_of_first};
 use crate::mesh::model::{Membership, MeshModel, PodInput};
 use crate::mesh::{self, Fact, Mesh, Reason};
 use crate::settings::{InjectionAssumption, MeshKind};

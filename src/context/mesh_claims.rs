@@ -4,7 +4,7 @@ use crate::context::dataplane::Dataplane;
 use crate::context::mesh::WorkloadMesh;
 use crate::finding::Label;
 use crate::mesh::Mesh;
-use crate::mesh::detect::{Evidence, EvidenceStrength, evidence};
+use crate::mesh::detect::{Evidence, evidence, strongest_claims};
 use crate::settings::MeshKind;
 
 /// A mesh that injects a pod, with the place that enables it.
@@ -60,21 +60,4 @@ impl WorkloadMesh<'_, '_> {
         let context = self.context.assuming_mesh(mesh);
         context.istio(self.workload).injection().dataplane().value != Dataplane::None
     }
-}
-
-/// Returns the strongest evidence of each mesh that the pod or its Namespace enables, in the given order.
-pub(super) fn strongest_claims(all: &[Evidence]) -> Vec<&Evidence> {
-    let mut found: Vec<&Evidence> = Vec::new();
-    for claim in all {
-        let is_new = found.iter().all(|other| other.mesh != claim.mesh);
-        if is_new && claim.weight >= EvidenceStrength::Namespace {
-            found.push(claim);
-        }
-    }
-    found
-}
-
-/// Returns the evidence of the other meshes that claim a pod, without the first one.
-pub(super) fn rivals_of_first(all: &[Evidence]) -> Vec<&Evidence> {
-    strongest_claims(all).into_iter().skip(1).collect()
 }

@@ -251,3 +251,20 @@ fn is_on(entry: &Entry<'_>) -> bool {
     let value = entry.value.text().unwrap_or_default();
     !OFF.contains(&value.to_lowercase().as_str()) && !placeholder::contains(value)
 }
+
+/// Returns the strongest evidence of each mesh that the pod or its Namespace enables, in the given order.
+pub(crate) fn strongest_claims(all: &[Evidence]) -> Vec<&Evidence> {
+    let mut found: Vec<&Evidence> = Vec::new();
+    for claim in all {
+        let is_new = found.iter().all(|other| other.mesh != claim.mesh);
+        if is_new && claim.weight >= EvidenceStrength::Namespace {
+            found.push(claim);
+        }
+    }
+    found
+}
+
+/// Returns the evidence of the other meshes that claim a pod, without the first one.
+pub(crate) fn rivals_of_first(all: &[Evidence]) -> Vec<&Evidence> {
+    strongest_claims(all).into_iter().skip(1).collect()
+}
