@@ -1,11 +1,13 @@
 //! Rule `namespace-unknown`, documented in `docs/rules/namespace-unknown.md`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::context::Dataplane;
 use crate::finding::{Certainty, Finding};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::yaml::Span;
 
 declare_rule! {
     "namespace-unknown", Note, fix: None, scope: Tree
@@ -14,51 +16,65 @@ declare_rule! {
 /// The option that sets whether the namespace is injected.
 const SETTLE: &str = "--assume injection=all|none";
 
+/// Workloads of one namespace, and what is assumed about it.
+struct Gap {
+    finding: Finding,
+    /// Why the namespace seems to be in the mesh; empty if nothing shows that.
+    evidence: BTreeSet<String>,
+    workloads: usize,
+}
+
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut gaps: BTreeMap<String, (Finding, Option<String>, usize)> = BTreeMap::new();
+    let mut gaps: BTreeMap<(String, bool), Gap> = BTreeMap::new();
     for pod in cx.pods().filter(|pod| depends_on_mesh(pod)) {
-        let Some(assumed) = cx
-            .context
-            .istio(&pod.workload)
-            .injection()
-            .assumed_namespace()
-        else {
+        let injection = cx.context.istio(&pod.workload).injection();
+        let Some(assumed) = injection.assumed_namespace() else {
             continue;
         };
-        let object = &pod.workload.object;
-        let span = object
-            .metadata()
-            .and_then(|metadata| metadata.get("namespace"))
-            .map_or_else(|| object.name_span(), |namespace| namespace.span());
-        let (_, evidence, count) = gaps.entry(assumed.name).or_insert_with(|| {
-            let finding = RULE.finding_on_object(object, span, String::new());
-            (finding, None, 0)
+        let key = (assumed.name, assumed.evidence.is_none());
+        let gap = gaps.entry(key).or_insert_with(|| Gap {
+            finding: RULE.finding_on_object(
+                &pod.workload.object,
+                namespace_span(pod),
+                String::new(),
+            ),
+            evidence: BTreeSet::new(),
+            workloads: 0,
         });
-        *count += 1;
-        *evidence = evidence.take().or(assumed.evidence);
+        gap.workloads += 1;
+        gap.evidence.extend(assumed.evidence);
     }
     gaps.into_iter()
-        .map(|(name, (finding, evidence, count))| complete(finding, &name, evidence, count))
+        .map(|((name, _), gap)| complete(gap, &name))
         .collect()
 }
 
-/// Adds the message, the certainty and the help to a finding. `evidence` is why the namespace seems to be in the mesh,
-/// and `count` the number of workloads that depend on it.
-fn complete(mut finding: Finding, name: &str, evidence: Option<String>, count: usize) -> Finding {
-    let affected = match count {
+fn namespace_span(pod: &WorkloadPrediction<'_>) -> Span {
+    let object = &pod.workload.object;
+    object
+        .metadata()
+        .and_then(|metadata| metadata.get("namespace"))
+        .map_or_else(|| object.name_span(), |namespace| namespace.span())
+}
+
+/// Adds the message, the certainty and the help to the finding about a namespace.
+fn complete(gap: Gap, name: &str) -> Finding {
+    let affected = match gap.workloads {
         1 => "1 workload depends on it".to_owned(),
         count => format!("{count} workloads depend on it"),
     };
-    let (assumption, certainty) = match evidence {
-        Some(evidence) => (
-            format!("assumed to be injected, because {evidence}"),
-            Certainty::Assumed,
-        ),
-        None => (
+    let evidence: Vec<String> = gap.evidence.into_iter().collect();
+    let (assumption, certainty) = match evidence.as_slice() {
+        [] => (
             "it is not known whether it is injected".to_owned(),
             Certainty::Unknown,
         ),
+        evidence => (
+            format!("assumed to be injected, because {}", evidence.join(", or ")),
+            Certainty::Assumed,
+        ),
     };
+    let mut finding = gap.finding;
     finding.message =
         format!("no Namespace manifest for `{name}` in scope: {assumption} ({affected})");
     finding.certainty = certainty;
@@ -68,8 +84,10 @@ fn complete(mut finding: Finding, name: &str, evidence: Option<String>, count: u
     finding
 }
 
+/// Returns whether the labels of the Namespace can change the outcome of a handler. They do not matter for a pod that
+/// opts out.
 fn depends_on_mesh(pod: &WorkloadPrediction<'_>) -> bool {
-    pod.handlers.iter().any(depends_on_namespace)
+    pod.dataplane.value != Dataplane::None && pod.handlers.iter().any(depends_on_namespace)
 }
 
 /// Returns whether the labels of the Namespace can change the outcome of a handler.
