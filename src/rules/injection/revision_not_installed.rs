@@ -2,15 +2,20 @@
 
 use crate::finding::{Finding, Label};
 use crate::kube::Object;
+use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::similar_names::is_close;
+use crate::source::paths::folder;
 use crate::source::placeholder;
 use crate::yaml::{Entry, FieldPath};
 
 /// The maximum number of control planes that a finding shows.
 const MAX_SHOWN: usize = 3;
+
+/// The option that names revisions and tags outside of the tree.
+const SETTLE: &str = "--assume revision=NAME";
 
 declare_rule! {
     "revision-not-installed", Warning, fix: None, scope: Tree
@@ -65,9 +70,10 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     });
     namespace_labels
         .chain(pod_labels)
-        .filter(|(_, entry, _)| {
+        .filter(|(object, entry, _)| {
             let name = entry.value.text().unwrap_or_default();
-            !name.is_empty() && !placeholder::contains(name) && !is_served(name)
+            let is_final = !placeholder::contains(name) && !is_set_by_kpt(entry);
+            !name.is_empty() && is_final && !object.document.patch && !is_served(name)
         })
         .map(|(object, entry, route)| report(object, entry, &route, &served))
         .collect()
@@ -100,9 +106,31 @@ fn report(
         .iter()
         .find(|(served, _)| is_close(name, served))
         .filter(|_| !is_release);
+    // `istioctl tag set` creates tags that Git may not contain. A similar name, or an installation next to the object,
+    // shows which one is meant.
+    let severity = finding.severity;
+    finding.depend_on(&Fact::assumed(
+        (),
+        format!("no tag `{name}` was created outside of the tree"),
+        Some(SETTLE),
+    ));
+    let is_next = |(_, place): &(&str, &Label)| folder(&place.path) == folder(object.path());
+    if closest.is_some() || served.iter().any(is_next) {
+        finding.severity = severity;
+    }
     finding.help = Some(match closest {
         Some((closest, _)) => format!("did you mean `{closest}`?"),
         None => "use a revision or tag that is installed".to_owned(),
     });
     finding
+}
+
+/// Returns whether a setter of kpt sets the value before it is deployed: `name: value # kpt-set: ${setter}`.
+///
+/// Source: kpt functions catalog, `apply-setters` (`functions/go/apply-setters/applysetters/apply_setters.go`).
+fn is_set_by_kpt(entry: &Entry<'_>) -> bool {
+    let text = entry.key.tree().text();
+    let rest = text.get(entry.value.span().end..).unwrap_or_default();
+    let comment = rest.lines().next().and_then(|rest| rest.split_once('#'));
+    comment.is_some_and(|(_, comment)| comment.trim_start().starts_with("kpt-set:"))
 }
