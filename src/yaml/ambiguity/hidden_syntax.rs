@@ -52,6 +52,17 @@ pub(super) fn find_mapping(
 }
 
 fn ambiguity((span, name): Place, difference: &str) -> Ambiguity {
+    if let Some(limit) = difference.strip_prefix(verify::NOT_COMPARED) {
+        return Ambiguity {
+            kind: AmbiguityKind::HiddenSyntax,
+            span,
+            message: format!(
+                "{name} may be read differently by kubectl and by YAML 1.2; meshprobe does not compare the readings, \
+                 because the document {limit}"
+            ),
+            help: "split the document, or write the character as an escape between double quotes",
+        };
+    }
     Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,
         span,
@@ -86,18 +97,36 @@ fn marks(text: &str, segment: Span) -> impl Iterator<Item = Place> {
 }
 
 /// Returns the first `?` in brackets that touches the text after it. It is text in YAML 1.2, and libyaml reads it as
-/// the mark of a key.
+/// the mark of a key. A `?` within a scalar, such as a regular expression, is text for both.
 fn touching_question_mark(tree: &Tree) -> Option<Place> {
+    let found = question_marks(tree);
+    let mut found = found.peekable();
+    found.peek()?;
+    let mut scalars: Vec<Span> = tree
+        .all()
+        .filter(|node| node.kind() == Kind::Scalar)
+        .map(NodeRef::span)
+        .collect();
+    scalars.sort_unstable_by_key(|span| span.start);
+    let is_syntax = |mark: &Span| {
+        let before = scalars.partition_point(|scalar| scalar.start < mark.start);
+        let last = before.checked_sub(1).and_then(|index| scalars.get(index));
+        last.is_none_or(|scalar| scalar.end <= mark.start)
+    };
+    let found = found.find(is_syntax)?;
+    Some((found, "a `?` that touches a key"))
+}
+
+/// Iterates over each `?` that follows an opening bracket or a comma and touches the text after it.
+fn question_marks(tree: &Tree) -> impl Iterator<Item = Span> {
     let segment = tree.segment();
     let bytes = segment.slice(tree.text()).as_bytes();
-    let mut all = memchr::memchr_iter(b'?', bytes);
-    let found = all.find(|at| {
+    let all = memchr::memchr_iter(b'?', bytes).filter(move |at| {
         let before = bytes.get(..*at).unwrap_or_default().trim_ascii_end();
         matches!(before.last(), Some(b'{' | b'[' | b','))
             && !matches!(bytes.get(at + 1), Some(b' ' | b'\t' | b'\r' | b'\n'))
-    })?;
-    let start = segment.start + found;
-    Some((Span::new(start, start + 1), "a `?` that touches a key"))
+    });
+    all.map(move |at| Span::new(segment.start + at, segment.start + at + 1))
 }
 
 /// Returns the first anchor with a character in its name that is not a letter, digit, `_` or `-`. libyaml ends the name

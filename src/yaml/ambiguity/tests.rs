@@ -13,6 +13,13 @@ fn found(text: &str) -> Vec<(AmbiguityKind, String)> {
         .collect()
 }
 
+fn messages(text: &str) -> Vec<String> {
+    let text: Arc<str> = text.into();
+    let tree = parse(&text, Span::new(0, str::len(&text))).unwrap();
+    let found = ambiguities(&tree.unwrap()).into_iter();
+    found.map(|ambiguity| ambiguity.message).collect()
+}
+
 #[track_caller]
 fn assert_unambiguous(text: &str) {
     let found = found(text);
@@ -109,4 +116,32 @@ fn merge_keys_that_multiply_each_other_are_reported() {
         text.push_str(&format!("a{level}: &a{level} {{k: w, <<: [{below}]}}\n"));
     }
     assert!(!found(&text).is_empty());
+}
+
+#[test]
+fn a_question_mark_in_a_text_is_not_ambiguous() {
+    let brackets = "[(?:x), [?!y]] ".repeat(3_000);
+    for text in [
+        format!("rules: |\n  {brackets}\n"),
+        format!("rules: '{brackets}'\nother: [a]\n"),
+    ] {
+        assert_eq!(messages(&text), Vec::<String>::new());
+    }
+    assert_eq!(messages("{?a: b}\n").len(), 1);
+}
+
+#[test]
+fn brackets_in_texts_do_not_count_towards_the_limit() {
+    let text = format!("rules: |\n  {}\nother: {{?a: b}}\n", "[".repeat(5_000));
+    let found = messages(&text);
+    assert!(
+        found.len() == 1 && !found[0].contains("opening brackets"),
+        "{found:?}"
+    );
+    let text = format!("rules: [{}]\nother: {{?a: b}}\n", "[],".repeat(5_000));
+    let found = messages(&text);
+    assert!(
+        found.len() == 1 && found[0].contains("does not compare the readings"),
+        "{found:?}"
+    );
 }

@@ -20,13 +20,19 @@ use super::limits::{DEPTH, REPEATED};
 use super::own_value::check_expansion;
 use super::referee::{first_referee_value, referee_value, with_unique_anchors};
 
+/// Start of the description of a document that is not compared because of a limit.
+pub(in crate::yaml) const NOT_COMPARED: &str = "the document is not compared: it ";
+
 /// Describes how the second parser's reading of a document differs from ours; `None` if both are equal.
 pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
     if let Err(reason) = check_expansion(tree) {
         return Some(reason);
     }
     let text = with_unique_anchors(tree);
-    match brackets::check(&text).and_then(|()| referee_value(&text)) {
+    if let Err(limit) = brackets::check_document(tree, &text) {
+        return Some(format!("{NOT_COMPARED}{limit}"));
+    }
+    match referee_value(&text) {
         Ok(value) => difference(tree, &value),
         Err(reason) => Some(format!("the document {reason}")),
     }
@@ -35,7 +41,10 @@ pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
 /// Describes the content that the second parser reads from a text that has none for our parser; `None` if it reads none
 /// either.
 pub(in crate::yaml) fn hidden_content(text: &str) -> Option<String> {
-    match brackets::check(text).and_then(|()| referee_value(text)) {
+    if let Err(limit) = brackets::check(text) {
+        return Some(format!("{NOT_COMPARED}{limit}"));
+    }
+    match referee_value(text) {
         Ok(Yaml::Null) => None,
         Ok(value) => Some(format!("only kubectl reads {}", describe_value(&value))),
         Err(reason) => Some(format!("the document {reason}")),
