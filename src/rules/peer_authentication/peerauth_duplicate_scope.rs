@@ -1,7 +1,8 @@
 //! Rule `peerauth-duplicate-scope`, documented in `docs/rules/peerauth-duplicate-scope.md`.
 
 use crate::context::ConflictingPolicies;
-use crate::finding::Finding;
+use crate::finding::{Certainty, Finding};
+use crate::kube::Object;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 
@@ -24,14 +25,23 @@ fn report(rivals: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
         .iter()
         .map(|policy| format!("`{}`", policy.name()))
         .collect();
+    let are_joined = are_deployed_together(&rivals.policies);
+    let condition = match are_joined {
+        true => "",
+        false => " if their files are deployed to one cluster",
+    };
     let message = format!(
-        "PeerAuthentications {} and `{}` both apply to {}: Istio uses only the oldest one, and no \
+        "PeerAuthentications {} and `{}` both apply to {}{condition}: Istio uses only the oldest one, and no \
          file shows which one is the oldest",
         names.join(", "),
         last.name(),
         rivals.scope,
     );
     let mut finding = RULE.finding_on_object(last, last.name_span(), message);
+    if !are_joined {
+        finding.severity = finding.severity.lowered();
+        finding.certainty = Certainty::Assumed;
+    }
     for policy in others {
         let message = format!("this policy also applies to {}", rivals.scope);
         finding
@@ -40,4 +50,16 @@ fn report(rivals: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
     }
     finding.help = Some("merge them into one policy".to_owned());
     Some(finding)
+}
+
+/// Returns whether the policies are in one file, or a kustomization or a deployment includes all of them. The other
+/// files of a folder may be alternatives, such as examples and tests.
+fn are_deployed_together(policies: &[&Object<'_>]) -> bool {
+    let is_single = policies.windows(2).all(|pair| match pair {
+        [one, other] => one.path() == other.path(),
+        _ => true,
+    });
+    let is_included =
+        |policy: &&Object<'_>| policy.overlay.is_some() || policy.rendered_by.is_some();
+    is_single || policies.iter().all(is_included)
 }
