@@ -64,7 +64,12 @@ fn folder(path: &str) -> &str {
     paths::folder(path).trim_end_matches('/')
 }
 
-/// Returns the last part of a path: its folders have few typing errors.
+/// Returns the last part of a path without an extension of YAML: its folders have few typing errors.
 fn last(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
+    let last = path.rsplit('/').next().unwrap_or(path);
+    let extensions = [".yaml", ".yml"];
+    extensions
+        .iter()
+        .find_map(|extension| last.strip_suffix(extension))
+        .unwrap_or(last)
 }

@@ -36,8 +36,10 @@ fn report(conflict: &Conflict, pod: &WorkloadPrediction<'_>) -> Option<Finding> 
     let (other, _) = others.iter().find(|(other, _)| other != value)?;
     let key = conflict.key;
     let message = format!(
-        "installations at the same distance have conflicting values of {key}: `{value}` here and \
-         `{other}` elsewhere; the verdict is computed for each"
+        "several installations may apply to the pods: {key} is {} here and {} in another one; the verdict is \
+         computed for each",
+        shown(value),
+        shown(other),
     );
     // The places are in another object than the workload.
     let mut finding =
@@ -49,9 +51,15 @@ fn report(conflict: &Conflict, pod: &WorkloadPrediction<'_>) -> Option<Finding> 
         span: place.span,
         message: String::new(),
     };
+    // One installation shows each other value.
+    let mut values = vec![value];
     let related = others
         .iter()
-        .filter(|(_, other)| other != place)
+        .filter(|(other, _)| {
+            let is_new = !values.contains(&other);
+            values.push(other);
+            is_new
+        })
         .map(|(value, place)| Label {
             message: format!("{key} = {value}"),
             ..place.clone()
@@ -60,4 +68,12 @@ fn report(conflict: &Conflict, pod: &WorkloadPrediction<'_>) -> Option<Finding> 
     finding.help =
         Some("keep the files of one cluster in one folder, or set the value with an option".into());
     Some(finding)
+}
+
+/// Returns a value for a message.
+fn shown(value: &str) -> String {
+    match value {
+        "unknown" => "not known".to_owned(),
+        value => format!("`{value}`"),
+    }
 }

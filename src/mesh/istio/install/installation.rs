@@ -177,11 +177,10 @@ impl Install {
 
     /// Returns an installation that an object describes; its place is the name of the object.
     pub(super) fn of(object: &Object<'_>, carrier: Carrier, part: Part) -> Self {
-        let title = format!(
-            "{} `{}` describes the installation",
-            object.kind,
-            object.name()
-        );
+        let title = match object.name() {
+            "" => format!("{} describes the installation", object.kind),
+            name => format!("{} `{name}` describes the installation", object.kind),
+        };
         let place = object.label_at(object.name_span(), title);
         Self::new(carrier, part, object.name().to_owned(), place)
     }
