@@ -103,15 +103,24 @@ fn is_policy(group: &str) -> bool {
 
 /// Returns whether an operator merges the containers of the object into pods that it generates, or into pods of other
 /// objects.
+///
+/// Source: Prometheus Operator, `pkg/prometheus/server/statefulset.go` (`MergePatchContainers`); the operator of
+/// VictoriaMetrics, `internal/controller/operator/factory/k8stools` (`MergePatchContainers`); KServe,
+/// `pkg/controller/v1alpha2/llmisvc/config_merge.go`.
 fn adds_containers(group: &str, kind: &str) -> bool {
-    group == "monitoring.coreos.com"
-        || matches!(
-            (group, kind),
-            (
-                "serving.kserve.io",
-                "ServingRuntime" | "ClusterServingRuntime"
-            ) | ("apps.kruise.io", "SidecarSet")
-        )
+    matches!(
+        group,
+        "monitoring.coreos.com" | "operator.victoriametrics.com"
+    ) || matches!(
+        (group, kind),
+        (
+            "serving.kserve.io",
+            "ServingRuntime"
+                | "ClusterServingRuntime"
+                | "LLMInferenceService"
+                | "LLMInferenceServiceConfig"
+        ) | ("apps.kruise.io", "SidecarSet")
+    )
 }
 
 struct Search<'o, 't> {

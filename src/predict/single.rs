@@ -6,6 +6,7 @@ use crate::mesh::Fact;
 use crate::mesh::istio::rewrite::agent_path;
 use crate::mesh::istio::{annotations, keys};
 use crate::predict::handlers::{ephemeral_handlers, predicted_handlers};
+use crate::predict::invalid_handler::leave_to_operator;
 use crate::predict::istio::prober_env_fault::Reinjection;
 use crate::predict::istio::start_order::capture;
 use crate::predict::model;
@@ -23,6 +24,7 @@ pub fn predict_with<'t>(
 ) -> WorkloadPrediction<'t> {
     let mut prediction = predict_if_admitted(context, workload, rewrite);
     reject_hosts(context, workload, &mut prediction.handlers);
+    leave_to_operator(workload, &mut prediction.handlers);
     prediction
 }
 

@@ -29,8 +29,8 @@ mod generated_entries;
 mod generated_files;
 mod guard_docs;
 mod guards;
-mod helm_and_kustomize_options;
 #[cfg(unix)]
+mod helm_and_kustomize_options;
 mod helm_auto;
 mod helm_auto_values;
 mod hidden_files;
@@ -58,6 +58,7 @@ mod namespace_environments;
 mod not_judged;
 mod not_judged_parts;
 mod notice_texts;
+mod operator_presets;
 mod operators;
 mod other_mesh_repositories;
 mod other_repositories;
