@@ -112,7 +112,8 @@ pub(super) fn prepare(
         Gate::Yes => TrackedHidden::Manifests,
         Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
         Gate::Rewrite => TrackedHidden::Overlays,
-        Gate::IfConfigured | Gate::No => TrackedHidden::None,
+        Gate::IfConfigured => TrackedHidden::Noted,
+        Gate::No => TrackedHidden::None,
     };
     let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::context::similar_folder::{similar_folder, tree_noun};
+use crate::context::similar_folder::{FolderIndex, tree_noun};
 use crate::finding::{Label, ObjectRef};
 use crate::gitops::deployed_folder;
 use crate::gitops::deployment::{self, MissingFolder};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{IncompletePod, Object};
-use crate::source::{SourceFile, SourceSet, placeholder};
+use crate::source::{SourceFile, SourceSet, paths, placeholder};
 use crate::yaml::{NodeRef, Span};
 
 /// Why something that runs pods is not judged. The order is that of summaries.
@@ -147,12 +147,13 @@ impl NotJudged {
 /// Describes the folders that an object of Flux or Argo CD deploys and that are not in the tree.
 pub(super) fn missing_folders<'t>(
     sources: &SourceSet,
+    folders: &FolderIndex<'_>,
     repositories: &Repositories<'t>,
     object: &Object<'t>,
 ) -> Vec<NotJudged> {
     let missing = deployment::missing_folders(sources, repositories, object);
     let describe = |missing: &MissingFolder<'_>| {
-        let (what, help) = missing_folder(sources, object, missing);
+        let (what, help) = missing_folder((sources, folders), object, missing);
         let message = format!("{}/{} deploys {what}", object.kind, object.name());
         NotJudged {
             reason: NotJudgedReason::DeployedFolder,
@@ -166,7 +167,7 @@ pub(super) fn missing_folders<'t>(
 
 /// Returns what is deployed and why it is missing, and what to do.
 fn missing_folder(
-    sources: &SourceSet,
+    (sources, folders): (&SourceSet, &FolderIndex<'_>),
     object: &Object<'_>,
     missing: &MissingFolder<'_>,
 ) -> (String, String) {
@@ -195,19 +196,26 @@ fn missing_folder(
             };
             (format!("`{path}` of {title}, which {why}"), help.to_owned())
         }
-        _ if placeholder::contains(path) => (
+        _ if placeholder::contains(path) || has_angle_placeholder(path) => (
             format!("`{path}`, which another tool fills in"),
             "check the folders that the tool fills in".to_owned(),
         ),
         Some(SourcePlace::InRun(root)) => (
             format!("`{path}`, which is not a folder of `{root}`"),
-            correct(sources, object, path, root),
+            correct(folders, object, path, root),
         ),
         _ => {
             let tree = tree_noun(sources, object.path());
             let file = sources.file(object.path());
             let root = file.and_then(|file| file.repository.clone());
-            let correct = correct(sources, object, path, &root.unwrap_or_default());
+            let hidden = hidden_by(sources, path, root.as_deref().unwrap_or_default());
+            if let Some(ignore_line) = hidden {
+                return (
+                    format!("`{path}`, which is not read because of {ignore_line}"),
+                    "check it with `--no-ignore`, or remove the line".to_owned(),
+                );
+            }
+            let correct = correct(folders, object, path, &root.unwrap_or_default());
             (
                 format!("`{path}`, which is not a folder of {tree}"),
                 format!("{correct}, or check the repository that contains it"),
@@ -216,10 +224,31 @@ fn missing_folder(
     }
 }
 
+/// Returns the line of an ignore file that hides a folder below `root`: "line 3 of `.gitignore`".
+fn hidden_by(sources: &SourceSet, path: &str, root: &str) -> Option<String> {
+    let parts = deployed_folder::parts(path)?;
+    let folder = sources.joined(root, &parts.join("/"));
+    let mut ignored = sources.ignored_folders.iter();
+    let ignored = ignored
+        .find(|ignored| ignored.path == folder || paths::contains(&ignored.path, &folder))?;
+    Some(format!(
+        "line {} of `{}`",
+        ignored.line, ignored.ignore_file
+    ))
+}
+
+/// Returns whether a path contains a placeholder such as `<CLUSTER_NAME>`, which a folder is never named.
+fn has_angle_placeholder(path: &str) -> bool {
+    let inner = path
+        .split_once('<')
+        .and_then(|(_, rest)| rest.split_once('>'));
+    inner.is_some_and(|(name, _)| !name.is_empty() && !name.contains('/'))
+}
+
 /// Returns the advice to correct a path, with the most similar folder below `root`.
-fn correct(sources: &SourceSet, object: &Object<'_>, path: &str, root: &str) -> String {
+fn correct(folders: &FolderIndex<'_>, object: &Object<'_>, path: &str, root: &str) -> String {
     let parts = deployed_folder::parts(path).unwrap_or_default();
-    match similar_folder(sources, &parts, root, object.path()) {
+    match folders.similar(&parts, root, object.path()) {
         Some(folder) => format!("correct the path (`{folder}` exists)"),
         None => "correct the path".to_owned(),
     }

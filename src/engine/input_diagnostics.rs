@@ -9,7 +9,8 @@ use crate::source::{
 };
 use crate::yaml::{Ambiguity, AmbiguityKind, Span};
 
-use crate::engine::left_out::file_left_out;
+use crate::engine::encrypted;
+use crate::engine::left_out::{FileLeftOut, files_left_out};
 use crate::engine::notices::{
     AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN,
     UNREADABLE_FILE,
@@ -48,7 +49,27 @@ fn diagnostics(set: &SourceSet, is_wanted: fn(&SourceFile) -> bool) -> Vec<Findi
             );
         }
     }
+    let left_out = set.files.iter().filter(|file| is_wanted(file));
+    let wanted = set.files.iter().filter(|file| is_wanted(file));
+    found.extend(encrypted::notice(wanted));
+    found.extend(files_left_out(left_out.filter_map(left_out_file).collect()));
     found
+}
+
+fn left_out_file(file: &SourceFile) -> Option<FileLeftOut> {
+    match file.fault.as_ref()? {
+        Fault::TooLarge {
+            size,
+            limit,
+            kubernetes,
+        } => Some(FileLeftOut {
+            label: label(file, Span::empty(0)),
+            severity: error_if(file.explicit || *kubernetes),
+            size: *size,
+            limit: *limit,
+        }),
+        _ => None,
+    }
 }
 
 /// Reports texts within documents that should be YAML but are not, such as values of a chart or the configuration of a
@@ -79,21 +100,10 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
         Fault::Unreadable(reason) => Some(unreadable(file, reason)),
         Fault::DanglingLink => Some(unreadable(file, NO_SUCH_FILE)),
         Fault::NotRendered { reason, asked } => Some(not_rendered(file, reason, asked)),
-        Fault::TooLarge {
-            size,
-            limit,
-            kubernetes,
-        } => {
-            let severity = error_if(file.explicit || *kubernetes);
-            Some(file_left_out(
-                label(file, Span::empty(0)),
-                severity,
-                *size,
-                *limit,
-            ))
-        }
+        // One finding names all of them.
+        Fault::TooLarge { .. } => None,
         Fault::NotUtf8 { kubernetes } => {
-            if file.role == Role::Context {
+            if file.role == Role::Context || encrypted::is_encrypted(file) {
                 return None;
             }
             let span = Span::empty(file.text.len());
@@ -162,7 +172,11 @@ fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Vec<Finding> {
         Ok(paths) if paths.is_empty() => {}
         Ok(paths) => {
             let message = names(paths, ["a manifest", "manifests"]);
-            findings.push(found(Severity::Error, message, help));
+            let severity = match hidden.is_noted {
+                true => Severity::Note,
+                false => Severity::Error,
+            };
+            findings.push(found(severity, message, help));
         }
         Err(reason) => {
             let message =

@@ -57,23 +57,59 @@ fn overlays_left_out(limit: Limit, homes: &BTreeSet<&Arc<str>>, all: usize) -> O
     Some(finding)
 }
 
-/// Returns the finding for a file of `size` bytes that does not fit into the `limit` of parsed files.
-pub(super) fn file_left_out(
-    label: Label,
-    severity: Severity,
-    size: usize,
-    limit: usize,
-) -> Finding {
-    let path = Arc::clone(&label.path);
+/// File that does not fit into the limit of parsed files.
+pub(super) struct FileLeftOut {
+    /// Its start.
+    pub(super) label: Label,
+    /// The severity of a finding about it.
+    pub(super) severity: Severity,
+    /// Its size in bytes.
+    pub(super) size: usize,
+    /// The limit in bytes.
+    pub(super) limit: usize,
+}
+
+/// Returns one finding per severity for the files that do not fit into the limit of parsed files.
+pub(super) fn files_left_out(files: Vec<FileLeftOut>) -> Vec<Finding> {
+    let mut by_severity: BTreeMap<Severity, Vec<FileLeftOut>> = BTreeMap::new();
+    for file in files {
+        by_severity.entry(file.severity).or_default().push(file);
+    }
+    let groups = by_severity.into_values().rev();
+    groups.filter_map(|files| group_left_out(&files)).collect()
+}
+
+fn group_left_out(files: &[FileLeftOut]) -> Option<Finding> {
+    let first = files.first()?;
+    let shown_file = |file: &FileLeftOut| format!("`{}`", file.label.path);
+    let what = match files {
+        [file] => format!("{} has a size of {}", shown_file(file), shown(file.size)),
+        files => {
+            let named: Vec<String> = files.iter().take(NAMED).map(shown_file).collect();
+            let more = match files.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            let size = files.iter().map(|file| file.size).sum();
+            format!(
+                "{} files with {}: {}{more}",
+                files.len(),
+                shown(size),
+                named.join(", ")
+            )
+        }
+    };
     let message = format!(
-        "not checked: `{path}` has a size of {}; the parsed files of the run would exceed the memory limit of {}",
-        shown(size),
-        shown(limit)
+        "not checked: {what}; the parsed files of the run would exceed the memory limit of {}",
+        shown(first.limit)
     );
-    let mut finding = Finding::new(FILE_LEFT_OUT, severity, label, message);
-    let help = "raise the limit with `--max-parsed 1GiB`, or leave the file out with `--exclude`";
+    let mut finding = Finding::new(FILE_LEFT_OUT, first.severity, first.label.clone(), message);
+    let help = match files.len() {
+        1 => "raise the limit with `--max-parsed 1GiB`, or leave the file out with `--exclude`",
+        _ => "raise the limit with `--max-parsed 1GiB`, or leave files out with `--exclude`",
+    };
     finding.help = Some(help.to_owned());
-    finding
+    Some(finding)
 }
 
 /// Formats a number of bytes with a unit.

@@ -16,6 +16,7 @@ mod context_fixes;
 mod context_option;
 mod copy_tree;
 mod emit;
+mod encrypted;
 mod exit;
 mod file_content;
 mod fix;

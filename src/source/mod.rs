@@ -51,7 +51,7 @@ pub use list::{TypeMeta, items};
 pub use memory_budget::MemoryBudget;
 pub use model::{
     ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, HiddenFiles,
-    Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
+    IgnoredFolder, Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
 };
 pub use origin::mark_origins;
 pub use parse_budget::parse_budget;

@@ -74,6 +74,7 @@ axes! {
     ignore_entries: "ignore entries", 100;
     scopes: "scopes", 100;
     folders: "folders", 150;
+    missing_deployed_folders: "missing deployed folders", 100;
     patches: "patches", 150;
     overlays_of_one_workload: "overlays of one workload", 100;
     items_of_a_named_file: "named files", 50;

@@ -14,6 +14,7 @@ use crate::source::chart::is_in_chart;
 use crate::source::classify::mentions_manifest;
 use crate::source::decode::strip_utf16_zeros;
 use crate::source::discover::folders::Folders;
+use crate::source::discover::ignored_folders::{ignored_folders, line_of};
 use crate::source::discover::request::Request;
 use crate::source::discover::walk_entry::{IgnoreRule, is_manifest};
 use crate::source::discover::walk_options::TrackedHidden;
@@ -30,7 +31,6 @@ use crate::source::read::{is_regular_small_file, read_resolved};
 use crate::source::repository::repository_root;
 use crate::source::resolve::{identity_path, resolved_or_folded, resolved_path};
 use crate::source::shown_path::shown_path;
-use crate::yaml::Span;
 
 /// Content of a hidden file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,11 @@ pub fn mark_hidden(set: &mut SourceSet, request: &Request, folders: &Folders) {
     if folders.hidden.is_empty() {
         return;
     }
+    set.ignored_folders = ignored_folders(request, folders);
     let mut found = tracked_hidden(set, request, folders);
+    if request.walk.tracked_hidden == TrackedHidden::Noted {
+        found.retain(|_, found| found.is_ok());
+    }
     if request.walk.tracked_hidden == TrackedHidden::Overlays {
         let mut paths: Vec<&Path> = found
             .values()
@@ -75,7 +79,7 @@ type Found<'f> = BTreeMap<&'f IgnoreRule, Result<Vec<(PathBuf, HiddenContent)>, 
 fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) -> Found<'f> {
     let content_of = match request.walk.tracked_hidden {
         TrackedHidden::None => return Found::new(),
-        TrackedHidden::Manifests => kubernetes_content,
+        TrackedHidden::Manifests | TrackedHidden::Noted => kubernetes_content,
         TrackedHidden::Overlays => overlay_content,
     };
     let mut repositories = Repositories::new();
@@ -142,6 +146,7 @@ fn add_ignore_files(set: &mut SourceSet, request: &Request, found: Found<'_>) {
             line: line_of(text, &ignore_rule.pattern),
             tracked: Ok(Vec::new()),
             templates: Vec::new(),
+            is_noted: request.walk.tracked_hidden == TrackedHidden::Noted,
         };
         match paths {
             Ok(paths) => {
@@ -277,18 +282,4 @@ fn overlay(path: &Path, request: &Request) -> SourceFile {
 /// Reads a file through its resolved path, unless that is outside of the repository at `root`.
 fn read_within(path: &Path, root: &Path) -> Option<Vec<u8>> {
     read_resolved(&resolved_within(root, path, root).ok()?).ok()
-}
-
-/// Returns the last line of an ignore file with this pattern, which is the one that takes effect.
-fn line_of(text: &str, pattern: &str) -> Span {
-    let mut start = 0;
-    let mut found = Span::empty(0);
-    for line in text.split_inclusive('\n') {
-        if line.trim_start_matches('\u{feff}').trim_end() == pattern {
-            let at = start + (line.len() - line.trim_start_matches('\u{feff}').len());
-            found = Span::new(at, at + pattern.len());
-        }
-        start += line.len();
-    }
-    found
 }

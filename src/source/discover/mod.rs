@@ -6,6 +6,7 @@ mod find;
 pub(super) mod folders;
 mod generated;
 mod hidden;
+mod ignored_folders;
 mod ignores;
 mod references;
 mod repositories;

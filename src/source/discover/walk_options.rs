@@ -75,8 +75,10 @@ pub enum TrackedHidden {
     /// None: git's index is not read.
     #[default]
     None,
-    /// All manifests, for a report.
+    /// All manifests, as errors of a gate.
     Manifests,
+    /// All manifests, as notes.
+    Noted,
     /// Kustomizations, and objects that deploy folders: they may change the files that a rewrite edits.
     Overlays,
 }

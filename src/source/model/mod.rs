@@ -18,7 +18,7 @@ pub use context_option::ContextOption;
 pub use document::{Content, Document};
 pub use fault::Fault;
 pub use file::{Role, SourceFile};
-pub use hidden_files::HiddenFiles;
+pub use hidden_files::{HiddenFiles, IgnoredFolder};
 pub use links::Links;
 pub use origin::Source;
 pub use rendered::{ChartDeployment, Rendered, RenderedChart, Trail};

@@ -27,6 +27,7 @@ mod form_auto;
 mod formats;
 mod generated_entries;
 mod generated_files;
+mod grouped_notices;
 mod guard_docs;
 mod guards;
 #[cfg(unix)]
@@ -35,6 +36,7 @@ mod helm_auto;
 mod helm_auto_values;
 mod hidden_files;
 mod hidden_overlays;
+mod ignored_folders;
 mod injection_unproven;
 mod invocation;
 mod json_characters;
