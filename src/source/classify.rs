@@ -56,8 +56,11 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         Ok(Some(tree)) => {
             let tree = Arc::new(tree);
             let mut content = classify(&tree, &file.path, source);
-            if !matches!(content, Content::Tree(_)) {
-                return (content, not_kubernetes(file, &tree));
+            match content {
+                // What another tool renders is not what kubectl reads.
+                Content::Template => return (content, Vec::new()),
+                Content::Tree(_) => {}
+                _ => return (content, not_kubernetes(file, &tree)),
             }
             let fault = yaml::tab_fault(&tree)
                 .or_else(|| yaml::byte_order_mark_fault(&tree))

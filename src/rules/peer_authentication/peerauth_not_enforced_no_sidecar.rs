@@ -53,6 +53,11 @@ fn report<'s, 't>(
     if !reached.all_are(is_out) {
         return None;
     }
+    // Operators create pods of the namespace that the tree does not contain.
+    let injection = context.istio(&first.workload).injection();
+    if policy_scope == PolicyScope::Namespace && injection.is_per_pod() {
+        return None;
+    }
     let subject = match (policy_scope, reached.pods.as_slice()) {
         (PolicyScope::Workloads, [only]) => format!("{} has", only.workload.title()),
         (PolicyScope::Workloads, _) => "no selected pod has".to_owned(),

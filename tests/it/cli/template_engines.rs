@@ -52,6 +52,16 @@ fn templates_of_a_folder_are_one_note_with_the_tag_of_their_engine() {
     }
 }
 
+/// kubectl does not read the text of a template, so its differences from YAML 1.2 do not matter.
+#[test]
+fn a_template_of_ytt_is_not_ambiguous() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: #@ name\n  annotations: {trim: \"\u{feff}\"}\n\
+               spec: {containers: []}\n";
+    let found = found(&[("app/pod.yaml", pod)], 0);
+    let rules: Vec<&str> = found.iter().map(|(rule, _)| rule.as_str()).collect();
+    assert_eq!(rules, ["unrendered-template"]);
+}
+
 /// The values of ytt are in comments, so its templates are YAML with missing values.
 #[test]
 fn a_missing_value_with_an_expression_of_ytt_is_a_template() {

@@ -47,8 +47,17 @@ class Program:
         return {(Path(item["path"]).name, item["object"]["name"]): item for item in report["workloads"]}
 
     def predict(self, manifests: dict[str, str]) -> dict[tuple[str, str], Json]:
-        """Returns the predicted handlers by file and workload, then by container and slot."""
-        return {key: predicted_handlers(workload) for key, workload in self.workloads(manifests).items()}
+        """Returns the predicted handlers by file and workload, then by container and slot.
+
+        Services of Knative have none: Knative creates other pods than their template says.
+        """
+        workloads = self.workloads(manifests).items()
+        return {key: predicted_handlers(workload) for key, workload in workloads if not is_knative(workload)}
+
+
+def is_knative(workload: Json) -> bool:
+    """Returns whether Knative creates the pods of a workload."""
+    return str(workload["object"]["apiVersion"]).startswith("serving.knative.dev/")
 
 
 def predicted_handlers(workload: Json) -> Json:

@@ -5,6 +5,13 @@ use crate::kube::{Object, Requirements};
 use crate::yaml::{FieldPath, NodeRef};
 
 impl<'c, 't> Injection<'c, 't> {
+    /// Returns whether the pods of the namespace join the mesh one by one: OpenShift Service Mesh 2 injects a pod of a
+    /// member only if the pod requests it.
+    #[must_use]
+    pub fn is_per_pod(self) -> bool {
+        self.member_of().is_some()
+    }
+
     /// Returns the namespace of the control plane whose mesh the namespace of the workload is a member of, because of a
     /// `ServiceMeshMemberRoll` or a `ServiceMeshMember`.
     pub(in crate::context) fn member_of(self) -> Option<&'t str> {
