@@ -1,5 +1,6 @@
 //! What runs pods and is not judged, for summaries.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -17,6 +18,9 @@ pub(super) const COMMANDS_ABOVE: &str = "The commands above would judge the work
 
 /// The maximum number of entries and files that a summary names.
 const NAMED: usize = 10;
+
+/// The length of a message from which its causes are shortened.
+const LONG: usize = 400;
 
 /// Returns the counts by reason, such as "2 HelmReleases, 1 chart"; empty if everything is judged.
 pub(super) fn not_judged_counts(outcome: &Outcome) -> String {
@@ -56,7 +60,7 @@ pub(super) fn not_judged_suffix(outcome: &Outcome) -> String {
 /// without a verdict are shown in other ways.
 #[must_use]
 pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String> {
-    let named = named(not_judged);
+    let (named, filled_in) = with_one_filled_in(named(not_judged));
     let mut lines: Vec<String> = named
         .iter()
         .take(NAMED)
@@ -64,8 +68,8 @@ pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String
             let location = source_location(set, &found.place);
             let line = location.place.map_or(1, |place| place.start.line);
             let message = match count {
-                1 => found.place.message.clone(),
-                count => format!("the first of {count} templates in its folder"),
+                1 => shortened(&found.place.message),
+                count => format!("the first of {count} templates in its folder").into(),
             };
             escape_control(&format!(
                 "Not judged: {}:{line}: {message}: {}",
@@ -74,7 +78,7 @@ pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String
             .into_owned()
         })
         .collect();
-    let more = named.len().saturating_sub(NAMED);
+    let more = named.len().saturating_sub(NAMED) + filled_in;
     if more > 0 {
         lines.push(format!(
             "Not judged: {more} more (`--output-format json` lists all)"
@@ -102,6 +106,44 @@ fn named(not_judged: &[NotJudged]) -> Vec<(&NotJudged, usize)> {
         named.push((found, 1));
     }
     named
+}
+
+/// Returns the entries with only the first of the deployed folders whose paths another tool fills in, and the number of
+/// the others: their lines would be alike.
+fn with_one_filled_in(named: Vec<(&NotJudged, usize)>) -> (Vec<(&NotJudged, usize)>, usize) {
+    let all = named.len();
+    let mut has_one = false;
+    let is_shown = |(found, _): &(&NotJudged, usize)| {
+        let is_filled_in = found.reason == NotJudgedReason::DeployedFolder
+            && found.place.message.ends_with("another tool fills in");
+        !(is_filled_in && std::mem::replace(&mut has_one, true))
+    };
+    let shown: Vec<_> = named.into_iter().filter(is_shown).collect();
+    let others = all - shown.len();
+    (shown, others)
+}
+
+/// Returns a message with only its first causes if it is long. JSON reports contain all.
+fn shortened(message: &str) -> Cow<'_, str> {
+    if message.len() <= LONG {
+        return Cow::Borrowed(message);
+    }
+    let causes: Vec<&str> = message.split("; ").collect();
+    let mut size = 0;
+    let shown = causes
+        .iter()
+        .take_while(|cause| {
+            size += cause.len();
+            size <= LONG
+        })
+        .count()
+        .max(1);
+    match causes.split_at_checked(shown) {
+        Some((first, rest)) if !rest.is_empty() => {
+            format!("{}; and {} more", first.join("; "), rest.len()).into()
+        }
+        _ => Cow::Borrowed(message),
+    }
 }
 
 /// Returns the message with what is not judged, for reports without a field for it; empty if everything is judged.

@@ -38,7 +38,7 @@ fn report<'t>(
         return None;
     }
     let message = format!(
-        "{} runs `{}` against port {} of its own pod, although `httpGet` is sufficient: {why}",
+        "{} runs `{}` against port {} of the same pod, although `httpGet` is sufficient: {why}",
         handler.title(),
         request.tool,
         request.port,

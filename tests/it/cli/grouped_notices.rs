@@ -49,3 +49,47 @@ fn encrypted_files_are_one_note() {
             .contains("`s0.yaml`, `s1.yaml`, `s2.yaml` and 2 more; they are encrypted")
     );
 }
+
+#[test]
+fn deployed_folders_with_a_placeholder_are_named_once() {
+    let project = Project::with(&[("web.yaml", WEB)]);
+    project.git("", &["init", "--quiet"]);
+    project.git(
+        "",
+        &["remote", "add", "origin", "https://git.example/shop.git"],
+    );
+    for at in 0..4 {
+        let application = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: a{at}}}\nspec: {{source: {{repoURL: \
+             https://git.example/shop.git, path: registry/<CLUSTER_NAME>/a{at}}}}}\n"
+        );
+        project.write(&format!("argo/a{at}.yaml"), application);
+    }
+    let run = project.run(&["check", "--output-format", "concise"]);
+    assert_eq!(
+        run.stdout.matches("which another tool fills in").count(),
+        1,
+        "{}",
+        run.stdout
+    );
+    run.stdout_contains("Not judged: 3 more");
+}
+
+/// Files that nothing deploys together may be alternatives.
+#[test]
+fn policies_in_unrelated_files_of_a_folder_are_a_note() {
+    let policy = |name: &str, mode: &str| {
+        format!(
+            "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: {name}, namespace: shop}}\n\
+             spec: {{mtls: {{mode: {mode}}}}}\n"
+        )
+    };
+    let project = Project::with(&[
+        ("a.yaml", &policy("a", "STRICT")),
+        ("b.yaml", &policy("b", "PERMISSIVE")),
+    ]);
+    let check = || project.run(&["check", "--output-format", "concise"]);
+    check().stdout_contains("note[peerauth-duplicate-scope]");
+    project.write("kustomization.yaml", "resources: [a.yaml, b.yaml]\n");
+    check().stdout_contains("warning[peerauth-duplicate-scope]");
+}
