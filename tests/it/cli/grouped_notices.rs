@@ -93,3 +93,21 @@ fn policies_in_unrelated_files_of_a_folder_are_a_note() {
     project.write("kustomization.yaml", "resources: [a.yaml, b.yaml]\n");
     check().stdout_contains("warning[peerauth-duplicate-scope]");
 }
+
+#[test]
+fn a_note_about_a_shared_base_is_reported_once() {
+    let base = "resources: [web.yaml]\nvars: [{name: A, objref: {kind: Deployment, name: web, apiVersion: apps/v1}}]\n";
+    let project = Project::with(&[
+        ("base/web.yaml", WEB),
+        ("base/kustomization.yaml", base),
+        ("a/kustomization.yaml", "resources: [../base]\n"),
+        ("b/kustomization.yaml", "resources: [../base]\n"),
+    ]);
+    let run = project.run(&["check", "--output-format", "concise"]);
+    assert_eq!(
+        run.stdout.matches("`vars` is not modelled").count(),
+        1,
+        "{}",
+        run.stdout
+    );
+}
