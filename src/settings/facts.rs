@@ -172,6 +172,7 @@ mod tests {
         let mut facts = FactOverrides::default();
         for key in FACT_KEYS {
             let value = match *key {
+                "dataplane" => "ambient",
                 "injection" => "all",
                 "mtls" => "strict",
                 "revision" | "root-namespace" => "x",
