@@ -1,6 +1,6 @@
 //! Suggestions for the path of a folder that is not in the tree.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
@@ -20,10 +20,14 @@ pub fn tree_noun(sources: &SourceSet, file: &str) -> &'static str {
 /// The maximum number of folders with one name that are compared with a missing folder.
 const COMPARED: usize = 128;
 
+/// The maximum number of names that a run compares: where so many folders are missing, a typing error is unlikely.
+const COMPARED_NAMES: usize = 50_000;
+
 /// The folders with files of a run, by the last part of their path. Built for the first missing folder.
 pub(super) struct FolderIndex<'s> {
     sources: &'s SourceSet,
     by_last: OnceCell<BTreeMap<&'s str, BTreeSet<&'s str>>>,
+    compared: Cell<usize>,
 }
 
 impl<'s> FolderIndex<'s> {
@@ -31,6 +35,7 @@ impl<'s> FolderIndex<'s> {
         Self {
             sources,
             by_last: OnceCell::new(),
+            compared: Cell::new(0),
         }
     }
 
@@ -48,8 +53,14 @@ impl<'s> FolderIndex<'s> {
     }
 
     /// Returns the folder with files below `root` whose path ends most like the parts of a missing folder; of several,
-    /// the nearest one to the file `user`. `None` if no folder is similar.
+    /// the nearest one to the file `user`. `None` if no folder is similar, or after too many
+    /// comparisons.
     pub(super) fn similar(&self, missing: &[&str], root: &str, user: &str) -> Option<String> {
+        let compared = self.compared.get() + self.by_last().len();
+        if compared > COMPARED_NAMES {
+            return None;
+        }
+        self.compared.set(compared);
         let wanted = missing.join("/");
         let wanted_last = missing.last()?;
         let expected = self.sources.joined(root, &wanted);

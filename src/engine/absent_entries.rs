@@ -9,6 +9,9 @@ use crate::source::{SourceSet, is_kustomization, paths};
 
 use super::notices::NOT_MODELLED;
 
+/// The maximum number of paths that a run compares with those of absent entries.
+const COMPARED: usize = 200_000;
+
 /// Returns one warning for each entry that does not exist, because kustomize refuses to build it.
 pub(super) fn absent_entries<'r>(
     set: &SourceSet,
@@ -23,11 +26,18 @@ pub(super) fn absent_entries<'r>(
     }
     found
         .into_iter()
-        .filter_map(|(note, overlays)| Some(finding(set, note, note.absent.as_deref()?, overlays)))
+        .enumerate()
+        .filter_map(|(index, (note, overlays))| {
+            // Where so many entries are missing, a typing error is unlikely.
+            let is_searched = index.saturating_mul(set.files.len()) < COMPARED;
+            let absent = note.absent.as_deref()?;
+            let similar = is_searched.then(|| closest(set, absent, &note.path));
+            Some(finding(note, similar.flatten(), overlays))
+        })
         .collect()
 }
 
-fn finding(set: &SourceSet, note: &Note, absent: &str, overlays: Vec<Arc<str>>) -> Finding {
+fn finding(note: &Note, similar: Option<&str>, overlays: Vec<Arc<str>>) -> Finding {
     let label = Label {
         path: Arc::clone(&note.path),
         span: note.span,
@@ -35,7 +45,7 @@ fn finding(set: &SourceSet, note: &Note, absent: &str, overlays: Vec<Arc<str>>) 
     };
     let mut finding = Finding::new(NOT_MODELLED, Severity::Warning, label, note.message.clone());
     finding.overlays = overlays;
-    finding.help = Some(match closest(set, absent, &note.path) {
+    finding.help = Some(match similar {
         Some(path) => format!("correct the path (`{path}` exists), or remove the entry"),
         None => "correct the path, or remove the entry".to_owned(),
     });
