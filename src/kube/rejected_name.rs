@@ -22,7 +22,10 @@ pub fn is_dns_label(name: &str) -> bool {
 #[must_use]
 pub fn refused_container_name(container: &Container<'_>) -> Option<String> {
     let name = container.node.get("name").filter(|name| !name.is_null());
-    if name.is_some_and(|name| placeholder::contains(name.source())) {
+    let is_filled_in = |name: NodeRef<'_>| {
+        placeholder::contains(name.source()) || name.text().is_some_and(placeholder::contains)
+    };
+    if name.is_some_and(is_filled_in) {
         return None;
     }
     match (name, name.and_then(NodeRef::as_str)) {

@@ -36,19 +36,23 @@ const fn word(open: &'static str, close: &'static str) -> Tag {
     }
 }
 
-/// The tags, each engine with its source: Go and Jinja templates (`{{`, `{%`, `{#`), ERB and EJS (`<%`), Terraform
-/// (`%{`, `${`), envsubst and Maven (`${`, `@NAME@`), Azure Pipelines (`#{`), scripts with sed (`%%NAME%%`), Go
-/// templates with other delimiters (`[[`).
-const TAGS: [Tag; 10] = [
+/// The tags, each engine with its source: Go and Jinja templates (`{{`, `{%`, `{#`), ERB and EJS (`<%`), FreeMarker
+/// (`<#`, `</#`), Terraform (`%{`, `${`), envsubst and Maven (`${`, `@NAME@`), Azure Pipelines (`#{`), scripts with sed
+/// (`%%NAME%%`, `%NAME%`, `<NAME>`), Go templates with other delimiters (`[[`).
+const TAGS: [Tag; 14] = [
     tag("{{", "}}"),
     tag("{%", "%}"),
     tag("{#", "#}"),
     tag("<%", "%>"),
+    tag("<#", ">"),
+    tag("</#", ">"),
     tag("[[", "]]"),
     word("%{", "}"),
     word("${", "}"),
     word("#{", "}#"),
     word("%%", "%%"),
+    word("%", "%"),
+    word("<", ">"),
     word("@", "@"),
 ];
 
@@ -187,7 +191,7 @@ fn tag_at(source: &str, at: usize) -> Option<(&'static Tag, usize)> {
 /// Returns whether the content of a tag is the name of a variable, or an expression on one line.
 fn is_word(tag: &Tag, content: &str) -> bool {
     match tag.open {
-        "@" => is_capitals(content),
+        "@" | "%" | "<" => is_capitals(content),
         "%%" => !content.is_empty() && !content.contains(char::is_whitespace),
         _ => !content.is_empty() && !content.contains(['\n', '{']),
     }

@@ -28,8 +28,14 @@ fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> 
     if is_read || !matches!(policy.kind, "MeshPolicy" | "Policy") {
         return None;
     }
+    let is_about_tokens = checks_only_tokens(policy);
+    let effect = if is_about_tokens {
+        "it does not check tokens"
+    } else {
+        "it does not enforce mutual TLS"
+    };
     let message = format!(
-        "{} `{}` has been ignored since Istio 1.6: it does not enforce mutual TLS",
+        "{} `{}` has been ignored since Istio 1.6: {effect}",
         policy.kind,
         policy.name(),
     );
@@ -45,11 +51,21 @@ fn report<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> 
     } else {
         "instead".to_owned()
     };
-    finding.help = Some(format!(
-        "use a PeerAuthentication of `security.istio.io` {place}"
-    ));
+    finding.help = Some(if is_about_tokens {
+        format!(
+            "use a RequestAuthentication of `security.istio.io` {place}, and an AuthorizationPolicy to require a token"
+        )
+    } else {
+        format!("use a PeerAuthentication of `security.istio.io` {place}")
+    });
     finding.fix = conversion(cx, policy);
     Some(finding)
+}
+
+/// Returns whether a policy only authenticates end users, with tokens, and says nothing about mutual TLS.
+fn checks_only_tokens(policy: &Object<'_>) -> bool {
+    let field = |name| policy.node.get("spec").and_then(|spec| spec.get(name));
+    field("origins").is_some() && field("peers").is_none()
 }
 
 fn conversion<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Fix> {

@@ -68,10 +68,8 @@ fn dependents(cx: &RuleContext<'_, '_>, place: &Label) -> usize {
     let has_port = |handler: &HandlerPrediction<'_>| handler.port.is_some();
     let dependents = cx.predictions.iter().filter(|pod| {
         let mut reasons = pod.rewrite.because.iter();
-        matches!(
-            pod.dataplane.value,
-            Dataplane::Sidecar | Dataplane::Uncaptured
-        ) && pod.handlers.iter().any(has_port)
+        pod.dataplane.value == Dataplane::Sidecar
+            && pod.handlers.iter().any(has_port)
             && reasons.any(|reason| reason.place.as_ref().is_some_and(|at| at.is_at(place)))
     });
     dependents.count()

@@ -40,6 +40,9 @@ fn templates_of_a_folder_are_one_note_with_the_tag_of_their_engine() {
         ("          command: %%COMMAND%%\n", "%% … %%"),
         ("          command: @COMMAND@\n", "@ … @"),
         ("          ${PROBES}\n", "${ … }"),
+        ("          <PROBES_OF_WEB>\n", "< … >"),
+        ("          command: %COMMAND%\n", "% … %"),
+        ("<#if probe>\n          tty: true\n</#if>\n", "<# … >"),
         ("GENERATED_PROBES\n", "GENERATED_PROBES"),
         ("$PROBES\n", "$PROBES"),
     ] {
