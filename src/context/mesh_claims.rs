@@ -52,7 +52,11 @@ impl WorkloadMesh<'_, '_> {
         }
         let context = self.context.assuming_mesh(mesh);
         let dataplane = context.istio(self.workload).injection().dataplane().value;
-        !matches!(dataplane, Dataplane::None | Dataplane::Unknown)
+        // In ambient mode, pods have no proxy of their own.
+        !matches!(
+            dataplane,
+            Dataplane::None | Dataplane::Unknown | Dataplane::Ambient
+        )
     }
 
     /// Returns whether the tree does not exclude that a mesh adds a proxy to the pods.

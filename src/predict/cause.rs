@@ -101,6 +101,8 @@ pub enum Cause {
     Malformed,
     /// Pod Security Admission forbids the host of the handler.
     HostForbidden,
+    /// The probe has no handler; the operator of its object may add one.
+    MissingHandler,
     /// Another tool fills in a value.
     Placeholder,
     /// The tree does not show whether the pod is in a mesh.
@@ -164,6 +166,7 @@ impl Cause {
             Self::HookUnsupported => "the kubelet does not run tcpSocket hooks",
             Self::Malformed => "the API server refuses it",
             Self::HostForbidden => "Pod Security forbids `host`, so the pod is rejected",
+            Self::MissingHandler => "has no handler; the operator may add one",
             Self::Placeholder => "another tool fills in a value",
             Self::MeshDecides => "depends on mutual TLS and routes of the running mesh",
             Self::MeshUnknown => "the tree does not show whether the pod is in a mesh",

@@ -33,6 +33,6 @@ pub(in crate::predict) fn leave_to_operator<'t>(
     for handler in without_handler {
         let mut builder = VerdictBuilder::new();
         builder.depends_on(&assumption);
-        handler.verdict = builder.verdict(Outcome::Unknown, Cause::Placeholder);
+        handler.verdict = builder.verdict(Outcome::Unknown, Cause::MissingHandler);
     }
 }

@@ -20,14 +20,15 @@ pub(super) fn wanted<'a, 't>(pod: &'a WorkloadPrediction<'t>) -> Vec<&'a Handler
 }
 
 /// Returns the handlers that stay as written because they target another host: with the opt-out, the injector does not
-/// change them. There are none in a pod in which no other handler is rewritten, which the guard `probe-host` refuses.
+/// change them. There are none if they cannot be kept, or in a pod in which no other handler is rewritten; the guard
+/// `probe-host` then refuses the pod.
 pub(super) fn kept<'a, 't>(
     pod: &'a WorkloadPrediction<'t>,
-    opts_out: bool,
+    can_keep: bool,
 ) -> Vec<&'a HandlerPrediction<'t>> {
     let mut due = due(pod);
     let has_others = due.iter().any(|handler| !targets_other_host(handler));
-    if !opts_out || !(has_others || is_rewritten(pod)) {
+    if !can_keep || !(has_others || is_rewritten(pod)) {
         return Vec::new();
     }
     due.retain(|handler| targets_other_host(handler));

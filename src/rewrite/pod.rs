@@ -38,7 +38,9 @@ pub(super) fn rewrite<'t>(
     }
     let choice = context.settings.form;
     let writing = RewriteForm::of(choice, context, pod);
-    let kept = kept(pod, writing.opts_out);
+    // Pod Security rejects a pod with a host, unless a webhook removes the host.
+    let can_keep = writing.opts_out && context.forbids_hosts(&pod.workload).is_none();
+    let kept = kept(pod, can_keep);
     wanted.retain(|handler| !kept.iter().any(|kept| std::ptr::eq(*kept, *handler)));
     let hosts_kept = host_kept::notes(pod, &kept);
     match plan(context, pod, &wanted, writing) {

@@ -23,14 +23,14 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             }
             let object = &pod.workload.object;
             let message = format!(
-                "{} is not enrolled in ambient mode: `cni.exclusive: true` of Cilium removes the configuration of \
-                 `istio-cni`",
+                "{} may be enrolled in ambient mode too late: `cni.exclusive: true` of Cilium removes the \
+                 configuration of `istio-cni`",
                 pod.workload.title(),
             );
             let mut finding = RULE.finding_on_object(object, object.name_span(), message);
             finding.depend_on(&exclusive);
             finding.depend_on(&pod.dataplane);
-            finding.help = Some("set `cni.exclusive: false` in the values of Cilium".to_owned());
+            finding.help = Some("set `cni.exclusive: false` in the chart values of Cilium (`cni-exclusive: \"false\"` in `cilium-config`)".to_owned());
             Some(finding)
         })
         .collect()

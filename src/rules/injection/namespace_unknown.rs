@@ -28,7 +28,11 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut gaps: BTreeMap<(String, bool), Gap> = BTreeMap::new();
     for pod in cx.pods().filter(|pod| depends_on_mesh(pod)) {
         let injection = cx.context.istio(&pod.workload).injection();
-        let Some(assumed) = injection.assumed_namespace() else {
+        // A member of a mesh of OpenShift Service Mesh needs no label.
+        let Some(assumed) = injection
+            .assumed_namespace()
+            .filter(|_| !injection.is_per_pod())
+        else {
             continue;
         };
         let key = (assumed.name, assumed.evidence.is_none());

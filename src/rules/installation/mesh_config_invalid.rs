@@ -46,7 +46,7 @@ fn report_object(config: &Object<'_>, rejection: &Rejection) -> Finding {
 
 fn report(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {
     let message = format!(
-        "{}; it keeps the last valid one, or uses its defaults",
+        "{}; istiod keeps the last valid configuration, or uses its defaults",
         place.message
     );
     let label = Label {

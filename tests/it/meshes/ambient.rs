@@ -29,6 +29,7 @@ fn tree() -> String {
         pod("injected", "injected", ""),
         pod("asks", "injected", "sidecar.istio.io/inject: \"true\""),
         pod("leaves", "injected", "istio.io/dataplane-mode: none"),
+        pod("own", "plain", "istio.io/dataplane-mode: ambient"),
     ]
     .join("---\n")
 }
@@ -73,6 +74,7 @@ fn a_move_to_ambient_mode_keeps_the_labels_of_pods() {
         "injected ambient known",
         "asks sidecar known",
         "leaves none known",
+        "own ambient known",
     ];
     assert_eq!(dataplanes(&["--mesh", "ambient"]), expected);
     assert_eq!(dataplanes(&["--override", "dataplane=ambient"]), expected);
@@ -107,6 +109,7 @@ fn namespaces_in_ambient_mode_are_moved_to_sidecars() {
             "injected sidecar known",
             "asks sidecar known",
             "leaves sidecar known",
+            "own ambient known",
         ]
     );
 }

@@ -99,6 +99,7 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
         | Cause::CheckedByHelper
         | Cause::OtherHost
         | Cause::AuthorizationUnknown
+        | Cause::MissingHandler
         | Cause::Placeholder
         | Cause::MeshUnknown
         | Cause::MeshDecides => &[],

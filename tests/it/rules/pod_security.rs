@@ -36,3 +36,20 @@ fn a_host_that_the_rewrite_removes_is_not_reported() {
     let kept = POD.replace("{tcpSocket: {", "{httpGet: {path: /, ");
     assert!(reported("istio-injection: enabled", &kept).contains(rule));
 }
+
+/// The webhook removes this host, so the injected pod is admitted. A rewrite that keeps the host would change that.
+#[test]
+fn a_rewrite_keeps_no_host_that_pod_security_forbids() {
+    let project = Project::new();
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n  \
+                     labels: {istio-injection: enabled, pod-security.kubernetes.io/enforce: LEVEL}\n---\n";
+    let pod = format!("{POD}      livenessProbe: {{httpGet: {{path: /, port: 8080}}}}\n");
+    for (level, code, id) in [
+        ("restricted", 1, "probe-host"),
+        ("privileged", 0, "host-kept"),
+    ] {
+        project.write("web.yaml", namespace.replace("LEVEL", level) + &pod);
+        let run = project.run(&["rewrite", "--write", "web.yaml"]).exits(code);
+        run.stderr_contains(&format!("[{id}]"));
+    }
+}

@@ -73,7 +73,8 @@ impl Injection<'_, '_> {
     }
 
     /// Returns how the pods take part after the move of their namespace, if the user moves it, given how they take part
-    /// now. A label of the pod that requests a sidecar, or that keeps it out of the ambient mesh, still applies.
+    /// now. A label of the pod that requests a sidecar or ambient mode, or that keeps it out of the ambient mesh, still
+    /// applies.
     pub(super) fn after_move(self, now: Fact<Dataplane>) -> Fact<Dataplane> {
         let Some(found) = self.move_of_known_namespace() else {
             return now;
@@ -90,7 +91,7 @@ impl Injection<'_, '_> {
                     because: vec![found.reason(namespace)],
                 })
             }
-            (DataplaneMove::Sidecar, Dataplane::Ambient) => {
+            (DataplaneMove::Sidecar, Dataplane::Ambient) if !self.requests_ambient() => {
                 self.as_if_injected(found.reason(namespace), found.certainty)
             }
             _ => now,
@@ -104,6 +105,12 @@ impl Injection<'_, '_> {
         let text = |key| label(key).and_then(|entry| entry.value.text());
         text(keys::INJECT) == Some("true")
             || (text(keys::INJECT) != Some("false") && label(keys::REVISION).is_some())
+    }
+
+    /// Returns whether a label of the pods adds them to ambient mode, whatever the mode of their namespace is.
+    fn requests_ambient(self) -> bool {
+        let mode = self.workload.template.label(keys::DATAPLANE_MODE);
+        mode.is_some_and(|mode| mode.value.text() == Some("ambient"))
     }
 
     /// Returns that a label keeps the pods out of the ambient mesh, if they have it.

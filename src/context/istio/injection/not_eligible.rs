@@ -1,8 +1,8 @@
 //! Pods that `istio-cni` does not add to ambient mode although their labels request it.
 //!
 //! Sources: `cni/pkg/nodeagent/informers.go` (namespaces of `excludeNamespaces`, since 1.30, istio#59295) and
-//! `cni/pkg/util/enablement_selector.go` (pods on the host network: excluded from 1.23 to 1.26 and since 1.31, istio#51711,
-//! istio#56048 and istio#61168).
+//! `cni/pkg/util/enablement_selector.go` (pods on the host network: excluded from 1.22.2 to 1.26 and since 1.31, backported to the
+//! branches 1.29 and 1.30; istio#51711, istio#56048, istio#61168 and istio#61185).
 
 use crate::context::istio::facets::Injection;
 use crate::mesh::istio::keys;
@@ -25,8 +25,8 @@ impl Injection<'_, '_> {
         is_excluded.then(|| excluded.map(|_| ()))
     }
 
-    /// Returns the assumption that a pod on the host network is not added to ambient mode, for releases that consider it
-    /// eligible.
+    /// Returns the assumption that a pod on the host network is not added to ambient mode, for releases of which not all
+    /// patch releases exclude it.
     pub(in crate::context) fn host_pod_not_enrolled(self) -> Option<Fact<()>> {
         let version = self.istio().version().value?;
         let excludes = version >= Version::new(1, 31)
@@ -37,8 +37,8 @@ impl Injection<'_, '_> {
         let mode = own.or_else(outer)?;
         let is_ambient = mode.value.text() == Some("ambient");
         let message = format!(
-            "istio-cni of Istio {version} does not enroll this pod, which it considers eligible"
+            "istio-cni cannot enroll pods on the host network, although some releases {version} do not exclude them"
         );
-        (is_ambient && !excludes).then(|| Fact::assumed((), message, Some("--mesh-version 1.31")))
+        (is_ambient && !excludes).then(|| Fact::assumed((), message, None))
     }
 }

@@ -105,6 +105,10 @@ impl Reader {
     }
 }
 
+/// The fields whose schema has `nullable: true`. Source: istio/api 1.31.1,
+/// `kubernetes/customresourcedefinitions.gen.yaml`.
+const NULLABLE: [&str; 1] = ["concurrency"];
+
 struct Visitor {
     reader: Reader,
     found: Vec<Rejection>,
@@ -139,7 +143,9 @@ impl Visitor {
         match schema {
             Schema::Object { fields, .. } => {
                 for (name, schema) in *fields {
-                    if let Some(value) = node.get(name) {
+                    let is_nullable =
+                        |value: &NodeRef<'_>| value.is_null() && NULLABLE.contains(name);
+                    if let Some(value) = node.get(name).filter(|value| !is_nullable(value)) {
                         self.visit(value, schema, &route.child(*name));
                     }
                 }

@@ -45,6 +45,14 @@ fn first_fault(install: &Install, values: &Values<'_>) -> Option<Label> {
     let mut replaced: BTreeSet<String> = BTreeSet::new();
     for layer in &values.layers {
         for (path, node) in configs(layer) {
+            if !node.is_mapping() && !node.is_null() {
+                let message = format!(
+                    "Istio rejects the whole mesh configuration: `{}` must be a mapping",
+                    path[1]
+                );
+                let found = layer.found(node, &values.bindings);
+                return Some(found.label_within(node.span(), message));
+            }
             let mut faults = faults(node, FIELDS).into_iter();
             let fault = faults.find(|fault| {
                 let key = fault.path.split(['.', '[']).next().unwrap_or_default();

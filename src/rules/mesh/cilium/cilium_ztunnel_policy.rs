@@ -64,8 +64,8 @@ fn blocked_pods<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<BlockedPod<'s, 't>> {
 fn report<'t>(pod: &WorkloadPrediction<'t>, policy: &Object<'t>, span: Span) -> Finding {
     let port = cilium::HBONE_PORT;
     let message = format!(
-        "mutual TLS to {} is dropped: ztunnel of Cilium receives it on port {port}, but NetworkPolicy `{}` admits only \
-         other ports",
+        "connections from enrolled pods to {} are dropped: ztunnel of Cilium receives them on port {port}, but \
+         NetworkPolicy `{}` admits only other ports",
         pod.workload.title(),
         policy.name(),
     );
