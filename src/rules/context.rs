@@ -47,6 +47,11 @@ impl<'s, 't> RuleContext<'s, 't> {
         self.predictions.iter()
     }
 
+    /// Iterates over the workloads whose pods the injector of Istio processes: it validates only these.
+    pub fn injected_pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        self.pods().filter(|pod| pod.passes_injector)
+    }
+
     /// Returns whether there may be a mesh: false if an option excludes it.
     #[must_use]
     pub fn may_have_mesh(&self) -> bool {

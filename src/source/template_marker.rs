@@ -124,8 +124,8 @@ fn marker_in(source: &str, start: usize, line: &str) -> Option<TemplateMarker> {
     })
 }
 
-/// Returns the text with a value instead of each tag, and without the lines that contain nothing else; `None` if
-/// there is no tag outside of comments.
+/// Returns the text with a value instead of each tag, and without the lines that contain only tags; `None` if all tags
+/// are in comments.
 fn filled_in(source: &str) -> Option<String> {
     if source.contains(REPLACED) {
         return None;

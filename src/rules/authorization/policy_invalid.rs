@@ -1,10 +1,10 @@
 //! Rule `policy-invalid`, documented in `docs/rules/policy-invalid.md`.
 
 use crate::finding::Finding;
-use crate::kube::Object;
-use crate::mesh::istio::admission::{self, Rejection};
+use crate::mesh::istio::admission;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::rejected_object;
 
 declare_rule! {
     "policy-invalid", Error, fix: None, scope: Tree
@@ -22,23 +22,8 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         rejections.map(move |rejection| (policy, "AuthorizationPolicy", rejection))
     });
     peer.chain(authorization)
-        .map(|(policy, kind, rejection)| report(policy, kind, &rejection))
+        .map(|(policy, kind, rejection)| {
+            rejected_object::finding(&RULE, policy, (kind, "policy"), &rejection)
+        })
         .collect()
-}
-
-fn report(policy: &Object<'_>, kind: &str, rejection: &Rejection) -> Finding {
-    let message = format!(
-        "{} rejects {kind} `{}`: `{}` {}",
-        rejection.by.as_str(),
-        policy.name(),
-        rejection.route,
-        rejection.reason
-    );
-    let mut finding = RULE.finding_on_object(policy, rejection.span, message);
-    finding.field = Some(rejection.route.to_string());
-    finding.help = Some(
-        "correct the field; until then, the cluster keeps the previous version of the policy"
-            .to_owned(),
-    );
-    finding
 }

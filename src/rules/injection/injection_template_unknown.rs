@@ -17,10 +17,7 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.passes_injector)
-        .flat_map(|pod| report(cx, pod))
-        .collect()
+    cx.injected_pods().flat_map(|pod| report(cx, pod)).collect()
 }
 
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Finding> {

@@ -12,8 +12,7 @@ declare_rule! {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.passes_injector)
+    cx.injected_pods()
         .filter_map(|pod| report(cx, pod))
         .collect()
 }

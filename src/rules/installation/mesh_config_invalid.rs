@@ -1,10 +1,10 @@
 //! Rule `mesh-config-invalid`, documented in `docs/rules/mesh-config-invalid.md`.
 
 use crate::finding::{Finding, Label};
-use crate::kube::Object;
-use crate::mesh::istio::admission::{self, Rejection};
+use crate::mesh::istio::admission;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::rejected_object;
 
 declare_rule! {
     "mesh-config-invalid", Error, fix: None, scope: Tree
@@ -23,25 +23,10 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let objects = cx.context.inventory.proxy_configs.iter();
     findings.extend(objects.flat_map(|config| {
         let rejections = admission::proxy_config(config).into_iter();
-        rejections.map(move |rejection| report_object(config, &rejection))
+        let names = ("ProxyConfig", "object");
+        rejections.map(move |rejection| rejected_object::finding(&RULE, config, names, &rejection))
     }));
     findings
-}
-
-fn report_object(config: &Object<'_>, rejection: &Rejection) -> Finding {
-    let message = format!(
-        "{} rejects ProxyConfig `{}`: `{}` {}",
-        rejection.by.as_str(),
-        config.name(),
-        rejection.route,
-        rejection.reason
-    );
-    let mut finding = RULE.finding_on_object(config, rejection.span, message);
-    finding.field = Some(rejection.route.to_string());
-    let help =
-        "correct the field; until then, the cluster keeps the previous version of the object";
-    finding.help = Some(help.to_owned());
-    finding
 }
 
 fn report(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {

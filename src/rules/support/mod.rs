@@ -18,6 +18,7 @@ pub(in crate::rules) mod policy_pods;
 pub(in crate::rules) mod policy_values;
 pub(in crate::rules) mod prober_env;
 pub(in crate::rules) mod proxy_ports;
+pub(in crate::rules) mod rejected_object;
 pub(in crate::rules) mod rewrite_effect;
 pub(in crate::rules) mod rewrite_off;
 pub(in crate::rules) mod selected_labels;
