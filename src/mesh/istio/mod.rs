@@ -9,6 +9,7 @@ mod go_duration;
 pub mod injection;
 pub mod install;
 pub(crate) mod keys;
+mod mesh_config_schema;
 pub mod mtls;
 mod name;
 pub mod network_plugin;

@@ -192,6 +192,26 @@ fn parts_of_one_installation_are_combined() {
 }
 
 #[test]
+fn facts_of_a_rejected_mesh_configuration_do_not_apply() {
+    let judge = |mtls: &str, wanted: (i64, Certainty)| {
+        let mesh = format!(
+            "mesh: 'enableAutoMtls: {mtls}\n\n  rootNamespace: mesh\n\n  defaultConfig: {{statusPort: 15555}}'"
+        );
+        let mesh = Manifest::config_map("istio", &mesh).to_string();
+        let web = web("", "");
+        let files = [("web.yaml", web.as_str()), ("mesh.yaml", &mesh)];
+        evaluate(&files, |context, workload| {
+            let port = context.istio(workload).ports().mesh_status();
+            assert_eq!((port.value, port.certainty), wanted, "{mtls}");
+            let root = context.control_planes.iter().next().unwrap();
+            assert_eq!(root.root_namespace.is_some(), mtls == "true");
+        });
+    };
+    judge("true", (15555, Certainty::Known));
+    judge("\"true\"", (15020, Certainty::Assumed));
+}
+
+#[test]
 fn two_rendered_clusters_are_separate() {
     let injector = Manifest::config_map("istio-sidecar-injector", "config: 'policy: enabled'");
     let injector = injector.to_string();

@@ -98,7 +98,7 @@ fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
     };
     istiod::mesh_config(&mut install, &values);
     // The chart writes the JSON name; a text written by hand may have the other one.
-    if install.root_namespace.is_none() {
+    if install.root_namespace.is_none() && install.rejected_config.is_none() {
         let namespace = "meshConfig.root_namespace";
         install.root_namespace = values.string(namespace, keys::DEFAULT_ROOT_NAMESPACE);
     }

@@ -20,6 +20,10 @@ use super::version::{of_tag, version_of_image};
 
 /// Reads the values of the istiod chart into `install`. Existing values are kept.
 pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
+    // The release decides which fields of the mesh configuration exist.
+    if install.version.is_none() {
+        install.version = version(values);
+    }
     names(install, values);
     injector(install, values);
     mesh_config(install, values);
@@ -33,9 +37,6 @@ pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
     install.rewrite_tcp = environment(values, "REWRITE_TCP_PROBES", switch);
     install.ambient = ambient(values);
     install.ambient_selectors = enablement_selectors(values);
-    if install.version.is_none() {
-        install.version = version(values);
-    }
 }
 
 /// Reads the values of the CNI chart into `install`.

@@ -28,7 +28,6 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
         return Some(install);
     };
     let values = values(object, spec);
-    istiod::read_into(&mut install, &values);
     let tag = at(spec, &["components", "pilot", "tag"]).map(|node| Found::of(node, object.path()));
     let tag = tag.and_then(|tag| {
         let version = of_tag(tag.string()?)?;
@@ -37,7 +36,8 @@ pub(super) fn read(object: &Object<'_>) -> Option<Install> {
             tag.label(format!("the image is from Istio {version}")),
         ))
     });
-    install.version = tag.or(install.version);
+    install.version = tag;
+    istiod::read_into(&mut install, &values);
     install.cni = install.cni.or_else(|| component(object, spec, "cni"));
     install.ambient = install
         .ambient

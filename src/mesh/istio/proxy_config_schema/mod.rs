@@ -3,10 +3,10 @@
 //! Source: istio.io/api 1.10 to 1.31, `mesh/v1alpha1/proxy.proto` and `networking/v1beta1/proxy_config.proto`. A later
 //! release adds a field as the last patch level of its branch has it. The names of an enum are those of all releases.
 
-mod common;
+pub(super) mod common;
 mod connection;
 mod headers;
-mod networking;
+pub(super) mod networking;
 mod tracing;
 
 use self::common::{CERTIFICATE_FORWARDING, V12, V13, V14, V17, V19, V21, V29, V31};

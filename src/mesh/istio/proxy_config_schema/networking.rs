@@ -33,13 +33,13 @@ const HTTP_CHECK: &[Field] = &[
 
 const HTTP_HEADER: &[Field] = &[field("name", Type::String), field("value", Type::String)];
 
-pub(super) const TCP_KEEPALIVE: &[Field] = &[
+pub(in crate::mesh::istio) const TCP_KEEPALIVE: &[Field] = &[
     field("interval", Type::Duration),
     field("probes", Type::Uint32),
     field("time", Type::Duration),
 ];
 
-pub(super) const TLS_SETTINGS: &[Field] = &[
+pub(in crate::mesh::istio) const TLS_SETTINGS: &[Field] = &[
     field("caCertificates", Type::String),
     field("caCrl", Type::String).since(V22),
     field("clientCertificate", Type::String),
