@@ -1,7 +1,9 @@
 //! Rule `mesh-config-invalid`, documented in `docs/rules/mesh-config-invalid.md`.
 
 use crate::finding::{Finding, Label};
-use crate::mesh::istio::admission;
+use crate::kube::Object;
+use crate::mesh::istio::admission::{self, Rejection};
+use crate::mesh::istio::install;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::rejected_object;
@@ -20,13 +22,25 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             findings.push(report(cx, place));
         }
     }
-    let objects = cx.context.inventory.proxy_configs.iter();
-    findings.extend(objects.flat_map(|config| {
-        let rejections = admission::proxy_config(config).into_iter();
-        let names = ("ProxyConfig", "object");
-        rejections.map(move |rejection| rejected_object::finding(&RULE, config, names, &rejection))
+    let configs = cx.context.inventory.proxy_configs.iter();
+    findings.extend(configs.flat_map(|config| {
+        let rejections = admission::proxy_config(config);
+        rejected(config, ("ProxyConfig", "object"), rejections)
+    }));
+    let planes = cx.context.inventory.installations.iter();
+    let planes = planes.filter(|object| install::is_control_plane(object));
+    findings.extend(planes.flat_map(|plane| {
+        let rejections = admission::control_plane(plane);
+        rejected(plane, (plane.kind, "control plane"), rejections)
     }));
     findings
+}
+
+fn rejected(object: &Object<'_>, names: (&str, &str), rejections: Vec<Rejection>) -> Vec<Finding> {
+    let rejections = rejections.iter();
+    rejections
+        .map(|rejection| rejected_object::finding(&RULE, object, names, rejection))
+        .collect()
 }
 
 fn report(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {

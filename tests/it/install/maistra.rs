@@ -39,3 +39,15 @@ fn other_releases_and_settings_of_a_control_plane_are_assumptions() {
     let first = PLANE.replace("maistra.io/v2", "maistra.io/v1");
     assert!(installs(&[("smcp.yaml", &first)]).is_empty());
 }
+
+#[test]
+fn a_control_plane_that_the_api_server_rejects_states_no_settings() {
+    let install = one(&PLANE.replace("mtls: true", "mtls: \"true\""));
+    assert!(install.mesh_mtls.is_none());
+    assert_eq!(install.version.unwrap().certainty, Certainty::Assumed);
+    let place = install.unread[0].place.as_ref().unwrap();
+    assert_eq!(
+        place.message,
+        "the API server rejects this object: `spec.security.dataPlane.mtls` is a string, expected a boolean"
+    );
+}

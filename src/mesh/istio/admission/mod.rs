@@ -49,6 +49,12 @@ pub(crate) fn proxy_config(config: &Object<'_>) -> Vec<Rejection> {
     against(config, &schemas::PROXY_CONFIG)
 }
 
+/// Returns why a `ServiceMeshControlPlane` of OpenShift Service Mesh 2 cannot be created, in the order of its fields.
+#[must_use]
+pub(crate) fn control_plane(plane: &Object<'_>) -> Vec<Rejection> {
+    against(plane, &schemas::CONTROL_PLANE)
+}
+
 /// Returns why a WorkloadGroup cannot be created because of its metadata or its template.
 #[must_use]
 pub(crate) fn workload_template(group: &Object<'_>) -> Vec<Rejection> {

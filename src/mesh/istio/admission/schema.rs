@@ -2,7 +2,7 @@
 
 use crate::kube::integer;
 use crate::source::placeholder;
-use crate::yaml::{FieldPath, NodeRef, Span};
+use crate::yaml::{FieldPath, NodeRef, Scalar, Span};
 
 use super::rejection::{Authority, Rejection};
 
@@ -33,6 +33,8 @@ pub(super) enum Schema {
     Text(TextCheck),
     /// An integer in this range.
     Integer(i64, i64),
+    /// A boolean.
+    Boolean,
 }
 
 /// Returns an object without required fields.
@@ -65,6 +67,7 @@ impl Schema {
             Self::List(..) => "a list",
             Self::Text(_) => "a string",
             Self::Integer(..) => "an integer",
+            Self::Boolean => "a boolean",
         }
     }
 }
@@ -91,6 +94,7 @@ impl Reader {
             Schema::List(..) => node.is_sequence(),
             Schema::Text(_) => node.as_str().is_some(),
             Schema::Integer(..) => self.integer(node).is_some(),
+            Schema::Boolean => matches!(node.scalar(), Some(Scalar::Bool(_))),
         }
     }
 
@@ -156,7 +160,7 @@ impl Visitor {
                     self.visit(value, item, &route.child(index));
                 }
             }
-            Schema::Text(_) | Schema::Integer(..) => {}
+            Schema::Text(_) | Schema::Integer(..) | Schema::Boolean => {}
         }
     }
 
@@ -199,6 +203,7 @@ fn content_fault(node: NodeRef<'_>, schema: &Schema) -> Option<String> {
             let is_in_range = (*least..=*most).contains(&integer(node)?);
             (!is_in_range).then(|| format!("is not a number from {least} to {most}"))
         }
+        Schema::Boolean => None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The schemas of PeerAuthentications, ProxyConfigs and WorkloadGroups, and of selectors.
+//! The schemas of PeerAuthentications, ProxyConfigs, WorkloadGroups and control planes, and of selectors.
 
 use super::labels;
 use super::schema::{Schema, anything, object};
@@ -59,6 +59,31 @@ pub(super) static PROXY_CONFIG: Schema = object(&[
         },
     ),
     ("image", object(&[("imageType", Schema::Text(anything))])),
+]);
+
+/// `spec` of a `ServiceMeshControlPlane` (`maistra.io/v2`), as far as it is read.
+///
+/// Source: maistra/istio-operator 2.5, `deploy/src/crd.yaml`.
+pub(super) static CONTROL_PLANE: Schema = object(&[
+    ("version", Schema::Text(anything)),
+    (
+        "security",
+        object(&[
+            ("controlPlane", object(&[("mtls", Schema::Boolean)])),
+            (
+                "dataPlane",
+                object(&[("automtls", Schema::Boolean), ("mtls", Schema::Boolean)]),
+            ),
+        ]),
+    ),
+    (
+        "proxy",
+        object(&[("injection", object(&[("autoInject", Schema::Boolean)]))]),
+    ),
+    (
+        "profiles",
+        Schema::List(usize::MAX, &Schema::Text(anything)),
+    ),
 ]);
 
 const TEXTS: Schema = Schema::Map {

@@ -6,6 +6,7 @@
 //! Service Mesh 2.6"). The webhooks select namespaces with the label `maistra.io/member-of`, which the operator sets.
 
 use crate::kube::{Object, Requirements};
+use crate::mesh::istio::admission;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::{Fact, Reason, Version};
 use crate::yaml::{FieldPath, NodeRef, Scalar};
@@ -41,13 +42,16 @@ pub(crate) fn states_members(object: &Object<'_>) -> bool {
     object.group() == GROUP && matches!(object.kind, "ServiceMeshMemberRoll" | "ServiceMeshMember")
 }
 
+/// Returns whether an object is a control plane.
+pub(crate) fn is_control_plane(object: &Object<'_>) -> bool {
+    object.kind == "ServiceMeshControlPlane" && object.api_version == "maistra.io/v2"
+}
+
 /// Reads an object of the group. An object that states members implies a control plane, which applies if the tree
 /// contains none.
 pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     match object.kind {
-        "ServiceMeshControlPlane" if object.api_version == "maistra.io/v2" => {
-            Some(control_plane(object))
-        }
+        _ if is_control_plane(object) => Some(control_plane(object)),
         "ServiceMeshMemberRoll" => Some(implied(object, object.namespace())),
         "ServiceMeshMember" => {
             let namespace = spec(object, &["controlPlaneRef", "namespace"]);
@@ -66,7 +70,6 @@ fn implied(object: &Object<'_>, namespace: Option<&str>) -> Install {
 
 fn control_plane(object: &Object<'_>) -> Install {
     let mut install = with_webhook(object, Carrier::Maistra, object.namespace());
-    install.version = Some(release(object).unwrap_or_else(assumed_release));
     install.root_namespace = object.namespace().map(|namespace| {
         let message = format!("the root namespace is that of the control plane, `{namespace}`");
         Fact::known(
@@ -74,6 +77,23 @@ fn control_plane(object: &Object<'_>) -> Install {
             object.label_at(object.name_span(), message),
         )
     });
+    if let Some(rejection) = admission::control_plane(object).into_iter().next() {
+        let message = format!(
+            "the API server rejects this object: `{}` {}",
+            rejection.route, rejection.reason
+        );
+        install.version = Some(assumed_release());
+        let place = object.label_at(rejection.span, message);
+        install.unread.push(Reason::written(place));
+        return install;
+    }
+    read_settings(object, &mut install);
+    install
+}
+
+/// Reads the settings of a control plane that the API server accepts.
+fn read_settings(object: &Object<'_>, install: &mut Install) {
+    install.version = Some(release(object).unwrap_or_else(assumed_release));
     if let Some((node, value)) = boolean(object, &["security", "dataPlane", "mtls"]) {
         let mode = if value {
             MtlsMode::Strict
@@ -89,7 +109,6 @@ fn control_plane(object: &Object<'_>) -> Install {
         install.auto_inject = Some(Fact::known(value, object.label_at(node.span(), message)));
     }
     install.unread = unread(object);
-    install
 }
 
 /// Returns an installation whose webhook selects the members of the mesh of a namespace; those of any mesh if that
