@@ -180,6 +180,10 @@ fn form_chosen(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Fin
                 .to_owned(),
             "",
         ),
+        ContainerReason::Fork => (
+            "the injection template of OpenShift Service Mesh 2 was not compared with meshprobe".to_owned(),
+            "",
+        ),
     };
     let text = format!("rewritten in the form `container`, because {reason}{advice}");
     Some(shared_note(

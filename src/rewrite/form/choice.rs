@@ -18,6 +18,8 @@ pub(in crate::rewrite) enum ContainerReason {
     CustomTemplate,
     /// An injection template that is not defined in the tree may not pass `proxyMetadata` to the sidecar.
     UnknownTemplate,
+    /// The control plane is a fork, with an injection template of its own that the oracle has not compared.
+    Fork,
 }
 
 /// The form for a pod that is not rewritten yet.
@@ -58,6 +60,10 @@ fn container_reason(
         if templates.unknown().is_some() {
             return Some(ContainerReason::UnknownTemplate);
         }
+    }
+    let planes = context.istio(&pod.workload).installation();
+    if planes.candidates.iter().any(|plane| plane.is_fork()) {
+        return Some(ContainerReason::Fork);
     }
     match pod.release.value {
         Some(release) if pod.release.certainty > Certainty::Unknown => {

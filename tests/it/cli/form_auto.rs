@@ -192,3 +192,20 @@ fn equal_notes_about_several_workloads_are_one() {
         run.stderr_contains("note[form-chosen]: 2 workloads are rewritten in the form `container`");
     assert!(run.stderr.contains("the first of them"), "{}", run.stderr);
 }
+
+#[test]
+fn a_fork_gets_the_container() {
+    let plane = "apiVersion: maistra.io/v2\nkind: ServiceMeshControlPlane\nmetadata: {name: basic, namespace: mesh}\n\
+                 spec: {version: v2.5}\n";
+    let roll = "apiVersion: maistra.io/v1\nkind: ServiceMeshMemberRoll\nmetadata: {name: default, namespace: mesh}\n\
+                spec: {members: [shop]}\n";
+    let pod = POD.replace(
+        "spec:",
+        "  annotations: {sidecar.istio.io/inject: \"true\"}\nspec:",
+    );
+    let project = Project::with(&[("tree.yaml", &join(&[STRICT, &pod, plane, roll]))]);
+    rewrite(&project, &[])
+        .exits(0)
+        .stderr_contains("because the injection template of OpenShift");
+    has_container(&project);
+}

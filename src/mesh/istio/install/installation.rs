@@ -127,6 +127,14 @@ pub struct Install {
 }
 
 impl Install {
+    /// Returns whether the control plane is a fork of Istio, with an injection template of its own.
+    ///
+    /// Source: maistra/istio-operator 2.0 to 2.5, `resources/helm/*/istio-control/istio-discovery/files`.
+    #[must_use]
+    pub const fn is_fork(&self) -> bool {
+        matches!(self.carrier, Carrier::Maistra | Carrier::MaistraMembers)
+    }
+
     /// Returns an installation without facts.
     pub(super) const fn new(carrier: Carrier, part: Part, name: String, place: Label) -> Self {
         Self {
