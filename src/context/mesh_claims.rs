@@ -14,11 +14,13 @@ pub struct MeshClaim {
     pub mesh: Mesh,
     /// The place.
     pub place: Label,
+    /// Whether it certainly injects the pod; it may otherwise.
+    pub is_certain: bool,
 }
 
 impl WorkloadMesh<'_, '_> {
-    /// Returns the meshes that inject the pods of a workload, the one for which they are judged first; empty if at
-    /// most one does, or if an option sets the mesh.
+    /// Returns the meshes that are enabled for the pods of a workload and may inject them, the one for which they are
+    /// judged first; empty if there are less than two, if none certainly injects them, or if an option sets the mesh.
     #[must_use]
     pub fn claims(self) -> Vec<MeshClaim> {
         if self.context.settings.mesh != MeshKind::Auto || self.context.mesh.is_some() {
@@ -32,31 +34,36 @@ impl WorkloadMesh<'_, '_> {
         }
         let claims: Vec<MeshClaim> = strongest
             .into_iter()
-            .filter(|claim| self.is_injected_by(claim.mesh))
-            .map(|claim| MeshClaim {
-                mesh: claim.mesh,
-                place: claim.place.clone(),
+            .filter_map(|claim| {
+                Some(MeshClaim {
+                    mesh: claim.mesh,
+                    place: claim.place.clone(),
+                    is_certain: self.certainly_injects(claim.mesh)?,
+                })
             })
             .collect();
-        match claims.len() {
-            0 | 1 => Vec::new(),
-            _ => claims,
+        let is_injected = claims.iter().any(|claim| claim.is_certain);
+        if claims.len() > 1 && is_injected {
+            claims
+        } else {
+            Vec::new()
         }
     }
 
-    /// Returns whether a mesh adds a proxy to the pods, or has added it.
-    fn is_injected_by(self, mesh: Mesh) -> bool {
+    /// Returns whether a mesh certainly adds a proxy to the pods, or has added it; `None` if it does not.
+    fn certainly_injects(self, mesh: Mesh) -> Option<bool> {
         // Cilium runs its proxy on the node.
         if mesh == Mesh::CILIUM {
-            return false;
+            return None;
         }
         let context = self.context.assuming_mesh(mesh);
         let dataplane = context.istio(self.workload).injection().dataplane().value;
         // In ambient mode, pods have no proxy of their own.
-        !matches!(
-            dataplane,
-            Dataplane::None | Dataplane::Unknown | Dataplane::Ambient
-        )
+        match dataplane {
+            Dataplane::None | Dataplane::Ambient => None,
+            Dataplane::Unknown => Some(false),
+            _ => Some(true),
+        }
     }
 
     /// Returns whether the tree does not exclude that a mesh adds a proxy to the pods.

@@ -94,6 +94,7 @@ guard_ids! {
     SHARED:
     AMBIGUOUS_YAML = "ambiguous-yaml",
     REWRITTEN_WITHOUT_ENTRY = "rewritten-without-entry",
+    SEVERAL_MESHES = "several-meshes",
 }
 
 impl GuardId {

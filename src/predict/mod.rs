@@ -17,6 +17,7 @@ mod port_owner;
 mod ports;
 mod prediction;
 mod release_support;
+mod rival_meshes;
 mod single;
 mod url_path;
 mod verdict_builder;
@@ -45,6 +46,7 @@ pub(crate) use prediction::assumptions;
 pub use prediction::{
     HandlerPrediction, RewrittenHandler, UnsupportedByRelease, Verdict, WorkloadPrediction,
 };
+pub use rival_meshes::{how_to_judge_for_rivals, injecting_meshes};
 pub use single::predict_with;
 pub use url_path::{PathMisread, path_on_machine};
 pub use words::{

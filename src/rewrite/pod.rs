@@ -21,6 +21,16 @@ pub(super) fn rewrite<'t>(
     injected_as: (&Context<'t>, &Workload<'t>),
     pod: &WorkloadPrediction<'t>,
 ) -> PodOutcome {
+    let mut outcome = decide(context, injected_as, pod);
+    outcome.findings.extend(notes::several_meshes(pod));
+    outcome
+}
+
+fn decide<'t>(
+    context: &Context<'t>,
+    injected_as: (&Context<'t>, &Workload<'t>),
+    pod: &WorkloadPrediction<'t>,
+) -> PodOutcome {
     if let Some(outcome) = preview::rewrite(context, injected_as, pod) {
         return outcome;
     }

@@ -94,13 +94,15 @@ impl<'t> WorkloadPrediction<'t> {
 
     /// Returns the end of the description of a cause that names the other meshes which inject the pod.
     fn rivals(&self) -> String {
-        let rivals = self.claims.iter().skip(1);
-        let titles: Vec<&str> = rivals.map(|claim| claim.mesh.title()).collect();
+        let rivals = || self.claims.iter().skip(1);
+        let titles: Vec<&str> = rivals().map(|claim| claim.mesh.title()).collect();
+        let is_certain = rivals().all(|claim| claim.is_certain);
         match (titles.as_slice(), self.mesh.value) {
             ([], _) | (_, None) => String::new(),
             (titles, Some(mesh)) => format!(
-                " (judged for {}; also injected by {})",
+                " (judged for {}; {}also injected by {})",
                 mesh.title(),
+                if is_certain { "" } else { "possibly " },
                 titles.join(" and ")
             ),
         }

@@ -2,7 +2,9 @@
 
 use crate::context::MeshClaim;
 use crate::finding::Finding;
-use crate::predict::{WorkloadPrediction, predict_workload};
+use crate::predict::{
+    WorkloadPrediction, how_to_judge_for_rivals, injecting_meshes, predict_workload,
+};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 
@@ -17,30 +19,17 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Finding {
     let title = pod.workload.title();
-    let names: Vec<&str> = pod.claims.iter().map(|claim| claim.mesh.title()).collect();
-    let mut message = format!(
-        "each of {} injects its proxy into the pods of {title}",
-        listed(&names)
-    );
-    if let (Some(first), false) = (names.first(), pod.handlers.is_empty()) {
+    let mut message = format!("{} into the pods of {title}", injecting_meshes(pod));
+    if let (Some(first), false) = (pod.claims.first(), pod.handlers.is_empty()) {
+        let first = first.mesh.title();
         message.push_str(&format!(", whose probes are judged for {first} only"));
     }
-    let rivals = pod.claims.iter().skip(1);
-    message.extend(
-        rivals
-            .clone()
-            .filter_map(|claim| other_outcomes(cx, pod, claim)),
-    );
+    let rivals = pod.claims.iter().skip(1).filter(|claim| claim.is_certain);
+    message.extend(rivals.filter_map(|claim| other_outcomes(cx, pod, claim)));
     let object = &pod.workload.object;
     let mut finding = RULE.finding_on_workload(&pod.workload, object.name_span(), message);
     finding.related = pod.claims.iter().map(|claim| claim.place.clone()).collect();
-    let options: Vec<String> = rivals
-        .map(|claim| format!("`--mesh {}`", claim.mesh.as_str()))
-        .collect();
-    finding.help = Some(format!(
-        "keep one mesh for the pods; {} judges them for another one",
-        options.join(" or ")
-    ));
+    finding.help = Some(how_to_judge_for_rivals(pod));
     finding
 }
 
@@ -66,12 +55,4 @@ fn other_outcomes(
         "; for {}, the outcome of {first}{more}",
         claim.mesh.title()
     ))
-}
-
-/// Returns names as a list in a sentence.
-fn listed(names: &[&str]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.join(""),
-    }
 }
