@@ -113,9 +113,18 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
         Some(with_calico_release(fact, releases.next()))
     }
 
-    /// Returns the fact that Cilium removes the configuration of `istio-cni`, if the values of its chart or its ConfigMap state that.
+    /// Returns the fact that Cilium removes the configuration of `istio-cni`, if the values of its chart or its ConfigMap
+    /// state that, and no option states another plugin.
     #[must_use]
     pub fn exclusive_cilium(self) -> Option<Fact<()>> {
+        let given = self.context.user_facts(&self.workload.object);
+        if given
+            .overrides
+            .network_plugin
+            .is_some_and(|plugin| !plugin.is_cilium())
+        {
+            return None;
+        }
         let home = self.workload.object.location_file();
         let of_charts = self.charts().filter_map(|chart| {
             let exclusive = chart.cni_exclusive.clone()?;

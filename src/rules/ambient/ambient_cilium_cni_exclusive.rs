@@ -1,5 +1,7 @@
 //! Rule `ambient-cilium-cni-exclusive`, documented in `docs/rules/ambient-cilium-cni-exclusive.md`.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 
 use crate::context::Dataplane;
@@ -17,8 +19,9 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     pods.filter(|pod| pod.dataplane.value == Dataplane::Ambient)
         .filter_map(|pod| {
             let exclusive = cx.context.cluster_network(&pod.workload).exclusive_cilium()?;
-            let is_new = seen.insert(format!("{:?}", exclusive.because));
-            if !is_new {
+            let mut places = exclusive.because.iter();
+            let place = places.find_map(|reason| reason.place.as_ref())?;
+            if !seen.insert((Arc::clone(&place.path), place.span)) {
                 return None;
             }
             let object = &pod.workload.object;

@@ -1,6 +1,7 @@
 //! Rule `ambient-plugin-drops-probes`, documented in `docs/rules/ambient-plugin-drops-probes.md`.
 
 use crate::finding::Finding;
+use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
@@ -15,7 +16,8 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter(|(_, handler)| handler.verdict.cause == Cause::NetworkPluginDrops)
         .filter_map(|(pod, handler)| {
             let network = cx.context.cluster_network(&pod.workload);
-            Some(report(pod, handler, network.dropping_plugin()?))
+            let exclusive = network.exclusive_cilium();
+            Some(report(pod, handler, network.dropping_plugin()?, exclusive))
         })
         .collect()
 }
@@ -24,9 +26,12 @@ fn report(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
     (plugin, cure): (&str, &str),
+    exclusive: Option<Fact<()>>,
 ) -> Finding {
+    // Cilium may delay the enrollment: the rule `ambient-cilium-cni-exclusive` reports that.
+    let condition = exclusive.map_or("", |_| " once `istio-cni` has enrolled the pod");
     let message = format!(
-        "{} will fail: in ambient mode its source address is `{}`, and {} drops its packets",
+        "{} will fail{condition}: in ambient mode its source address is `{}`, and {} drops its packets",
         handler.title(),
         keys::HOST_PROBE_SNAT,
         plugin,

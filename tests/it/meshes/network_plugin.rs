@@ -215,3 +215,19 @@ fn each_environment_has_its_own_plugin() {
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!((one.as_str(), two.as_str()), ("ok known", "fails known"));
 }
+
+/// An override of the plugin also replaces what the tree states about its other settings.
+#[test]
+fn an_overridden_plugin_is_not_an_exclusive_cilium() {
+    let exclusive = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cilium-config, namespace: kube-system}\n\
+                     data: {cni-exclusive: \"true\"}\n---\n";
+    let text = format!("{exclusive}{}", ambient_pod());
+    let rules = |options: &[&str]| {
+        let arguments = [&["check", "--output-format", "json"], options].concat();
+        isolated(&arguments, &text).stdout
+    };
+    let rule = "ambient-cilium-cni-exclusive";
+    assert!(rules(&[]).contains(rule));
+    assert!(rules(&["--override", "network-plugin=cilium"]).contains(rule));
+    assert!(!rules(&["--override", "network-plugin=calico"]).contains(rule));
+}

@@ -5,7 +5,7 @@
 //! `aws-vpc-cni` (`env` are the variables of the DaemonSet `aws-node`).
 
 use crate::mesh::istio::network_plugin::NetworkPlugin;
-use crate::mesh::{Fact, Version};
+use crate::mesh::{Fact, Reason, Version};
 
 use super::carrier::Part;
 use super::installation::Install;
@@ -51,8 +51,7 @@ impl NetworkChart {
                 calico(values)
             }
             Self::Cilium => {
-                let settle = "`cni.exclusive` of the chart";
-                let exclusive = switch(values, "cni.exclusive", true, settle);
+                let exclusive = exclusive(values, install);
                 install.cni_exclusive = Some(with_unread(exclusive, install));
                 cilium(values)
             }
@@ -80,6 +79,21 @@ fn switch(values: &Values<'_>, path: &str, default: bool, settle: &'static str) 
         let message = format!("`{path}` is {default} (default of the chart)");
         Fact::default(default, message, settle)
     })
+}
+
+/// Returns whether Cilium removes the configuration of other CNI plugins. A default has the position of the chart.
+fn exclusive(values: &Values<'_>, install: &Install) -> Fact<bool> {
+    let exclusive = switch(values, "cni.exclusive", true, OVERRIDE);
+    if exclusive
+        .because
+        .iter()
+        .any(|reason| reason.place.is_some())
+    {
+        return exclusive;
+    }
+    let mut place = install.place.clone();
+    place.message = "the chart of Cilium is installed here".to_owned();
+    exclusive.preceded_by(Reason::written(place))
 }
 
 fn cilium(values: &Values<'_>) -> Option<Fact<NetworkPlugin>> {

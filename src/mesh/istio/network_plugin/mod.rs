@@ -94,6 +94,12 @@ impl NetworkPlugin {
         }
     }
 
+    /// Returns whether it is Cilium.
+    #[must_use]
+    pub const fn is_cilium(self) -> bool {
+        matches!(self, Self::Cilium | Self::CiliumBpfMasquerade)
+    }
+
     /// Returns a description for messages.
     #[must_use]
     pub const fn title(self) -> &'static str {
