@@ -16,7 +16,7 @@ use crate::kube::{Object, Workload};
 use crate::mesh::detect::{Evidence, EvidenceStrength, evidence, rivals_of_first};
 use crate::mesh::model::{Membership, MeshModel, PodInput};
 use crate::mesh::{self, Fact, Mesh, Reason};
-use crate::settings::{InjectionAssumption, MeshKind};
+use crate::settings::MeshKind;
 
 const SETTLE: &str = "--mesh NAME";
 
@@ -282,37 +282,6 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
     pub fn is_refused(self) -> bool {
         let pod = self.pod();
         pod.is_some_and(|pod| pod.membership.value == Membership::Refused)
-    }
-
-    fn native_sidecars_by_option(self) -> Option<bool> {
-        let given = self.context.user_facts(&self.workload.object);
-        let facts = [&given.overrides, &given.assume];
-        facts.iter().find_map(|facts| facts.native_sidecars)
-    }
-
-    /// Returns what an option states about injection. `--override` always applies. `--assume` applies
-    /// if the tree does not contain the Namespace, or if the mesh does not read it.
-    fn injection_by_option(self, model: &dyn MeshModel) -> Option<Fact<bool>> {
-        let object = &self.workload.object;
-        let given = self.context.user_facts(object);
-        let name = self.context.namespace_of(object).name;
-        let (option, by) = match (given.overrides.injection, given.assume.injection) {
-            (Some(option), _) => (option, "--override"),
-            (None, Some(option))
-                if !model.namespace_decides()
-                    || self.context.namespace_of(object).manifest().is_none() =>
-            {
-                (option, "--assume")
-            }
-            _ => return None,
-        };
-        let (injected, not) = match option {
-            InjectionAssumption::All => (true, ""),
-            InjectionAssumption::None => (false, "not "),
-            InjectionAssumption::Evidence => return None,
-        };
-        let message = format!("namespace `{name}` is {not}injected ({by})");
-        Some(Fact::set_by_user(injected, message, by == "--override"))
     }
 
     /// Decides how the pods of a workload take part in a mesh that is not Istio; `None` for

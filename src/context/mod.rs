@@ -21,6 +21,7 @@ mod label_index;
 mod mesh;
 mod mesh_claims;
 mod mesh_objects;
+mod mesh_options;
 mod namespace;
 mod namespace_index;
 mod namespace_manifests;

@@ -26,8 +26,8 @@ pub(crate) struct PodInput<'a, 't> {
     pub objects: Vec<&'a Object<'t>>,
     /// The release that the user sets.
     pub release: Option<Version>,
-    /// The user's setting for native sidecars.
-    pub native_sidecars: Option<bool>,
+    /// The user's setting for native sidecars: known if it overrides the tree, otherwise assumed.
+    pub native_sidecars: Option<Fact<bool>>,
     /// The user's setting for injection, if the Namespace is not in the tree, or instead of it.
     pub supposed: Option<Fact<bool>>,
 }

@@ -3,7 +3,6 @@
 //! Source: `experimental.sidecarContainers`, on by default since 2.14.0 (2f9d353dd6) and without an opt-out in 3
 //! (d18df677b7). Kubernetes before 1.29 does not have native sidecars, so the default remains an assumption.
 
-use crate::finding::Certainty;
 use crate::mesh::model::PodInput;
 use crate::mesh::{Fact, Version};
 
@@ -11,12 +10,8 @@ const SETTLE: &str = "--assume native-sidecars=true|false";
 
 /// Returns whether the sidecar starts before the init containers of the pod.
 pub(super) fn native_sidecars(input: &PodInput<'_, '_>) -> Fact<bool> {
-    if let Some(value) = input.native_sidecars {
-        return Fact {
-            value,
-            certainty: Certainty::Known,
-            because: Vec::new(),
-        };
+    if let Some(fact) = &input.native_sidecars {
+        return fact.clone();
     }
     let is_old = input
         .release

@@ -4,6 +4,7 @@
 //! `charts/patch/templates/patch.json` (a native proxy and its init container are the first init containers; otherwise
 //! `linkerd-init` is the last one) and `pkg/inject/inject.go` (the annotations and their precedence).
 
+use crate::finding::Certainty;
 use crate::kube::{ContainerList, Slot};
 use crate::mesh::Fact;
 use crate::mesh::go_bool::parse_bool;
@@ -62,13 +63,11 @@ fn native_proxy(input: &PodInput<'_, '_>) -> Fact<bool> {
             "Linkerd does not support native sidecars before 2.15",
         );
     }
-    if let Some(value) = input.native_sidecars {
-        let not = if value { "" } else { "not " };
-        let message = format!("the proxy is {not}a native sidecar (--assume native-sidecars)");
-        return Fact::assumed_by_user(value, message);
-    }
-    if let Some(written) = written(input) {
-        return written;
+    let by_user = input.native_sidecars.as_ref();
+    let overridden = by_user.filter(|fact| fact.certainty == Certainty::Known);
+    let given = overridden.cloned().or_else(|| written(input));
+    if let Some(fact) = given.or_else(|| by_user.cloned()) {
+        return fact;
     }
     let is_default = input.release.is_none_or(|release| release >= BY_DEFAULT);
     let message = match is_default {

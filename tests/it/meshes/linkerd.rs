@@ -357,3 +357,34 @@ fn a_server_finds_ports_of_init_containers_since_2_19() {
     assert_eq!(judged_in(&named, "2.18"), ["ok known"; 4]);
     assert_eq!(judged_in(&format!("{text}{SERVER}"), "2.18"), denied);
 }
+
+#[test]
+fn an_override_of_native_sidecars_is_a_fact_of_the_user() {
+    let predict = |text: &str, option: &str| {
+        let options = [option, "native-sidecars=false"];
+        judged(
+            text,
+            &[
+                &["--mesh", "linkerd", "--mesh-version", "2.20"][..],
+                &options,
+            ]
+            .concat(),
+        )
+    };
+    let overridden = predict(NATIVE, "--override");
+    let assumed = predict(NATIVE, "--assume");
+    assert_ne!(overridden, assumed);
+    assert!(
+        overridden
+            .iter()
+            .all(|verdict| !verdict.contains("assumed"))
+    );
+    // The annotation of the pod takes precedence over an assumption.
+    let annotated = NATIVE.replace(
+        "default-inbound-policy: deny",
+        "default-inbound-policy: deny, config.linkerd.io/proxy-enable-native-sidecar: \"true\"",
+    );
+    assert_ne!(annotated, NATIVE);
+    assert_ne!(predict(&annotated, "--assume"), assumed);
+    assert_eq!(predict(&annotated, "--override"), overridden);
+}
