@@ -50,12 +50,16 @@ pub struct InjectionInput<'a> {
 }
 
 impl InjectionInput<'_> {
-    /// Returns whether the labels select pods for control planes with the default role.
+    /// Returns whether the labels select pods for control planes with the default role. Its webhooks also select the
+    /// revision `default` (`manifests/charts/default/templates/mutatingwebhook.yaml`).
     #[must_use]
     pub fn requests_default(&self) -> bool {
         match self.namespace_injection {
             Some(value) => value == "enabled",
-            None => self.namespace_revision.is_none() && self.revision.is_none(),
+            None => self
+                .namespace_revision
+                .or(self.revision)
+                .is_none_or(|name| name == "default"),
         }
     }
 }

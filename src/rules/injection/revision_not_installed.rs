@@ -3,6 +3,7 @@
 use crate::finding::{Finding, Label};
 use crate::kube::Object;
 use crate::mesh::Fact;
+use crate::mesh::istio::install::Carrier;
 use crate::mesh::istio::keys;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -13,6 +14,9 @@ use crate::yaml::{Entry, FieldPath};
 
 /// The maximum number of control planes that a finding shows.
 const MAX_SHOWN: usize = 3;
+
+/// The revision that `istio-injection: enabled` selects.
+const DEFAULT: &str = "default";
 
 /// The option that names revisions and tags outside of the tree.
 const SETTLE: &str = "--assume revision=NAME";
@@ -40,13 +44,15 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .flatten()
         .map(String::as_str)
         .collect();
+    let has_default_role = has_default_role(cx);
     let is_served = |name: &str| {
-        served.iter().any(|(served, _)| *served == name) || set_by_user.contains(&name)
+        served.iter().any(|(served, _)| *served == name)
+            || set_by_user.contains(&name)
+            || name == DEFAULT && has_default_role
     };
     let namespace_labels = cx.namespaces().filter_map(|namespace| {
-        let entry = namespace.label(keys::REVISION)?;
-        let is_read = namespace.label(keys::NAMESPACE_INJECTION).is_none();
-        is_read.then_some((namespace, entry, FieldPath::keys(&["metadata", "labels"])))
+        let entry = deciding_label(namespace)?;
+        Some((namespace, entry, FieldPath::keys(&["metadata", "labels"])))
     });
     let pod_labels = cx.pods().filter_map(|pod| {
         let entry = pod.workload.template.label(keys::REVISION)?;
@@ -71,12 +77,40 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     namespace_labels
         .chain(pod_labels)
         .filter(|(object, entry, _)| {
-            let name = entry.value.text().unwrap_or_default();
+            let name = revision_of(entry);
             let is_final = !placeholder::contains(name) && !is_set_by_kpt(entry);
             !name.is_empty() && is_final && !object.document.patch && !is_served(name)
         })
         .map(|(object, entry, route)| report(object, entry, &route, &served))
         .collect()
+}
+
+/// Returns whether a control plane may have the default role, which the tree does not name: istioctl gives it to the
+/// first installation of a cluster, and a webhook of the tree may select its label.
+fn has_default_role(cx: &RuleContext<'_, '_>) -> bool {
+    let selects = |key: &str| (key == keys::NAMESPACE_INJECTION).then_some("enabled");
+    cx.context.control_planes.iter().any(|plane| {
+        let mut webhooks = plane.webhooks.iter();
+        plane.carrier == Carrier::IstioOperator
+            || webhooks.any(|webhook| webhook.matches(selects, |_| None))
+    })
+}
+
+/// Returns the label of a Namespace that selects a revision: `istio-injection` takes precedence, and its value `enabled`
+/// selects the revision `default`.
+fn deciding_label<'t>(namespace: &Object<'t>) -> Option<Entry<'t>> {
+    match namespace.label(keys::NAMESPACE_INJECTION) {
+        Some(entry) => (entry.value.text() == Some("enabled")).then_some(entry),
+        None => namespace.label(keys::REVISION),
+    }
+}
+
+/// Returns the revision that a label selects.
+fn revision_of<'t>(entry: &Entry<'t>) -> &'t str {
+    match entry.key.text() {
+        Some(keys::NAMESPACE_INJECTION) => DEFAULT,
+        _ => entry.value.text().unwrap_or_default(),
+    }
 }
 
 fn report(
@@ -85,7 +119,7 @@ fn report(
     labels: &FieldPath,
     served: &[(&str, &Label)],
 ) -> Finding {
-    let name = entry.value.text().unwrap_or_default();
+    let name = revision_of(&entry);
     let subject = match object.kind {
         "Namespace" => format!("the pods of namespace `{}` get", object.name()),
         kind => format!("{kind}/{} gets", object.name()),
@@ -93,7 +127,8 @@ fn report(
     let message =
         format!("{subject} no sidecar: no control plane in the tree serves revision `{name}`");
     let mut finding = RULE.finding_on_deployed(object, entry.value.span(), message);
-    finding.field = Some(labels.child(keys::REVISION).to_string());
+    let key = entry.key.text().unwrap_or(keys::REVISION).to_owned();
+    finding.field = Some(labels.child(key).to_string());
     for (served, place) in served.iter().take(MAX_SHOWN) {
         finding.related.push(Label {
             message: format!("serves `{served}`"),
