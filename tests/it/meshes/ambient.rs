@@ -196,11 +196,34 @@ fn enrolled(pod_field: &str, document: &str, release: &str) -> String {
 #[test]
 fn istio_cni_considers_some_pods_on_the_host_network_eligible() {
     let judged = |release| enrolled("hostNetwork: true", "", release);
-    for release in ["1.23", "1.26", "1.31"] {
+    for release in ["1.22.2", "1.23", "1.26", "1.29.7", "1.30.4", "1.31"] {
         assert_eq!(judged(release), "none known", "{release}");
     }
-    for release in ["1.22", "1.27", "1.30"] {
+    for release in ["1.22", "1.22.1", "1.27", "1.29.6", "1.30", "1.30.3"] {
         assert_eq!(judged(release), "none assumed", "{release}");
+    }
+}
+
+/// A move by an option also decides about namespaces that are not in the tree.
+#[test]
+fn a_move_answers_the_question_about_unknown_namespaces() {
+    let installed = "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n\
+                     metadata: {name: default, namespace: istio-system}\nspec: {mtls: {mode: STRICT}}\n";
+    let text = format!("{}---\n{installed}", pod("web", "shop", ""));
+    let check = |options: &[&str]| {
+        let arguments = [&["check", "--isolated"], options, &["-"]].concat();
+        meshprobe(Path::new("/"), &arguments, &text).stdout
+    };
+    assert!(check(&[]).contains("namespace-unknown"));
+    for options in [
+        ["--mesh", "ambient"],
+        ["--override", "dataplane=ambient"],
+        ["--assume", "dataplane=ambient"],
+    ] {
+        assert!(
+            !check(&options).contains("namespace-unknown"),
+            "{options:?}"
+        );
     }
 }
 

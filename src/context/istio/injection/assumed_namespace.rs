@@ -28,10 +28,9 @@ impl<'c, 't> Injection<'c, 't> {
         let given = self.context.user_facts(object);
         let by_option = given.overrides.injection.or(given.assume.injection);
         let name = self.context.namespace_of(object).name;
-        let is_decided = matches!(
-            self.context.settings.mesh,
-            MeshKind::None | MeshKind::Ambient
-        ) || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
+        let is_decided = self.context.settings.mesh == MeshKind::None
+            || self.move_of_unknown_namespace().is_some()
+            || by_option.is_some_and(|given| given != InjectionAssumption::Evidence)
             || is_system_namespace(name)
             || self.workload.template.host_network().is_some()
             || self.context.mesh_of(self.workload).dataplane().is_some()
