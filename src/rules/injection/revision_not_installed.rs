@@ -3,7 +3,6 @@
 use crate::finding::{Finding, Label};
 use crate::kube::Object;
 use crate::mesh::Fact;
-use crate::mesh::istio::install::Carrier;
 use crate::mesh::istio::keys;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -44,7 +43,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .flatten()
         .map(String::as_str)
         .collect();
-    let has_default_role = has_default_role(cx);
+    let has_default_role = context.installations().may_have_default_role();
     let is_served = |name: &str| {
         served.iter().any(|(served, _)| *served == name)
             || set_by_user.contains(&name)
@@ -83,17 +82,6 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         })
         .map(|(object, entry, route)| report(object, entry, &route, &served))
         .collect()
-}
-
-/// Returns whether a control plane may have the default role, which the tree does not name: istioctl gives it to the
-/// first installation of a cluster, and a webhook of the tree may select its label.
-fn has_default_role(cx: &RuleContext<'_, '_>) -> bool {
-    let selects = |key: &str| (key == keys::NAMESPACE_INJECTION).then_some("enabled");
-    cx.context.control_planes.iter().any(|plane| {
-        let mut webhooks = plane.webhooks.iter();
-        plane.carrier == Carrier::IstioOperator
-            || webhooks.any(|webhook| webhook.matches(selects, |_| None))
-    })
 }
 
 /// Returns the label of a Namespace that selects a revision: `istio-injection` takes precedence, and its value `enabled`

@@ -3,7 +3,6 @@
 use crate::finding::{Finding, Label};
 use crate::kube::Object;
 use crate::mesh::istio::admission::{self, Rejection};
-use crate::mesh::istio::install;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::rules::support::rejected_object;
@@ -28,7 +27,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         rejected(config, ("ProxyConfig", "object"), rejections)
     }));
     let planes = cx.context.inventory.installations.iter();
-    let planes = planes.filter(|object| install::is_control_plane(object));
+    let planes = planes.filter(|object| admission::is_control_plane(object));
     findings.extend(planes.flat_map(|plane| {
         let rejections = admission::control_plane(plane);
         rejected(plane, (plane.kind, "control plane"), rejections)

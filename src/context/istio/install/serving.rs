@@ -12,7 +12,8 @@ use crate::context::istio::install::server::Server;
 use crate::context::istio::install::view::InstallView;
 use crate::finding::Label;
 use crate::kube::{Object, is_in_ancestor_folder, nearness};
-use crate::mesh::istio::install::{Install, Part};
+use crate::mesh::istio::install::{Carrier, Install, Part};
+use crate::mesh::istio::keys;
 
 impl<'c, 't> Istio<'c, 't> {
     /// Returns the control planes that may serve the pods of `workload`.
@@ -212,6 +213,18 @@ impl<'c, 't> ControlPlanes<'c, 't> {
             .into_iter()
             .find(|found| !found.is_empty())
             .unwrap_or_else(|| scope.to_vec())
+    }
+
+    /// Returns whether a control plane may have the default role although the tree does not name it: istioctl gives it to
+    /// the first installation of a cluster, and a webhook of the tree may select its label.
+    #[must_use]
+    pub fn may_have_default_role(self) -> bool {
+        let selects = |key: &str| (key == keys::NAMESPACE_INJECTION).then_some("enabled");
+        self.context.control_planes.iter().any(|plane| {
+            let mut webhooks = plane.webhooks.iter();
+            plane.carrier == Carrier::IstioOperator
+                || webhooks.any(|webhook| webhook.matches(selects, |_| None))
+        })
     }
 
     /// Returns every revision and tag that a control plane of the tree serves, with its line; empty if

@@ -49,7 +49,12 @@ pub(crate) fn proxy_config(config: &Object<'_>) -> Vec<Rejection> {
     against(config, &schemas::PROXY_CONFIG)
 }
 
-/// Returns why a `ServiceMeshControlPlane` of OpenShift Service Mesh 2 cannot be created, in the order of its fields.
+/// Returns whether an object is a control plane of OpenShift Service Mesh 2.
+pub(crate) fn is_control_plane(object: &Object<'_>) -> bool {
+    object.kind == "ServiceMeshControlPlane" && object.api_version == "maistra.io/v2"
+}
+
+/// Returns why a control plane of OpenShift Service Mesh 2 cannot be created, in the order of its fields.
 #[must_use]
 pub(crate) fn control_plane(plane: &Object<'_>) -> Vec<Rejection> {
     against(plane, &schemas::CONTROL_PLANE)

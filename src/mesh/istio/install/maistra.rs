@@ -42,16 +42,11 @@ pub(crate) fn states_members(object: &Object<'_>) -> bool {
     object.group() == GROUP && matches!(object.kind, "ServiceMeshMemberRoll" | "ServiceMeshMember")
 }
 
-/// Returns whether an object is a control plane.
-pub(crate) fn is_control_plane(object: &Object<'_>) -> bool {
-    object.kind == "ServiceMeshControlPlane" && object.api_version == "maistra.io/v2"
-}
-
 /// Reads an object of the group. An object that states members implies a control plane, which applies if the tree
 /// contains none.
 pub(super) fn read(object: &Object<'_>) -> Option<Install> {
     match object.kind {
-        _ if is_control_plane(object) => Some(control_plane(object)),
+        _ if admission::is_control_plane(object) => Some(control_plane(object)),
         "ServiceMeshMemberRoll" => Some(implied(object, object.namespace())),
         "ServiceMeshMember" => {
             let namespace = spec(object, &["controlPlaneRef", "namespace"]);

@@ -35,7 +35,7 @@ pub use carrier::{Carrier, Part};
 pub use carrier_context::{CarrierContext, PlainFile};
 pub use from_object::{concerns, from_object};
 pub use installation::{EnablementSelector, Install, NativeSidecars};
-pub(crate) use maistra::{MEMBER_OF, is_control_plane, states_members};
+pub(crate) use maistra::{MEMBER_OF, states_members};
 pub use release::has_only_istio_charts;
 pub use source_place::{SourcePlace, SourcePlaces};
 pub use values_file::from_values_file;
