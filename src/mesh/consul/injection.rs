@@ -128,7 +128,9 @@ fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
         return Some(refused(namespace, &entry));
     }
     by_several_services(input)
+        .or_else(|| rejection::by_value(input))
         .or_else(|| rejection::by_service_port(input))
+        .or_else(|| rejection::by_user(input))
         .or_else(|| rejection::by_container_name(input))
 }
 

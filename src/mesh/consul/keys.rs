@@ -17,6 +17,21 @@ pub(crate) const OVERWRITE: &str = "consul.hashicorp.com/transparent-proxy-overw
 /// Annotation of pods with ports that are excluded from traffic capture.
 pub(crate) const EXCLUDED_PORTS: &str =
     "consul.hashicorp.com/transparent-proxy-exclude-inbound-ports";
+/// Annotations of pods that the webhook reads as booleans, if they are not empty.
+pub(crate) const SWITCHES: [&str; 4] = [
+    "consul.hashicorp.com/enable-metrics",
+    "consul.hashicorp.com/enable-metrics-merging",
+    LIFECYCLE,
+    AS_SIDECAR,
+];
+/// Annotation of pods that switches the management of the proxy's life cycle (since 1.3).
+pub(crate) const LIFECYCLE: &str = "consul.hashicorp.com/enable-sidecar-proxy-lifecycle";
+/// Annotation of pods that makes the proxy a native sidecar (since 1.9).
+pub(crate) const AS_SIDECAR: &str = "consul.hashicorp.com/enable-consul-dataplane-as-sidecar";
+/// Annotation of pods with the number of threads of the proxy.
+pub(crate) const CONCURRENCY: &str = "consul.hashicorp.com/consul-envoy-proxy-concurrency";
+/// The user of the proxy.
+pub(crate) const USER: i64 = 5995;
 /// The name of the proxy container.
 pub(crate) const DATAPLANE: &str = "consul-dataplane";
 /// The name of the init container.

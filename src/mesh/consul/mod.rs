@@ -17,5 +17,5 @@ mod services;
 mod setups;
 
 pub(super) use definition::DEFINITION;
-pub(crate) use keys::{OVERWRITE, SERVICE, SERVICE_PORT, STATUS, TRANSPARENT};
+pub(crate) use keys::{CONCURRENCY, OVERWRITE, SERVICE, SERVICE_PORT, STATUS, TRANSPARENT};
 pub(crate) use services::several_services;

@@ -9,6 +9,12 @@ pub(super) fn parse_switch(value: &str) -> Option<bool> {
     }
 }
 
+/// Returns whether a value switches something off.
+#[must_use]
+pub(crate) fn switches_off(value: &str) -> bool {
+    parse_switch(value) == Some(false)
+}
+
 /// Returns whether Kuma accepts a value of its label; it rejects pods with any other value.
 #[must_use]
 pub(crate) fn is_switch(value: &str) -> bool {

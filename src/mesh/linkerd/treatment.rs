@@ -11,6 +11,9 @@ use super::keys::{OPAQUE_PORTS, SKIPPED_PORTS};
 use super::policy::{Access, Grant};
 use super::{faults, native, ports};
 
+/// What settles whether the proxy knows a port.
+const SETTLE_PORT: &str = "`ports` of the container";
+
 /// The first release that creates routes for probes (edge-22.8).
 pub(super) const PROBE_ROUTES: Version = Version::new(2, 12);
 
@@ -107,9 +110,10 @@ fn probe(
                 if fault == &faults::PORT_UNDECLARED {
                     treatment.limit_certainty(Certainty::Assumed);
                 }
+                let settle = (fault == &faults::PORT_UNDECLARED).then_some(SETTLE_PORT);
                 treatment
                     .because
-                    .extend(reason.map(|message| Reason::without_place(message, None)));
+                    .extend(reason.map(|message| Reason::without_place(message, settle)));
             }
         }
     }
@@ -149,6 +153,6 @@ fn obstacle(
     if !http.path.starts_with('/') {
         return Some((&faults::PATH_WITHOUT_SLASH, None));
     }
-    let message = "the proxy is assumed to reject connections to a port that it does not know";
+    let message = "the proxy rejects connections to a port that it does not know";
     ports::is_undeclared(input, handler, port).then_some((&faults::PORT_UNDECLARED, Some(message)))
 }

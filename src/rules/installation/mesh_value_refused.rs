@@ -72,7 +72,9 @@ fn report_pod(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<
         .into_iter()
         .find_map(|entries| entry_at(place, &workload.object, entries))
     else {
-        return report_container(workload, place);
+        let is_consul = pod.mesh.value == Some(Mesh::CONSUL);
+        let by_user = || report_user(workload, place).filter(|_| is_consul);
+        return report_container(workload, place).or_else(by_user);
     };
     // Rule `consul-multiport-tproxy` reports several services.
     let is_reported_here = entry.key.text() != Some(consul::SERVICE);
@@ -97,6 +99,21 @@ fn report_container(workload: &Workload<'_>, place: &Label) -> Option<Finding> {
         "rename the container, or keep the annotation `{}` of an injected pod",
         consul::STATUS
     ));
+    Some(finding)
+}
+
+/// Reports the user of a pod or of a container.
+fn report_user(workload: &Workload<'_>, place: &Label) -> Option<Finding> {
+    if place.path != *workload.object.path() {
+        return None;
+    }
+    let message = format!(
+        "{} never starts because {}",
+        workload.title(),
+        place.message
+    );
+    let mut finding = RULE.finding_on_workload(workload, place.span, message);
+    finding.help = Some("set another `runAsUser`".to_owned());
     Some(finding)
 }
 
@@ -149,6 +166,7 @@ fn help(entry: &Entry<'_>) -> String {
         Some(kuma::PROXY_PORT) => {
             "set it to a port number, or to `\"0\"` to disable the probe proxy".to_owned()
         }
+        Some(consul::CONCURRENCY) => "set it to a whole number, or remove it".to_owned(),
         Some(kuma::SIDECAR_ENV) => "set it to `KEY=VALUE;KEY=VALUE`, or remove it".to_owned(),
         Some(kuma::GATEWAY) => "set it to `enabled`, or remove it".to_owned(),
         Some(kuma::VIRTUAL_PROBES) => "set it to `disabled`, or remove it".to_owned(),
