@@ -87,6 +87,8 @@ pub enum Cause {
     StatusPortZero,
     /// The kubelet and the agent read the path differently.
     PathMisread,
+    /// The kubelet reads the path as a URL without a host, and cannot send a request to it.
+    PathWithoutHost,
     /// The agent does not support the protocol that the probe sets.
     ProtocolUnsupported,
     /// The agent's entry has no timeout.
@@ -159,6 +161,7 @@ impl Cause {
             Self::StatusPortCaptured => "the agent's port is captured and requires mutual TLS",
             Self::StatusPortZero => "the injector points it at port 0",
             Self::PathMisread => "the agent reads the path differently",
+            Self::PathWithoutHost => "the kubelet cannot request the path",
             Self::ProtocolUnsupported => "the agent does not support the protocol of the probe",
             Self::AgentTimeoutZero => "the agent's entry has no timeout: its check always fails",
             Self::BeforeSidecar => "the agent starts only after this probe has passed",

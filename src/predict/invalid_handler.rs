@@ -2,20 +2,36 @@
 
 use crate::context::placement;
 use crate::kube::{Unreadable, Workload, api_rejection};
+use crate::mesh::Fact;
 use crate::predict::cause::Cause;
 use crate::predict::outcome::Outcome;
-use crate::predict::prediction::HandlerPrediction;
+use crate::predict::prediction::{HandlerPrediction, Verdict};
 use crate::predict::verdict_builder::VerdictBuilder;
 
 /// Returns the verdict of a handler that cannot be read or that the API server refuses; `None` for all
 /// others.
-pub(in crate::predict) fn unreadable(handler: &HandlerPrediction<'_>) -> Option<(Outcome, Cause)> {
-    match &handler.handler.action {
-        Err(Unreadable::Placeholder(_)) => Some((Outcome::Unknown, Cause::Placeholder)),
-        Err(Unreadable::Malformed(_)) => Some((Outcome::Refused, Cause::Malformed)),
-        Ok(_) => api_rejection(&handler.container, &handler.handler)
-            .map(|_| (Outcome::Refused, Cause::Malformed)),
-    }
+pub(in crate::predict) fn unreadable(
+    workload: &Workload<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> Option<Verdict> {
+    let (outcome, cause, span, message) = match &handler.handler.action {
+        Err(Unreadable::Placeholder(span)) => {
+            let message = "another tool fills in this value".to_owned();
+            (Outcome::Unknown, Cause::Placeholder, *span, message)
+        }
+        Err(Unreadable::Malformed(error)) => {
+            let message = error.message.clone();
+            (Outcome::Refused, Cause::Malformed, error.span, message)
+        }
+        Ok(_) => {
+            let rejection = api_rejection(&handler.container, &handler.handler)?;
+            let span = handler.handler.field_span(rejection.field);
+            (Outcome::Refused, Cause::Malformed, span, rejection.reason)
+        }
+    };
+    let mut builder = VerdictBuilder::new();
+    builder.depends_on(&Fact::known((), workload.object.label_at(span, message)));
+    Some(builder.verdict(outcome, cause))
 }
 
 /// Replaces the verdicts of probes without a handler in an object of an operator: the operator may add the handler, for

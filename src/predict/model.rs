@@ -10,6 +10,7 @@ use crate::predict::invalid_handler::unreadable;
 use crate::predict::outcome::Outcome;
 use crate::predict::ports::resolve;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
+use crate::predict::url_path::failed_request;
 use crate::predict::verdict_builder::undecided;
 use crate::source::placeholder;
 
@@ -134,8 +135,8 @@ fn decide(
     release: &Fact<Option<Version>>,
     is_refused: bool,
 ) -> Verdict {
-    if let Some((outcome, cause)) = unreadable(handler) {
-        return certain_verdict(outcome, cause);
+    if let Some(verdict) = unreadable(&pod.workload, handler) {
+        return verdict;
     }
     let Some(action) = handler.handler.action.as_ref().ok() else {
         return undecided();
@@ -143,6 +144,18 @@ fn decide(
     // The kubelet runs no probe of a pod that is not created.
     if !is_refused && let Some(verdict) = outside_mesh(&pod.workload, handler, action) {
         return verdict;
+    }
+    // A rewrite that only changes the port keeps the path.
+    let keeps_path = |path: &str| {
+        let target = treatment.target.as_ref();
+        target.is_none_or(|target| target.path == path)
+    };
+    if !is_refused
+        && let ProbeHandler::HttpGet(http) = action
+        && keeps_path(&http.path)
+        && failed_request(http).is_some()
+    {
+        return certain_verdict(Outcome::InvalidManifest, Cause::PathWithoutHost);
     }
     let mut verdict = match pod.dataplane.value {
         _ if is_refused => certain_verdict(Outcome::Refused, cause_of_refusal(treatment)),

@@ -3,6 +3,7 @@
 use crate::context::Context;
 use crate::finding::Certainty;
 use crate::kube::Workload;
+use crate::mesh::Fact;
 use crate::predict::cause::Cause;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::HandlerPrediction;
@@ -10,7 +11,7 @@ use crate::predict::verdict_builder::VerdictBuilder;
 use crate::source::placeholder;
 
 /// Replaces the verdicts of handlers that set `host`, if the API server certainly rejects their pod. If that is only
-/// assumed, the verdicts stay.
+/// assumed, the verdicts stay, and the explanation names the other outcome.
 pub(in crate::predict) fn reject_hosts<'t>(
     context: &Context<'t>,
     workload: &Workload<'t>,
@@ -30,16 +31,27 @@ pub(in crate::predict) fn reject_hosts<'t>(
         .because
         .iter()
         .any(|reason| reason.is_assumed_by_user);
-    if forbidden.certainty < Certainty::Default && !is_assumed_by_user {
-        return;
-    }
+    let is_open = forbidden.certainty < Certainty::Default && !is_assumed_by_user;
     for handler in setting {
+        if is_open {
+            handler.by_other_release = otherwise(&forbidden);
+            continue;
+        }
         if handler.verdict.outcome != Outcome::Refused {
             let mut builder = VerdictBuilder::new();
             builder.depends_on(&forbidden);
             handler.verdict = builder.verdict(Outcome::Refused, Cause::HostForbidden);
         }
     }
+}
+
+/// Returns the outcome if the assumption holds, with the option that settles it.
+fn otherwise(forbidden: &Fact<()>) -> Option<String> {
+    let mut because = forbidden.because.iter();
+    let (assumption, settle) =
+        because.find_map(|reason| Some((&reason.message, reason.settle?)))?;
+    let (outcome, cause) = (Outcome::Refused.as_str(), Cause::HostForbidden.describe());
+    Some(format!("{outcome} if {assumption}: {cause} [{settle}]"))
 }
 
 /// Returns whether a probe or hook certainly has a host when the API server checks the pod. Webhooks change the pod

@@ -88,8 +88,7 @@ pub struct HandlerPrediction<'t> {
     pub rewritten_to: Option<RewrittenHandler>,
     /// Additional lines of the explanation, for a mesh other than Istio.
     pub explanation: Vec<(&'static str, String)>,
-    /// The outcome in another release, if the release is unknown and matters; for a mesh other than
-    /// Istio.
+    /// The outcome in another release of Kubernetes, or of a mesh other than Istio, if the release is unknown and matters.
     pub by_other_release: Option<String>,
     /// The outcome with its reasons.
     pub verdict: Verdict,

@@ -3,8 +3,8 @@
 use crate::context::{Context, Dataplane};
 use crate::kube::{Container, Port, Probe, QUEUE_PROXY, Workload, queue_proxy_request};
 use crate::mesh::Fact;
+use crate::mesh::istio::annotations;
 use crate::mesh::istio::rewrite::agent_path;
-use crate::mesh::istio::{annotations, keys};
 use crate::predict::handlers::{ephemeral_handlers, predicted_handlers};
 use crate::predict::invalid_handler::leave_to_operator;
 use crate::predict::istio::prober_env_fault::Reinjection;
@@ -88,12 +88,10 @@ fn predict_if_admitted<'t>(
     prediction
 }
 
-/// Returns the first annotation for which the injector refuses the pods of a workload, except the port
-/// of the agent, which has its own cause.
+/// Returns the first annotation for which the injector refuses the pods of a workload.
 fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()>> {
     let release = context.istio(workload).version().value;
-    let invalid = annotations::rejections_in(&workload.template, release)
-        .find(|rejected| rejected.entry.key.text() != Some(keys::STATUS_PORT));
+    let invalid = annotations::rejections_in(&workload.template, release).next();
     let Some(rejected) = invalid else {
         let fault = context.istio(workload).ports().scrape_fault()?;
         return Some(fault.map(|_| ()));

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::kube::HttpGet;
 use crate::predict::go_url::{GoUrl, target_of_raw_path};
+use crate::source::placeholder;
 
 /// A path that the kubelet and the agent read differently.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +82,22 @@ fn kubelet_target(path: &str) -> Option<String> {
         Some(url) => Some(url.request_target()),
         None => Some(target_of_raw_path(path)),
     }
+}
+
+/// Returns the text with which the kubelet reports that it cannot request a path, because it reads the part before the
+/// first colon as a scheme and the rest as a URL without a host; `None` if it can.
+///
+/// Source: `formatURL` of Kubernetes 1.36, and `net/http` of Go 1.26.
+pub(in crate::predict) fn failed_request(http: &HttpGet) -> Option<String> {
+    let path = http.path.as_str();
+    if placeholder::contains(path) || kubelet_target(path).is_some() {
+        return None;
+    }
+    let (_, rest) = path.split_once(':')?;
+    let scheme = http.scheme.to_ascii_lowercase();
+    Some(format!(
+        "Get \"{scheme}:{rest}\": http: no Host in request URL"
+    ))
 }
 
 /// Returns the target that the agent requests: it appends the path to `http://HOST:PORT`, with a slash if it has none.

@@ -8,7 +8,7 @@ use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::cause::Cause;
 use crate::predict::outcome::Outcome;
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use crate::predict::url_path::PathMisread;
+use crate::predict::url_path::{PathMisread, failed_request};
 
 /// The first release of Kubernetes whose kubelet does not parse a port name as a number.
 const NAMES_ONLY: Version = Version::new(1, 37);
@@ -144,6 +144,7 @@ fn failure(
             format!("Get \"{url}\": read tcp <node>-><pod>:{agent}: read: connection reset by peer")
         }
         (Cause::AgentTimeoutZero, _) => "HTTP probe failed with statuscode: 500".to_owned(),
+        (Cause::PathWithoutHost, ProbeHandler::HttpGet(http)) => return failed_request(http),
         (Cause::PathMisread, ProbeHandler::HttpGet(http)) => {
             let misread = PathMisread::of(&http.path)?;
             let status = if misread.agent().is_none() { 500 } else { 404 };

@@ -20,6 +20,7 @@ use crate::predict::ports::resolve;
 use crate::predict::prediction::{
     HandlerPrediction, UnsupportedByRelease, Verdict, WorkloadPrediction,
 };
+use crate::predict::url_path::failed_request;
 use crate::predict::verdict_builder::{VerdictBuilder, undecided};
 
 /// Returns the verdict of one handler, with the facts that decide it.
@@ -29,8 +30,8 @@ pub(in crate::predict) fn decide<'t>(
     handler: &HandlerPrediction<'t>,
 ) -> Verdict {
     let builder = VerdictBuilder::new();
-    if let Some((outcome, cause)) = unreadable(handler) {
-        return builder.verdict(outcome, cause);
+    if let Some(verdict) = unreadable(&pod.workload, handler) {
+        return verdict;
     }
     let Ok(action) = &handler.handler.action else {
         return undecided();
@@ -65,6 +66,9 @@ pub(in crate::predict) fn decide<'t>(
             builder.verdict(Outcome::InvalidManifest, cause)
         }
         Err(Cause::Placeholder) => builder.verdict(Outcome::Unknown, Cause::Placeholder),
+        _ if request.is_none() && !handler.rewritten && has_path_without_host(action) => {
+            builder.verdict(Outcome::InvalidManifest, Cause::PathWithoutHost)
+        }
         resolved => {
             let resolved = match handler.port {
                 Some(moved) if request.is_some() => Ok(moved),
@@ -82,6 +86,14 @@ pub(in crate::predict) fn decide<'t>(
     let port = action.port().unwrap_or(port);
     verdict.kubelet = kubelet::text(context, &verdict, pod, handler, action, &port);
     verdict
+}
+
+/// Returns whether the kubelet cannot request the path of a handler.
+pub(in crate::predict) fn has_path_without_host(action: &ProbeHandler) -> bool {
+    match action {
+        ProbeHandler::HttpGet(http) => failed_request(http).is_some(),
+        _ => false,
+    }
 }
 
 /// Returns the verdict for a handler without a port, which runs inside the pod. A command that only opens connections

@@ -10,8 +10,8 @@ use super::json::mode_text;
 use super::merged_explanations::merge_environments;
 use super::shown::{Shown, in_file_order};
 use crate::predict::{
-    Alternative, EnvironmentNames, HandlerPrediction, MachinePrediction, WorkloadPrediction,
-    alternatives,
+    Alternative, Cause, EnvironmentNames, HandlerPrediction, MachinePrediction, Verdict,
+    WorkloadPrediction, alternatives,
 };
 
 /// Explains every handler and every check of virtual machines, in the order of the files. Merges the explanations of one
@@ -97,6 +97,7 @@ impl WorkloadPrediction<'_> {
         let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
         lines.push(Line {
             certainty: verdict.certainty.as_str(),
+            because: self.refused_because(context, verdict),
             ..plain_line("outcome", outcome)
         });
         if let Some(kubelet) = &verdict.kubelet {
@@ -111,6 +112,20 @@ impl WorkloadPrediction<'_> {
             environments: Vec::new(),
             lines,
         }
+    }
+}
+
+impl WorkloadPrediction<'_> {
+    /// Returns the lines because of which the pod or the handler is refused, without those about the dataplane.
+    fn refused_because(&self, context: &Context<'_>, verdict: &Verdict) -> Vec<Noted> {
+        let shows_lines = matches!(
+            verdict.cause,
+            Cause::HostForbidden | Cause::Malformed | Cause::PodRefused
+        );
+        let because = verdict.because.iter().filter(|reason| {
+            shows_lines && reason.place.is_some() && !self.dataplane.because.contains(reason)
+        });
+        because.map(|reason| noted(context, reason)).collect()
     }
 }
 

@@ -11,18 +11,42 @@ declare_rule! {
     "probe-path-not-a-path", Error, fix: Sometimes, scope: Workloads
 }
 
+const START_WITH_SLASH: &str = "set a path that starts with `/`";
+
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::PathMisread)
-        .map(|(pod, handler)| report(pod, handler))
+    let handlers = cx.handlers();
+    handlers
+        .filter_map(|(pod, handler)| match handler.verdict.cause {
+            Cause::PathMisread => Some(report(pod, handler)),
+            Cause::PathWithoutHost => Some(report_without_host(pod, handler)),
+            _ => None,
+        })
         .collect()
 }
 
-fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
-    let path = match &handler.handler.action {
+/// Reports a path of a probe that is not rewritten, and that the kubelet cannot request.
+fn report_without_host(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
+    let path = path_of(handler);
+    let scheme = path.split(':').next().unwrap_or_default();
+    let message = format!(
+        "{} will fail: the kubelet cannot request `{path}`, because it reads `{scheme}` as the scheme of a URL without a host",
+        handler.title()
+    );
+    let span = handler.handler.field_span("path");
+    let mut finding = RULE.finding_on_handler(pod, handler, span, message);
+    finding.help = Some(START_WITH_SLASH.to_owned());
+    finding
+}
+
+fn path_of<'a>(handler: &'a HandlerPrediction<'_>) -> &'a str {
+    match &handler.handler.action {
         Ok(ProbeHandler::HttpGet(http)) => http.path.as_str(),
         _ => "",
-    };
+    }
+}
+
+fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
+    let path = path_of(handler);
     let span = handler.handler.field_span("path");
     let Some(misread) = PathMisread::of(path) else {
         let message = format!("{} will fail", handler.title());
@@ -48,7 +72,7 @@ fn help(path: &str, misread: &PathMisread<'_>) -> String {
             "start the path with one `/`: a name after two slashes is a host".to_owned()
         }
         Some(kubelet) if misread.agent().is_some() => format!("set only the path: `{kubelet}`"),
-        None => "set a path that starts with `/`".to_owned(),
+        None => START_WITH_SLASH.to_owned(),
         _ if path.bytes().any(|byte| byte.is_ascii_control()) => {
             "remove control characters, or percent-encode them".to_owned()
         }

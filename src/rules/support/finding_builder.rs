@@ -6,7 +6,7 @@ use crate::context::placement;
 use crate::finding::{Applicability, Certainty, Finding, Fix, Label, ProbeRef};
 use crate::kube::{Object, Workload};
 use crate::mesh::{Fact, Reason};
-use crate::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
+use crate::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction};
 use crate::rules::Rule;
 use crate::yaml::{Change, Span};
 
@@ -69,7 +69,12 @@ impl Rule {
         if verdict.outcome != Outcome::Unknown {
             finding.outcome = Some(verdict.outcome.as_str());
         }
-        finding.depend_on_reasons(verdict.certainty, &verdict.because);
+        // The message contains the reason of an invalid handler.
+        let because = match verdict.cause {
+            Cause::Malformed | Cause::Placeholder => &[],
+            _ => verdict.because.as_slice(),
+        };
+        finding.depend_on_reasons(verdict.certainty, because);
         finding
     }
 }

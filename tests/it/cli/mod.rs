@@ -76,6 +76,7 @@ mod predict_locations;
 mod predict_not_judged;
 mod proxy_config;
 mod recommended_commands;
+mod refused_reasons;
 mod removed_facts;
 mod rendering_limits;
 mod report_environments;

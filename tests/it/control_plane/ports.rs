@@ -184,10 +184,14 @@ fn an_option_sets_all_three_ports() {
 }
 
 #[test]
-fn an_annotation_that_is_not_a_port_sets_the_probe_to_port_0() {
-    for word in ["", "abc", "-1", "70000", "+15022", "0"] {
+fn a_pod_whose_annotation_is_not_a_port_is_refused() {
+    let judge = |word: &str, cause: Cause| {
         let verdict = probe(&format!("{ANNOTATION}: '{word}'"), "");
-        let wanted = (Outcome::Refused, Cause::StatusPortZero, None);
-        assert_eq!(verdict, wanted, "{word}");
+        assert_eq!(verdict, (Outcome::Refused, cause, None), "{word}");
+    };
+    for word in ["", "abc", "-1", "70000", "+15022"] {
+        judge(word, Cause::PodRefused);
     }
+    // The injector accepts it, and the API server does not.
+    judge("0", Cause::StatusPortZero);
 }

@@ -61,7 +61,7 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
         Cause::PortOfOtherContainer => &["probe-port-of-other-container"],
         Cause::PortQuoted => &["probe-port-quoted-number"],
         Cause::PortOfAgent => &["app-probe-on-status-port"],
-        Cause::PathMisread => &["probe-path-not-a-path"],
+        Cause::PathMisread | Cause::PathWithoutHost => &["probe-path-not-a-path"],
         Cause::ProtocolUnsupported => &["probe-protocol-unsupported"],
         Cause::AgentTimeoutZero => &["probe-timeout-missing-in-env"],
         Cause::BeforeSidecar => &["native-sidecar-startup-deadlock"],
