@@ -21,6 +21,7 @@ mod pod;
 mod pod_outcome;
 mod preview;
 mod remainder;
+mod rival_meshes;
 mod selected_templates;
 mod undo;
 mod unknown_kind;

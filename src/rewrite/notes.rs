@@ -6,9 +6,7 @@ use crate::kube::{ContainerList, Slot};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::{OLDEST_REWRITE, parse_bool};
-use crate::predict::{
-    Cause, HandlerPrediction, WorkloadPrediction, how_to_judge_for_rivals, injecting_meshes,
-};
+use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::settings::{Form, FormChoice, InjectionAssumption};
 
 use super::handlers::{left, since};
@@ -26,7 +24,11 @@ fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) ->
 }
 
 /// Returns a note that is reported once if it holds in the same way for several workloads.
-fn shared_note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, text: SharedNote) -> Finding {
+pub(super) fn shared_note(
+    pod: &WorkloadPrediction<'_>,
+    id: impl Into<RuleId>,
+    text: SharedNote,
+) -> Finding {
     let message = format!("{}{}", pod.workload.title(), text.one);
     let mut finding = note(pod, id, message);
     finding.shared_note = Some(text);
@@ -44,24 +46,6 @@ pub(super) fn note_at(
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     finding
-}
-
-/// Notes that several meshes inject the pod, and that the rewrite is only for one of them.
-pub(super) fn several_meshes(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
-    let first = pod
-        .claims
-        .first()
-        .filter(|_| !pod.handlers.is_empty())?
-        .mesh
-        .title();
-    let text = format!(
-        "{} into the pods, whose probes are judged for {first} only",
-        injecting_meshes(pod)
-    );
-    let mut finding = shared_note(pod, GuardId::SEVERAL_MESHES, SharedNote::after_colon(&text));
-    finding.related = pod.claims.iter().map(|claim| claim.place.clone()).collect();
-    finding.help = Some(how_to_judge_for_rivals(pod));
-    Some(finding)
 }
 
 /// Notes that the owner of the pod or of the mesh has switched off the rewrite.

@@ -10,7 +10,7 @@ use crate::rewrite::form::rewrite_form::RewriteForm;
 use crate::rewrite::guard::failure::GuardFailure;
 use crate::rewrite::handlers::{kept, point_at_agent, prober, wanted};
 use crate::rewrite::pod_outcome::PodOutcome;
-use crate::rewrite::{guard, host_kept, notes, preview};
+use crate::rewrite::{guard, host_kept, notes, preview, rival_meshes};
 use crate::settings::FormChoice;
 use crate::yaml::Change;
 
@@ -22,7 +22,7 @@ pub(super) fn rewrite<'t>(
     pod: &WorkloadPrediction<'t>,
 ) -> PodOutcome {
     let mut outcome = decide(context, injected_as, pod);
-    outcome.findings.extend(notes::several_meshes(pod));
+    outcome.findings.extend(rival_meshes::several_meshes(pod));
     outcome
 }
 
