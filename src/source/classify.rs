@@ -8,7 +8,6 @@ use crate::source::kustomization_name::is_kustomization;
 use crate::source::manifest_keys::looks_like_kubernetes;
 use crate::source::model::document::{Content, Document};
 use crate::source::model::file::SourceFile;
-use crate::source::template_marker::YTT_VALUE;
 use crate::source::{kustomization_fields, list, template_marker};
 use crate::yaml;
 use crate::yaml::{Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
@@ -85,9 +84,11 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
             (Content::Broken { error, kubernetes }, Vec::new())
         }
         Err(error) => {
-            let separator = rejected_separator(file, segment).filter(|_| !source.contains("{{"));
+            let offset = error.offset.saturating_sub(segment.start);
+            let is_template = template_marker::is_template(source, offset, max_nodes);
+            let separator = rejected_separator(file, segment).filter(|_| !is_template);
             let content =
-                separator.unwrap_or_else(|| unparsed(&file.path, source, error, max_nodes));
+                separator.unwrap_or_else(|| unparsed(&file.path, source, error, is_template));
             (content, Vec::new())
         }
     }
@@ -104,7 +105,7 @@ fn rejected_separator(file: &SourceFile, segment: Span) -> Option<Content> {
 const OBJECT_KEYS: [&str; 2] = ["apiVersion", "kind"];
 
 /// Classifies a text that only libyaml, the parser of kubectl, may be able to parse.
-fn unparsed(path: &str, source: &str, error: SyntaxError, max_nodes: usize) -> Content {
+fn unparsed(path: &str, source: &str, error: SyntaxError, is_template: bool) -> Content {
     let keys = yaml::first_document_keys(source).unwrap_or_default();
     let has_keys = OBJECT_KEYS
         .iter()
@@ -112,8 +113,7 @@ fn unparsed(path: &str, source: &str, error: SyntaxError, max_nodes: usize) -> C
     let kubernetes = has_keys || looks_like_kubernetes(source.as_bytes());
     // A text that is not passed to libyaml is a manifest if it looks like one.
     let is_manifest = has_keys || (kubernetes && yaml::has_too_many_brackets(source));
-    let is_template = || source.contains("{{") || template_marker::is_template(source, max_nodes);
-    if !is_manifest && is_template() {
+    if !is_manifest && is_template {
         return Content::Template;
     }
     Content::Broken {
@@ -151,7 +151,10 @@ fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {
         return Content::Empty;
     };
     let is_template = source.contains("{{") && has_template_key(root)
-        || source.contains(YTT_VALUE) && has_ytt_value(root, tree.text());
+        || ["#@ ", "#{"]
+            .into_iter()
+            .any(|start| source.contains(start))
+            && has_value_in_comment(root, tree.text());
     if is_template {
         return Content::Template;
     }
@@ -180,19 +183,20 @@ fn has_template_key(node: NodeRef<'_>) -> bool {
     }
 }
 
-/// Returns whether ytt replaces a value: the value is missing, and an expression of ytt is in a comment in its place.
+/// Returns whether another tool replaces a value: the value is missing, and an expression of ytt, or a token such as
+/// `#{PORT}#`, is in a comment in its place.
 ///
 /// Source: ytt documentation, "Syntax".
-fn has_ytt_value(node: NodeRef<'_>, text: &str) -> bool {
+fn has_value_in_comment(node: NodeRef<'_>, text: &str) -> bool {
     let is_replaced = |key: NodeRef<'_>| {
         let behind = text.get(key.span().end..).unwrap_or_default();
         let line = behind.lines().next().unwrap_or_default();
         let value = line.trim_start_matches(['"', '\'', ' ']).strip_prefix(':');
-        value.is_some_and(|value| value.trim_start().starts_with(YTT_VALUE))
+        value.is_some_and(|value| template_marker::is_value_in_comment(value.trim_start()))
     };
     node.entries().any(|entry| {
-        entry.value.is_null() && is_replaced(entry.key) || has_ytt_value(entry.value, text)
-    }) || node.items().any(|item| has_ytt_value(item, text))
+        entry.value.is_null() && is_replaced(entry.key) || has_value_in_comment(entry.value, text)
+    }) || node.items().any(|item| has_value_in_comment(item, text))
 }
 
 /// Returns whether SOPS has encrypted a document. SOPS stores its data under the key `sops`, with a checksum (`mac`) of

@@ -30,6 +30,7 @@ mod shell_word;
 mod shown_path;
 mod split;
 mod template_marker;
+mod template_tags;
 mod tree_root;
 
 pub use crate::filesystem::canonical;

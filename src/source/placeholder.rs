@@ -3,9 +3,9 @@
 /// Returns whether `text` contains a placeholder, so that its final value is unknown.
 ///
 /// Recognizes `${NAME}` with any default (Flux, envsubst), a bare `$NAME` in capitals (envsubst), `{{ … }}` (Helm, Go
-/// and Jinja templates), `#{NAME}#` (Azure Pipelines), `%%NAME%%` and `@NAME@` in capitals (sed scripts, Maven). Does
-/// not recognize `$(NAME)` (expanded by the kubelet), `$$`, `<name>` and `__NAME__`, because they can be ordinary
-/// values in manifests.
+/// and Jinja templates), `#{NAME}` (Azure Pipelines, Octopus Deploy), `%%NAME%%` and `@NAME@` in capitals (sed scripts,
+/// Maven). Does not recognize `$(NAME)` (expanded by the kubelet), `$$`, `<name>` and `__NAME__`, because they can be
+/// ordinary values in manifests.
 #[must_use]
 pub(crate) fn contains(text: &str) -> bool {
     let bytes = text.as_bytes();
@@ -14,7 +14,7 @@ pub(crate) fn contains(text: &str) -> bool {
     }
     text.match_indices("{{")
         .any(|(at, _)| is_template_expression(text, at))
-        || enclosed(text, "#{", "}#")
+        || enclosed(text, "#{", "}")
         || enclosed(text, "%%", "%%")
         || text
             .match_indices('$')
@@ -87,6 +87,7 @@ mod tests {
             "{{ {'a': 1}['a'] }}",
             "{{{port}}}",
             "/#{path}#",
+            "/#{Path}",
             "%%PORT%%",
             "@PORT@",
         ] {

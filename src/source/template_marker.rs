@@ -5,62 +5,12 @@
 
 use std::sync::Arc;
 
-use memchr::memmem;
-
+use crate::source::template_tags::{FoundTag, Surroundings, is_capitals, tag_at, tags};
 use crate::yaml;
 use crate::yaml::Span;
 
-/// A tag of a template engine: its start and its end.
-struct Tag {
-    open: &'static str,
-    close: &'static str,
-    /// Whether the tag ends on the line where it starts, and contains no white space.
-    is_word: bool,
-}
-
-const fn tag(open: &'static str, close: &'static str) -> Tag {
-    let is_word = false;
-    Tag {
-        open,
-        close,
-        is_word,
-    }
-}
-
-const fn word(open: &'static str, close: &'static str) -> Tag {
-    let is_word = true;
-    Tag {
-        open,
-        close,
-        is_word,
-    }
-}
-
-/// The tags, each engine with its source: Go and Jinja templates (`{{`, `{%`, `{#`), ERB and EJS (`<%`), FreeMarker
-/// (`<#`, `</#`), Terraform (`%{`, `${`), envsubst and Maven (`${`, `@NAME@`), Azure Pipelines (`#{`), scripts with sed
-/// (`%%NAME%%`, `%NAME%`, `<NAME>`), Go templates with other delimiters (`[[`).
-const TAGS: [Tag; 14] = [
-    tag("{{", "}}"),
-    tag("{%", "%}"),
-    tag("{#", "#}"),
-    tag("<%", "%>"),
-    tag("<#", ">"),
-    tag("</#", ">"),
-    tag("[[", "]]"),
-    word("%{", "}"),
-    word("${", "}"),
-    word("#{", "}#"),
-    word("%%", "%%"),
-    word("%", "%"),
-    word("<", ">"),
-    word("@", "@"),
-];
-
 /// The start of a value that ytt replaces. For YAML, it is a comment.
-pub(in crate::source) const YTT_VALUE: &str = "#@ ";
-
-/// Maximum length in bytes of the content of a tag.
-const LONGEST: usize = 4_096;
+const YTT_VALUE: &str = "#@ ";
 
 /// Character of the private use area that replaces a tag.
 const REPLACED: char = '\u{e000}';
@@ -74,63 +24,97 @@ pub struct TemplateMarker {
     pub shown: String,
 }
 
-/// Returns the first tag of a template engine in `source` that is not in a comment.
+/// Returns the first tag of a template engine in `source` that is not in a comment. Prefers tags that are not in quotes.
 #[must_use]
 pub fn template_marker(source: &str) -> Option<TemplateMarker> {
-    let mut at = 0;
-    source.split_inclusive('\n').find_map(|line| {
-        let start = at;
-        at += line.len();
-        marker_in(source, start, line)
-    })
+    let tags = tags(source);
+    let is_quoted = |tag: &&FoundTag| matches!(tag.surroundings, Surroundings::Quotes(_));
+    let unquoted = tags.iter().find(|tag| !is_quoted(tag)).map(marker);
+    let in_lines = marker_without_end(source);
+    let first = unquoted.into_iter().chain(in_lines);
+    first
+        .min_by_key(|marker| marker.span.start)
+        .or_else(|| tags.first().map(marker))
 }
 
-/// Returns whether the tags of a template are the reason why `source` is not YAML: it is YAML without them.
-pub(in crate::source) fn is_template(source: &str, max_nodes: usize) -> bool {
-    let Some(filled) = filled_in(source) else {
+fn marker(found: &FoundTag) -> TemplateMarker {
+    let (open, close) = (found.tag.open, found.tag.close);
+    TemplateMarker {
+        span: Span::new(found.start, found.start + open.len()),
+        shown: format!("{open} … {close}"),
+    }
+}
+
+/// Returns whether the tags of a template are the reason for the error at `offset` of `source`: it is YAML without them,
+/// or a statement precedes the error.
+pub(in crate::source) fn is_template(source: &str, offset: usize, max_nodes: usize) -> bool {
+    let tags = tags(source);
+    has_cause(source, &tags, offset) || is_yaml_without_tags(source, &tags, max_nodes)
+}
+
+/// Returns whether text behind a key that is YAML's comment is a value for another tool.
+pub(in crate::source) fn is_value_in_comment(comment: &str) -> bool {
+    comment.starts_with(YTT_VALUE) || tag_at(comment, 0).is_some_and(|(tag, _)| tag.open == "#{")
+}
+
+/// Returns whether a tag can be the cause of an error at `offset`: a statement, or several lines, may replace it.
+///
+/// Without rendering, a document with both branches of a condition may not be YAML. A tag in a comment, in quotes or in
+/// a block scalar is not a cause, unless it contains quotes itself.
+fn has_cause(source: &str, tags: &[FoundTag], offset: usize) -> bool {
+    let behind = source.get(offset..).unwrap_or_default();
+    let line_end = offset + behind.find('\n').unwrap_or(behind.len());
+    let before = source.get(..offset).unwrap_or_default();
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    let is_cause = |found: &&FoundTag| match found.surroundings {
+        Surroundings::Node => true,
+        Surroundings::Plain => found.end > line_start,
+        Surroundings::Quotes(quote) => source
+            .get(found.start..found.end)
+            .is_some_and(|tag| tag.contains(quote)),
+        Surroundings::BlockScalar => false,
+    };
+    tags.iter()
+        .filter(|found| found.tag.is_block)
+        .take_while(|found| found.start <= line_end)
+        .any(|found| is_cause(&found))
+}
+
+fn is_yaml_without_tags(source: &str, tags: &[FoundTag], max_nodes: usize) -> bool {
+    let Some(filled) = filled_in(source, tags) else {
         return false;
     };
     let whole = Span::new(0, filled.len());
     yaml::parse_within(&Arc::from(filled), whole, max_nodes).is_ok()
 }
 
-fn marker_in(source: &str, start: usize, line: &str) -> Option<TemplateMarker> {
-    if is_comment(line) {
-        return None;
-    }
-    if let Some(word) = lone_word(line) {
-        let at = start + line.find(word)?;
-        return Some(TemplateMarker {
-            span: Span::new(at, at + word.len()),
-            shown: word.to_owned(),
-        });
-    }
-    if let Some((before, _)) = line.split_once(YTT_VALUE)
-        && before.trim_end().ends_with([':', '-'])
-    {
-        let at = start + before.len();
-        return Some(TemplateMarker {
-            span: Span::new(at, at + 2),
-            shown: "#@ …".to_owned(),
-        });
-    }
-    line.char_indices().find_map(|(offset, _)| {
-        let at = start + offset;
-        let (tag, _) = tag_at(source, at)?;
+/// Returns the first line that contains only a word, or a value of ytt.
+fn marker_without_end(source: &str) -> Option<TemplateMarker> {
+    let mut at = 0;
+    source.split_inclusive('\n').find_map(|line| {
+        let start = at;
+        at += line.len();
+        let (offset, length, shown) = if let Some(word) = lone_word(line) {
+            (line.find(word)?, word.len(), word)
+        } else {
+            let (before, _) = line.split_once(YTT_VALUE)?;
+            let is_value = before.trim_end().ends_with([':', '-']) && !is_comment(line);
+            is_value.then_some((before.len(), 2, "#@ …"))?
+        };
         Some(TemplateMarker {
-            span: Span::new(at, at + tag.open.len()),
-            shown: format!("{} … {}", tag.open, tag.close),
+            span: Span::new(start + offset, start + offset + length),
+            shown: shown.to_owned(),
         })
     })
 }
 
 /// Returns the text with a value instead of each tag, and without the lines that contain only tags; `None` if all tags
 /// are in comments.
-fn filled_in(source: &str) -> Option<String> {
+fn filled_in(source: &str, tags: &[FoundTag]) -> Option<String> {
     if source.contains(REPLACED) {
         return None;
     }
-    let replaced = replace_tags(source);
+    let replaced = replace(source, tags);
     let mut filled = String::with_capacity(replaced.len());
     let mut has_tags = false;
     for line in replaced.split_inclusive('\n') {
@@ -149,52 +133,17 @@ fn filled_in(source: &str) -> Option<String> {
     has_tags.then_some(filled)
 }
 
-/// Returns the text with one character instead of each tag. Comments stay as they are.
-fn replace_tags(source: &str) -> String {
+/// Returns the text with one character instead of each tag.
+fn replace(source: &str, tags: &[FoundTag]) -> String {
     let mut replaced = String::with_capacity(source.len());
     let mut at = 0;
-    while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
-        let starts_line = replaced.is_empty() || replaced.ends_with('\n');
-        if starts_line && is_comment(rest) {
-            let end = rest.find('\n').map_or(rest.len(), |end| end + 1);
-            replaced.push_str(rest.get(..end).unwrap_or_default());
-            at += end;
-        } else if let Some((_, length)) = tag_at(source, at) {
-            replaced.push(REPLACED);
-            at += length;
-        } else {
-            let char = rest.chars().next().unwrap_or_default();
-            replaced.push(char);
-            at += char.len_utf8();
-        }
+    for found in tags {
+        replaced.push_str(source.get(at..found.start).unwrap_or_default());
+        replaced.push(REPLACED);
+        at = found.end;
     }
+    replaced.push_str(source.get(at..).unwrap_or_default());
     replaced
-}
-
-/// Returns the tag at an offset, and its length with its content.
-fn tag_at(source: &str, at: usize) -> Option<(&'static Tag, usize)> {
-    let rest = source.get(at..)?;
-    if !rest.starts_with(['{', '<', '[', '%', '$', '#', '@']) {
-        return None;
-    }
-    TAGS.iter().find_map(|tag| {
-        let inner = rest.strip_prefix(tag.open)?;
-        let bytes = inner.as_bytes();
-        let bytes = bytes.get(..LONGEST.min(bytes.len()))?;
-        let end = memmem::find(bytes, tag.close.as_bytes())?;
-        let content = inner.get(..end)?;
-        let is_tag = !tag.is_word || is_word(tag, content);
-        is_tag.then_some((tag, tag.open.len() + end + tag.close.len()))
-    })
-}
-
-/// Returns whether the content of a tag is the name of a variable, or an expression on one line.
-fn is_word(tag: &Tag, content: &str) -> bool {
-    match tag.open {
-        "@" | "%" | "<" => is_capitals(content),
-        "%%" => !content.is_empty() && !content.contains(char::is_whitespace),
-        _ => !content.is_empty() && !content.contains(['\n', '{']),
-    }
 }
 
 /// Returns the word of a line that contains nothing else, and is not YAML for that reason: words in capitals that are
@@ -206,19 +155,23 @@ fn lone_word(line: &str) -> Option<&str> {
     (is_name && is_capitals(name.unwrap_or(word))).then_some(word)
 }
 
-fn is_capitals(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    text.bytes().all(is_part) && text.bytes().filter(u8::is_ascii_uppercase).count() > 1
-}
-
 fn is_comment(line: &str) -> bool {
-    let text = line.trim_start_matches([' ', '\t']);
-    text.starts_with('#') && !text.starts_with("#{")
+    line.trim_start_matches([' ', '\t']).starts_with('#')
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_template, template_marker};
+    use std::sync::Arc;
+
+    use crate::yaml::{Span, parse};
+
+    use super::template_marker;
+
+    fn is_template(text: &str) -> bool {
+        let text: Arc<str> = text.into();
+        parse(&text, Span::new(0, text.len()))
+            .is_err_and(|error| super::is_template(&text, error.offset, usize::MAX))
+    }
 
     fn shown(text: &str) -> Option<String> {
         template_marker(text).map(|marker| marker.shown)
@@ -239,8 +192,18 @@ mod tests {
                 "GENERATED_CONTAINERS",
             ),
             ("# ${X}\na: 1\n<%= x %>\n", "<% … %>"),
+            ("a: \"{{ x \"y\" }}\"\n", "{{ … }}"),
+            ("a: |\n  b\n{{ x }}\nc: 1\n", "{{ … }}"),
+            // Both branches of a condition are not YAML together.
+            (
+                "a:\n{% if b %}\n  - b\n{% else %}\n  c: 1\n{% endif %}\n",
+                "{% … %}",
+            ),
+            ("a: {{ b }}\n  c: 1\n", "{{ … }}"),
+            ("a: b {{ c }}: d\n", "{{ … }}"),
+            ("a: '{{ b }}'\n{{ c }}\n", "{{ … }}"),
         ] {
-            assert!(is_template(text, usize::MAX), "{text}");
+            assert!(is_template(text), "{text}");
             assert_eq!(shown(text).as_deref(), Some(marker), "{text}");
         }
     }
@@ -256,9 +219,22 @@ mod tests {
             "a: \"${X}\nb: 1\n",
             "a: 1\n%{b\n",
             "a: %%\n",
-            "\u{e000}\n<% a %>\n",
+            "\u{e000}\n${X}\n",
+            "# {{ b }}\na: [\n",
+            "a: 1 # {{ b }}\nb: [\n",
+            "a: \"{{ b }}\"\nb: [\n",
+            "a: 'it''s {{ b }}'\nb: [\n",
+            "a: \"\\\"{{ b }}\"\nb: [\n",
+            "a: |\n  {{ b }}\n  # {{ c }}\nb: [\n",
+            "- - a: >-\n      {{ b }}\n    b: [\n",
+            "- |\n {{ b }}\n- [\n",
+            "a: b-{{ c }}\nb: [\n",
+            "a: [\n# {{ b }}\n",
+            "a: b\n  c: d\ne: {{ f }}\n",
+            "a: 1 # <% b\nb: [\n# %>\n",
+            "a: [[1, 2\nb: c]]\n",
         ] {
-            assert!(!is_template(text, usize::MAX), "{text}");
+            assert!(!is_template(text), "{text}");
         }
         assert_eq!(shown("# ${X}\na: 1\n"), None);
     }

@@ -90,6 +90,32 @@ fn a_missing_value_with_an_expression_of_ytt_is_a_template() {
     }
 }
 
+/// YAML reads a token that starts with `#` as a comment, and its value as missing.
+#[test]
+fn a_token_that_is_a_comment_in_yaml_is_a_template() {
+    let text = |port: &str| {
+        manifest(&format!(
+            "          livenessProbe:\n            tcpSocket:\n              port: {port}\n"
+        ))
+    };
+    for token in ["#{port}#", "#{Port}"] {
+        let found = found(&[("a.yaml", &text(token))], 0);
+        assert_eq!(found[0].0, "unrendered-template", "{found:?}");
+    }
+    let found = found(&[("a.yaml", &text("#{a: b}"))], 1);
+    assert_eq!(found[0].0, "probe-port-out-of-range", "{found:?}");
+}
+
+/// A statement can be the cause of an error behind it.
+#[test]
+fn both_branches_of_a_condition_are_a_template() {
+    let text = manifest(
+        "          args:\n{{- if args }}\n            - a\n{{- else }}\n            a: b\n{{- end }}\n",
+    );
+    let found = found(&[("a.yaml", &text)], 0);
+    assert_eq!(found[0].0, "unrendered-template", "{found:?}");
+}
+
 /// The placeholder is not the reason for the error, so the file is a manifest with an error.
 #[test]
 fn a_manifest_with_a_placeholder_and_an_error_is_an_error() {
@@ -98,6 +124,11 @@ fn a_manifest_with_a_placeholder_and_an_error_is_an_error() {
         "          # <% a comment %>\n          args: [\n",
         "          args: [\"%{A}\"\n",
         "EOF\n",
+        "          # {{ a comment }}\n          args: [\n",
+        "          command: \"{{ command }}\"\n          args: [\n",
+        "          command:\n            - |\n              echo {{ it's }}\n              # {{ echo }}\n          \
+         args: [\n",
+        "          tty: true\n         command: [a]\n          args: {{ args }}\n",
     ] {
         let text = manifest(line);
         let found = found(&[("app/a.yaml", &text)], 1);
