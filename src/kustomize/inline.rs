@@ -6,12 +6,34 @@ use crate::source::{SourceFile, segments};
 use crate::yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
 use crate::kustomize::copy::read;
+use crate::kustomize::json_patch;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::node::Node;
 
 /// Documents of a patch, or the reason why it cannot be parsed.
 pub(crate) type Documents = Result<Vec<Node>, String>;
+
+/// Parses a file with a patch, which may be a JSON patch.
+pub(crate) fn any_patch_from_file(file: &SourceFile) -> Documents {
+    match json_patch::text_fault(&file.text) {
+        Some(fault) => Err(fault.to_owned()),
+        None => from_file(file),
+    }
+}
+
+/// Parses the patch in the text of `scalar`, which may be a JSON patch. Trims the text first if `trim` is set.
+pub(crate) fn any_patch_from_scalar(
+    scalar: NodeRef<'_>,
+    k: &Kustomization<'_>,
+    trim: bool,
+) -> Documents {
+    let text = scalar.text().unwrap_or_default();
+    match json_patch::text_fault(if trim { text.trim() } else { text }) {
+        Some(fault) => Err(fault.to_owned()),
+        None => from_scalar(scalar, k, trim),
+    }
+}
 
 /// Parses all documents of a file.
 pub(crate) fn from_file(file: &SourceFile) -> Documents {

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
+
 use crate::kustomize::copy::NODES;
 use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::limit::Limit;
@@ -29,6 +31,17 @@ pub(crate) fn apply(object: &mut Node, patch: &Node) -> Result<(), PatchFailure>
     write_empty_as_null(object);
     release(object);
     Ok(())
+}
+
+/// Returns why kustomize does not parse the text of a JSON patch: text that starts with `[` must be JSON, and other text
+/// may be YAML.
+///
+/// Source: kustomize 5.8.2, `jsonPatchFromBytes` in `api/internal/builtins/PatchTransformer.go`, and
+/// `PatchJson6902Transformer.go`.
+pub(crate) fn text_fault(text: &str) -> Option<&'static str> {
+    let is_json = || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    (text.starts_with('[') && !is_json())
+        .then_some("text that starts with `[` must be JSON, with keys and values in quotes")
 }
 
 /// Replaces `key:` with `key: null`, as kustomize's conversion to JSON does. A later merge distinguishes the two.

@@ -43,6 +43,9 @@ const SUPPORTED: [&str; 26] = [
     "configMapGenerator",
 ];
 
+/// The values of `sortOptions.order`.
+const ORDERS: [&str; 2] = ["fifo", "legacy"];
+
 /// Fields that generate unknown objects.
 const GENERATORS: [&str; 3] = ["generators", "helmChartInflationGenerator", "helmCharts"];
 
@@ -160,6 +163,7 @@ impl<'s> Kustomization<'s> {
         );
         unknown.extend(self.merged_spellings());
         unknown.extend(self.empty_kustomization());
+        unknown.extend(self.invalid_order());
         unknown
     }
 }
@@ -195,6 +199,23 @@ impl Kustomization<'_> {
                 may_add_pods: true,
                 changes_all: true,
             }
+        })
+    }
+
+    /// Reports an unknown order of the objects.
+    ///
+    /// Source: kustomize 5.8.2, `ValidateSortOptions` in `api/internal/target/kusttarget.go`.
+    fn invalid_order(&self) -> Option<Unknown> {
+        let order = self.entry("sortOptions")?.value.get("order")?;
+        let text = order.text().filter(|text| !ORDERS.contains(text))?;
+        Some(Unknown {
+            span: order.span(),
+            message: format!(
+                "`{text}` is not an order (`fifo` or `legacy`): kustomize refuses to build it"
+            ),
+            has_unknown_objects: false,
+            may_add_pods: false,
+            changes_all: false,
         })
     }
 

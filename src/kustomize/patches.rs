@@ -104,9 +104,9 @@ fn entry(
             let found = file(sources, k.folder, path);
             let missing = || Err(format!("`{path}` is not among the files read"));
             let at = item.get("path").unwrap_or(item);
-            (found.map_or_else(missing, inline::from_file), at)
+            (found.map_or_else(missing, inline::any_patch_from_file), at)
         }
-        (None, Some(patch)) => (inline::from_scalar(patch, k, is_current), item),
+        (None, Some(patch)) => (inline::any_patch_from_scalar(patch, k, is_current), item),
         _ => (Err("a patch has either `path` or `patch`".to_owned()), item),
     };
     let patch = Patch::new(at.span(), documents);

@@ -47,6 +47,7 @@ mod krm;
 mod krm_contract;
 mod krm_settings;
 mod kustomization_references;
+mod kustomize_refusals;
 mod kustomize_schema;
 mod linked_folders;
 mod linked_kustomizations;
