@@ -19,12 +19,26 @@ const DEPLOYERS: [(&str, &str); 8] = [
 ];
 
 /// The kinds whose operator generates pods from other fields than containers: those of the operators of Spark and
-/// Seldon.
-const OPERATORS: [(&str, &str); 4] = [
+/// Seldon, of Elastic Cloud on Kubernetes and of Strimzi.
+const OPERATORS: [(&str, &str); 18] = [
     ("sparkoperator.k8s.io", "SparkApplication"),
     ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
     ("machinelearning.seldon.io", "SeldonDeployment"),
     ("mlops.seldon.io", "Model"),
+    ("elasticsearch.k8s.elastic.co", "Elasticsearch"),
+    ("kibana.k8s.elastic.co", "Kibana"),
+    ("apm.k8s.elastic.co", "ApmServer"),
+    ("beat.k8s.elastic.co", "Beat"),
+    ("agent.k8s.elastic.co", "Agent"),
+    ("enterprisesearch.k8s.elastic.co", "EnterpriseSearch"),
+    ("logstash.k8s.elastic.co", "Logstash"),
+    ("maps.k8s.elastic.co", "ElasticMapsServer"),
+    ("kafka.strimzi.io", "Kafka"),
+    ("kafka.strimzi.io", "KafkaBridge"),
+    ("kafka.strimzi.io", "KafkaConnect"),
+    ("kafka.strimzi.io", "KafkaMirrorMaker"),
+    ("kafka.strimzi.io", "KafkaMirrorMaker2"),
+    ("kafka.strimzi.io", "KafkaNodePool"),
 ];
 
 /// Describes the pods that `object` causes and that are not judged. `has_pods` states whether pods of the object are

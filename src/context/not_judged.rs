@@ -278,7 +278,7 @@ pub(super) fn incomplete_pod(
         ),
         IncompletePod::Template => (
             NotJudgedReason::OpenShiftTemplate,
-            format!("{title} is a template with parameters"),
+            format!("{title} is an OpenShift Template that is not rendered"),
             format!(
                 "check its output: `oc process --local -f {} | meshprobe check --context . -`",
                 object.path()

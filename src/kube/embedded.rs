@@ -106,7 +106,7 @@ fn is_policy(group: &str) -> bool {
 ///
 /// Source: Prometheus Operator, `pkg/prometheus/server/statefulset.go` (`MergePatchContainers`); the operator of
 /// VictoriaMetrics, `internal/controller/operator/factory/k8stools` (`MergePatchContainers`); KServe,
-/// `pkg/controller/v1alpha2/llmisvc/config_merge.go`.
+/// `pkg/controller/v1alpha2/llmisvc/config_merge.go` (`spec.template`, `spec.worker` and `spec.prefill`).
 fn adds_containers(group: &str, kind: &str) -> bool {
     matches!(
         group,

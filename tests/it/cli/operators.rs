@@ -93,6 +93,34 @@ fn objects_whose_pods_are_not_in_the_tree_are_named() {
             "KServe generates the pods of `spec.predictor` of InferenceService/x",
         ),
         (
+            "elasticsearch.k8s.elastic.co/v1",
+            "Elasticsearch",
+            "{nodeSets: [{name: a, podTemplate: {spec: {containers: [{name: elasticsearch}]}}}]}",
+            "operator-pod",
+            "Elasticsearch/x describes a part of a pod, and its operator generates the rest",
+        ),
+        (
+            "kibana.k8s.elastic.co/v1",
+            "Kibana",
+            "{podTemplate: {metadata: {annotations: {sidecar.istio.io/inject: 'false'}}}}",
+            "generated-pod",
+            "the operator of Kibana/x generates its pods",
+        ),
+        (
+            "kafka.strimzi.io/v1beta2",
+            "Kafka",
+            "{kafka: {template: {pod: {metadata: {labels: {a: b}}}}}}",
+            "generated-pod",
+            "the operator of Kafka/x generates its pods",
+        ),
+        (
+            "kafka.strimzi.io/v1beta2",
+            "KafkaConnect",
+            "{readinessProbe: {initialDelaySeconds: 15}}",
+            "operator-pod",
+            "KafkaConnect/x describes a part of a pod, and its operator generates the rest",
+        ),
+        (
             "argoproj.io/v1alpha1",
             "Workflow",
             "{templates: [{container: {image: a, readinessProbe: {httpGet: {port: 80}}}}]}",
@@ -146,7 +174,7 @@ fn templates_of_openshift_of_both_groups_are_named() {
             "apiVersion: {group}\nkind: Template\nmetadata: {{name: x, namespace: shop}}\nobjects:\n  - apiVersion: apps/v1\n    \
              kind: Deployment\n    metadata: {{name: '${{NAME}}'}}\n    spec: {{template: {{spec: {{{CONTAINERS}}}}}}}\n"
         );
-        let message = "Template/x is a template with parameters".to_owned();
+        let message = "Template/x is an OpenShift Template that is not rendered".to_owned();
         assert_eq!(
             not_judged(&object),
             [("openshift-template".to_owned(), message)],
