@@ -11,7 +11,7 @@ use crate::context::fact_cache;
 use crate::context::namespace::NamespaceOf;
 use crate::context::nearest::nearest;
 use crate::context::run_context::Context;
-use crate::finding::Certainty;
+use crate::finding::{Certainty, sentence_list};
 use crate::kube::{Object, Workload};
 use crate::mesh::detect::{Evidence, EvidenceStrength, evidence, rivals_of_first};
 use crate::mesh::model::{Membership, MeshModel, PodInput};
@@ -335,18 +335,13 @@ fn evidence_of(mesh: Mesh, weight: EvidenceStrength, object: &Object<'_>) -> Evi
 /// Lowers the certainty of the mesh of a pod that other meshes claim, too.
 fn with_rivals(fact: Fact<Mesh>, rivals: &[&Evidence]) -> Fact<Mesh> {
     let rivals = rivals.iter();
-    let titles: Vec<&str> = rivals.clone().map(|rival| rival.mesh.title()).collect();
-    let message = match titles.as_slice() {
-        [rival] => format!(
-            "both {} and {rival} claim the pod; the first is assumed",
-            fact.value.title()
-        ),
-        titles => format!(
-            "{} and {} claim the pod; the first is assumed",
-            fact.value.title(),
-            titles.join(" and ")
-        ),
-    };
+    let others = rivals.clone().map(|rival| rival.mesh.title());
+    let titles: Vec<&str> = std::iter::once(fact.value.title()).chain(others).collect();
+    let both = if titles.len() == 2 { "both " } else { "" };
+    let message = format!(
+        "{both}{} claim the pod; the first is assumed",
+        sentence_list(&titles)
+    );
     let mut fact = fact.depending_on(&Fact::assumed((), message, Some(SETTLE)));
     let places = rivals.map(|rival| Reason::written(rival.place.clone()));
     fact.because.extend(places);

@@ -1,7 +1,7 @@
 //! Reports files that are encrypted in the repository.
 
 use crate::engine::notices::NOT_UTF8;
-use crate::finding::{Finding, Label, Severity};
+use crate::finding::{Finding, Label, Severity, names_and_more};
 use crate::source::{Fault, Role, SourceFile};
 use crate::yaml::Span;
 
@@ -33,20 +33,12 @@ pub(super) fn notice<'f>(files: impl Iterator<Item = &'f SourceFile>) -> Option<
         .filter(|file| file.role != Role::Context && is_encrypted(file))
         .collect();
     let first = files.first()?;
-    let named: Vec<String> = files
-        .iter()
-        .take(NAMED)
-        .map(|file| format!("`{}`", file.path))
-        .collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
+    let named = names_and_more(files.iter().map(|file| format!("`{}`", file.path)), NAMED);
     let verb = match files.len() {
         1 => "it is",
         _ => "they are",
     };
-    let message = format!("not checked: {}{more}; {verb} encrypted", named.join(", "));
+    let message = format!("not checked: {named}; {verb} encrypted");
     let label = Label {
         path: first.path.clone(),
         span: Span::empty(0),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::finding::{Finding, Label, Severity};
+use crate::finding::{Finding, Label, Severity, names_and_more};
 use crate::source::{
     Content, Document, Fault, HiddenFiles, NO_SUCH_FILE, Role, SourceFile, SourceSet,
 };
@@ -195,23 +195,12 @@ fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Vec<Finding> {
 
 /// Returns the sentence that names hidden files; the nouns are the singular and plural of the kind of file.
 fn names(paths: &[Arc<str>], [singular, plural]: [&str; 2]) -> String {
-    let named: Vec<String> = paths
-        .iter()
-        .take(NAMED)
-        .map(|path| format!("`{path}`"))
-        .collect();
-    let more = match paths.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let named = names_and_more(paths.iter().map(|path| format!("`{path}`")), NAMED);
     let (files, verb) = match paths.len() {
         1 => (singular, "was"),
         _ => (plural, "were"),
     };
-    format!(
-        "this hides {files} that git tracks, which {verb} not checked: {}{more}",
-        named.join(", ")
-    )
+    format!("this hides {files} that git tracks, which {verb} not checked: {named}",)
 }
 
 fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Finding, Label, Severity};
+use crate::finding::{Finding, Label, Severity, names_and_more};
 use crate::kustomize::{Limit, Rendering};
 use crate::yaml::Span;
 
@@ -37,20 +37,12 @@ fn overlays_left_out(limit: Limit, homes: &BTreeSet<&Arc<str>>, all: usize) -> O
         span: Span::empty(0),
         message: String::new(),
     };
-    let named: Vec<String> = homes
-        .iter()
-        .take(NAMED)
-        .map(|home| format!("`{home}`"))
-        .collect();
-    let more = match homes.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
+    let named = names_and_more(homes.iter().map(|home| format!("`{home}`")), NAMED);
     let why = match limit {
         Limit::Memory => format!("all {all} renderings together would exceed the memory limit"),
         other => other.to_string(),
     };
-    let message = format!("not checked: {}{more}; {why}", named.join(", "));
+    let message = format!("not checked: {named}; {why}");
     let mut finding = Finding::new(OVERLAY_LEFT_OUT, Severity::Error, label, message);
     finding.overlays = homes.iter().map(|home| Arc::clone(home)).collect();
     finding.help = Some(limit.help("check"));
@@ -85,18 +77,9 @@ fn group_left_out(files: &[FileLeftOut]) -> Option<Finding> {
     let what = match files {
         [file] => format!("{} has a size of {}", shown_file(file), shown(file.size)),
         files => {
-            let named: Vec<String> = files.iter().take(NAMED).map(shown_file).collect();
-            let more = match files.len().saturating_sub(NAMED) {
-                0 => String::new(),
-                count => format!(" and {count} more"),
-            };
+            let named = names_and_more(files.iter().map(shown_file), NAMED);
             let size = files.iter().map(|file| file.size).sum();
-            format!(
-                "{} files with {}: {}{more}",
-                files.len(),
-                shown(size),
-                named.join(", ")
-            )
+            format!("{} files with {}: {named}", files.len(), shown(size))
         }
     };
     let message = format!(

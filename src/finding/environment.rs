@@ -5,15 +5,10 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::certainty::Certainty;
+use super::name_list::name_list;
 
 /// The phrase of outcomes that rest on an assumption, or on nothing.
 const NOT_KNOWN: &str = "not known";
-
-/// The maximum number of environments that a text names.
-const ALL_NAMED: usize = 8;
-
-/// The number of environments that a text names if there are more than [`ALL_NAMED`].
-const FIRST_NAMED: usize = 6;
 
 /// An overlay or cluster that deploys the object of a finding, which others deploy as well.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,23 +90,4 @@ pub(super) fn environments_line(environments: &[Environment]) -> Option<String> 
 
 fn names<'e>(environments: impl Iterator<Item = &'e Environment>) -> String {
     name_list(environments.map(|found| &*found.name))
-}
-
-/// Returns the names of environments as one text, such as `prod-eu, prod-us`. A long list is cut.
-#[must_use]
-pub fn name_list<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    let names: Vec<&str> = names.collect();
-    match shortened(&names) {
-        (named, 0) => named.join(", "),
-        (named, more) => format!("{} and {more} more", named.join(", ")),
-    }
-}
-
-/// Returns the items of a list that a text names, and the number of the others.
-#[must_use]
-pub fn shortened<T>(items: &[T]) -> (&[T], usize) {
-    match items.get(..FIRST_NAMED) {
-        Some(first) if items.len() > ALL_NAMED => (first, items.len() - first.len()),
-        _ => (items, 0),
-    }
 }

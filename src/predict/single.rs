@@ -96,7 +96,11 @@ fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()
         let fault = context.istio(workload).ports().scrape_fault()?;
         return Some(fault.map(|_| ()));
     };
-    let message = format!("the injector refuses the pod: {}", rejected.reason);
+    let message = format!(
+        "the injector refuses the pod: annotation `{}` is invalid ({})",
+        rejected.entry.key.text().unwrap_or_default(),
+        rejected.reason
+    );
     let span = rejected.entry.value.span();
     let fact = Fact::known((), workload.object.label_at(span, message));
     Some(match rejected.since {

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 
 use crate::context::{NotJudged, NotJudgedReason};
 use crate::engine::Outcome;
+use crate::finding::names_and_more;
 use crate::source::{SourceSet, paths};
 
 use super::counted::counted;
@@ -197,25 +198,18 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
             names.join(", ")
         )];
     }
-    let named = files.iter().take(NAMED);
-    let names: Vec<String> = named
-        .map(|path| format!("`{}`", escape_control(path)))
-        .collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        count => format!(" and {count} more"),
-    };
-    let read = (!files.is_empty()).then(|| {
-        format!(
-            "None of the files that were read contains a workload: {}{more}.",
-            names.join(", ")
-        )
-    });
+    let names = files
+        .iter()
+        .map(|path| format!("`{}`", escape_control(path)));
+    let names = names_and_more(names, NAMED);
+    let read = (!files.is_empty())
+        .then(|| format!("None of the files that were read contains a workload: {names}."));
     let advice = (!advice.is_empty()).then_some(advice);
     read.into_iter().chain(advice).collect()
 }
 
-/// Returns whether the help is a command that would judge what is not judged.
+/// Returns whether the help is a command that would judge what is not judged. The command for a template depends on its
+/// engine.
 fn has_command(found: &NotJudged) -> bool {
-    found.help.contains("meshprobe check --")
+    found.reason != NotJudgedReason::Template && found.help.contains("meshprobe check --")
 }

@@ -1,6 +1,7 @@
 //! Counts what settings, suppressions and ignore files hide from a report, for all summaries.
 
 use crate::engine::{Summary, unread_context};
+use crate::finding::names_and_more;
 use crate::source::SourceSet;
 
 use super::counted::counted;
@@ -65,14 +66,13 @@ pub(super) fn milder(set: &SourceSet, summary: &Summary) -> Vec<String> {
 /// Returns the names of the files that may contain facts and cannot be read, after a colon.
 fn unread_names(set: &SourceSet) -> String {
     let files = unread_context(set);
-    let names: Vec<String> = files
+    let names = files
         .iter()
-        .take(NAMED)
-        .map(|file| format!("`{}`", escape_control(&file.path)))
-        .collect();
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more (`--verbose` lists all files)"),
+        .map(|file| format!("`{}`", escape_control(&file.path)));
+    let names = names_and_more(names, NAMED);
+    let hint = match files.len() > NAMED {
+        true => " (`--verbose` lists all files)",
+        false => "",
     };
-    format!(": {}{more}", names.join(", "))
+    format!(": {names}{hint}")
 }

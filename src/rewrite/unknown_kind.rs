@@ -1,4 +1,4 @@
-//! Workloads of unknown kinds: `rewrite` does not edit them.
+//! Pod templates in objects of operators: `rewrite` does not edit them.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,7 @@ fn finding(pod: &WorkloadPrediction<'_>) -> Finding {
     let mut finding = Finding::new(guard, Severity::Warning, label, String::new());
     finding.set_refusal(Refusal {
         start: format!("{} is not edited: ", pod.workload.title()),
-        reason: "its kind is not known, and its operator may change the pods that it creates"
-            .to_owned(),
+        reason: "an operator creates its pods, and may change the result of a rewrite".to_owned(),
     });
     finding.document = object.document.index;
     finding.object = Some(object.reference());

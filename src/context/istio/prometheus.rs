@@ -21,7 +21,11 @@ impl<'c, 't> Ports<'c, 't> {
         if !merge.value {
             return None;
         }
-        let message = format!("the injector refuses the pod: {}", fault.reason);
+        let message = format!(
+            "the injector refuses the pod: annotation `{}` is invalid ({})",
+            fault.entry.key.text().unwrap_or_default(),
+            fault.reason
+        );
         let object = &self.workload.object;
         let place = object.label_at(fault.entry.value.span(), message);
         let is_of_agent = fault.is_of_agent;

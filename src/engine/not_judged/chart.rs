@@ -151,6 +151,7 @@ fn values_files(set: &SourceSet, folder: &str) -> Vec<String> {
 
 fn template(file: &SourceFile) -> NotJudged {
     let message = format!("`{}` is a template that is not rendered", file.path);
-    let help = "render it, and check the result with `meshprobe check -`";
+    // A summary names the templates of a folder once.
+    let help = "check the rendered manifests: `meshprobe check --context . -`";
     NotJudged::of_file(NotJudgedReason::Template, file, message, help)
 }

@@ -8,7 +8,7 @@
 //! reported once, for all its pods.
 
 use crate::context::{Context, Dataplane, SERVICES_SETTLE};
-use crate::finding::Certainty;
+use crate::finding::{Certainty, sentence_list};
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::alternatives::ambiguous_control_planes::{CANDIDATES, settling_option};
@@ -43,7 +43,7 @@ impl Alternative<'_> {
             .iter()
             .map(|(description, _)| description.as_str())
             .collect();
-        descriptions.join(" and ")
+        sentence_list(&descriptions)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::finding::sentence_list;
 use crate::predict::{
     HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, handler_title,
     rewritten_text,
@@ -103,7 +104,7 @@ impl<'t> WorkloadPrediction<'t> {
                 " (judged for {}; {}also injected by {})",
                 mesh.title(),
                 if is_certain { "" } else { "possibly " },
-                titles.join(" and ")
+                sentence_list(titles)
             ),
         }
     }

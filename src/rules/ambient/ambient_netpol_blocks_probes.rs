@@ -1,7 +1,7 @@
 //! Rule `ambient-netpol-blocks-probes`, documented in `docs/rules/ambient-netpol-blocks-probes.md`.
 
 use crate::context::Dataplane;
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding, Fix, names_and_more};
 use crate::kube::Object;
 use crate::mesh::istio::keys;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
@@ -35,17 +35,9 @@ fn report<'t>(
     let policies = cx.context.network_policies(&pod.workload).isolating();
     let names: Vec<String> = policies
         .all()
-        .take(MAX_NAMES)
         .map(|policy| format!("`{}`", policy.name()))
         .collect();
-    let mut names = names.join(", ");
-    if let Some(more) = policies
-        .count()
-        .checked_sub(MAX_NAMES)
-        .filter(|more| *more > 0)
-    {
-        names.push_str(&format!(" and {more} more"));
-    }
+    let names = names_and_more(names.iter(), MAX_NAMES);
     let policies_deny = match policies.count() {
         1 => format!("NetworkPolicy {names} does not admit"),
         _ => format!("none of the NetworkPolicies {names} admits"),

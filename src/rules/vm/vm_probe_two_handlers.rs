@@ -1,6 +1,6 @@
 //! Rule `vm-probe-two-handlers`, documented in `docs/rules/vm-probe-two-handlers.md`.
 
-use crate::finding::{Applicability, Finding, Fix};
+use crate::finding::{Applicability, Finding, Fix, sentence_list};
 use crate::kube::Object;
 use crate::mesh::istio::vm;
 use crate::rules::RuleContext;
@@ -26,7 +26,7 @@ fn report(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
         .iter()
         .map(|method| format!("`{}`", method.key()))
         .collect();
-    let (names, kept_name) = (names.join(" and "), kept.key());
+    let (names, kept_name) = (sentence_list(&names), kept.key());
     let message = format!(
         "the probe of {} has several handlers: the schema of recent releases refuses it, and istioctl keeps \
          `{kept_name}` and drops {names}",

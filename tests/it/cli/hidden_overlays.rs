@@ -5,7 +5,7 @@ use crate::support::project::Project;
 
 const REWRITE: [&str; 5] = ["rewrite", "--write", "--mesh-version", "1.28", "."];
 
-const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '[{op: remove, path: /spec/template/metadata/annotations}]'\n";
+const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '- {op: remove, path: /spec/template/metadata/annotations}'\n";
 
 /// A base, and a folder `hidden` with the given files, which git tracks and `.gitignore` hides.
 fn project(files: &[(&str, &str)]) -> Project {

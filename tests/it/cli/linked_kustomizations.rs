@@ -41,9 +41,9 @@ fn linked_to_other_folder(patch: &str) -> Project {
     let overlay =
         "resources: [../../base]\npatches:\n- path: patch.yaml\n  target: {kind: Deployment}\n";
     project.write("overlays/a/kustomization.yaml", overlay);
-    let harmless = "[{op: add, path: /metadata/annotations, value: {c: d}}]\n";
+    let harmless = "- {op: add, path: /metadata/annotations, value: {c: d}}\n";
     project.write("overlays/a/patch.yaml", harmless);
-    project.write("overlays/b/patch.yaml", format!("[{patch}]\n"));
+    project.write("overlays/b/patch.yaml", format!("# YAML\n[{patch}]\n"));
     symlink(
         "../a/kustomization.yaml",
         project.path("overlays/b/kustomization.yaml"),

@@ -84,6 +84,7 @@ mod report_environments;
 mod report_files;
 mod reports;
 mod repository_facts;
+mod rewrite_messages;
 mod rewrite_output_folder;
 mod rewrite_several_meshes;
 mod rewrite_sums;

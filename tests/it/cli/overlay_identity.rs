@@ -78,7 +78,9 @@ fn assert_rewritten(project: &Project, pods: usize) {
 }
 
 fn json(operations: &str) -> String {
-    format!("patches:\n- target: {{kind: Deployment, name: web}}\n  patch: '[{operations}]'")
+    format!(
+        "patches:\n- target: {{kind: Deployment, name: web}}\n  patch: |\n    # YAML\n    [{operations}]"
+    )
 }
 
 const RENAME: &str = "{op: replace, path: /metadata/name, value: shop-front}";
@@ -194,7 +196,7 @@ spec:
     readinessProbe: {httpGet: {path: /ready, port: http}}
 ";
     let overlay = "patches:\n- target: {kind: Pod, annotationSelector: '!proxy.istio.io/config'}\n  \
-                   patch: '[{op: replace, path: /spec/containers/0/image, value: other}]'";
+                   patch: '- {op: replace, path: /spec/containers/0/image, value: other}'";
     assert_refused(
         &project(pod, overlay),
         "would also render other fields differently",

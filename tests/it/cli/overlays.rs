@@ -188,7 +188,7 @@ fn a_patch_of_a_flux_kustomization_is_detected_and_the_help_works() {
 #[test]
 fn only_the_pods_that_an_overlay_breaks_are_not_rewritten() {
     let other = WEB.replace("name: web, namespace", "name: other, namespace");
-    let overlay = "patches:\n- target: {kind: Deployment, name: web}\n  patch: '[{op: add, path: /spec/template/metadata/annotations, value: {}}]'";
+    let overlay = "patches:\n- target: {kind: Deployment, name: web}\n  patch: '- {op: add, path: /spec/template/metadata/annotations, value: {}}'";
     let project = project(overlay, &[]);
     project.write("base/web.yaml", format!("{WEB}---\n{other}"));
     let run = rewrite(&project, "annotation").exits(1);
@@ -224,7 +224,7 @@ const HIDDEN: &str = "is not modelled: its changes are unknown";
 #[test]
 fn fields_that_are_not_modelled_and_may_change_a_probe_prevent_the_rewrite() {
     let patch = "apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: t}\ntarget: {kind: Deployment}\n\
-                 patch: '[{op: replace, path: /spec/template/spec/containers/0/readinessProbe/httpGet/path, value: /new}]'\n";
+                 patch: '- {op: replace, path: /spec/template/spec/containers/0/readinessProbe/httpGet/path, value: /new}'\n";
     let foreign = "apiVersion: example.test/v1\nkind: Anything\nmetadata: {name: t}\n";
     let label = "apiVersion: builtin\nkind: LabelTransformer\nmetadata: {name: t}\nlabels: {sidecar.istio.io/inject: 'false'}\n\
                  fieldSpecs: [{path: spec/template/metadata/labels}]\n";

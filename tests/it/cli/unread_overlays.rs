@@ -43,7 +43,7 @@ fn assert_refused(project: &Project, arguments: &[&str], reason: &str) {
     );
 }
 
-const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '[{op: remove, path: /spec/template/metadata/annotations}]'\n";
+const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '- {op: remove, path: /spec/template/metadata/annotations}'\n";
 
 #[test]
 fn a_base_of_an_overlay_with_hidden_text_is_not_rewritten() {

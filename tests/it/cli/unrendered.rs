@@ -157,7 +157,7 @@ fn an_applied_patch_without_a_value_in_the_object_is_not_a_manifest() {
     let replaced = "resources: [../base]\npatches:\n\
                     - {path: ../web.yaml, target: {kind: Deployment}}\n\
                     - target: {kind: Deployment}\n  \
-                      patch: '[{op: replace, path: /spec, value: {template: {spec: {containers: []}}}}]'\n";
+                      patch: '- {op: replace, path: /spec, value: {template: {spec: {containers: []}}}}'\n";
     for (base_web, overlay) in [(web(), equal), (STUB.to_owned(), replaced)] {
         let project = project(&[
             ("base/kustomization.yaml", base),
