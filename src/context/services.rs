@@ -15,7 +15,7 @@ use crate::mesh::istio::keys;
 use crate::mesh::istio::protocol::Protocol;
 use crate::yaml::NodeRef;
 
-/// What settles the protocol of a port: there is no option, only the Services.
+/// What settles the protocol of a port: only the Services, because no option sets it.
 pub const SETTLE: &str = "one appProtocol in all these Services";
 
 /// The Services of a workload.

@@ -208,7 +208,7 @@ impl Pointer {
     }
 
     fn missing(&self) -> PatchFailure {
-        PatchFailure::Refused(format!("there is no `{}`", self.text))
+        PatchFailure::Refused(format!("`{}` does not exist", self.text))
     }
 
     /// Returns the addressed value, or `None` if the mapping does not have the last key.

@@ -6,7 +6,7 @@ use crate::context::istio::policy_scope::PolicyScope;
 use crate::kube::{Workload, selects_workload};
 use crate::mesh::Fact;
 
-/// What settles the effect of a patch: there is no option.
+/// What settles the effect of a patch, because no option does.
 const SETTLE: &str = "no option settles this: test the probe in a cluster";
 
 impl<'c, 't> Istio<'c, 't> {

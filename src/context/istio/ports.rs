@@ -129,7 +129,7 @@ impl<'c, 't> Ports<'c, 't> {
     }
 }
 
-/// What settles the capture: there is no option, only the annotations of the pod.
+/// What settles the capture: only the annotations of the pod, because no option sets it.
 const SETTLE: &str = "traffic.sidecar.istio.io annotations";
 
 fn mode_in(workload: &Workload<'_>, view: &InstallView<'_>) -> Option<Fact<String>> {
