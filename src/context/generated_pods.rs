@@ -1,7 +1,7 @@
 //! Objects whose pods are neither in the object nor in the tree: another tool deploys them, or an operator generates
 //! them.
 
-use crate::context::not_judged::{CHECK_CLUSTER, NotJudged, NotJudgedReason};
+use crate::context::not_judged::{CHECK_CLUSTER, Detail, NotJudged, NotJudgedReason};
 use crate::kube::{Object, inference_components};
 use crate::yaml::Span;
 
@@ -81,6 +81,7 @@ fn described(
 ) -> NotJudged {
     NotJudged {
         reason,
+        detail: Detail::None,
         place: object.label_at(span, message),
         object: Some(object.reference()),
         help: CHECK_CLUSTER.to_owned(),

@@ -77,7 +77,7 @@ pub use network_policies::admitted_ports::AdmittedPorts;
 pub use network_policies::facet::NetworkPolicies;
 pub use network_policies::ingress_rule::{IngressRule, Source, named_ports};
 pub use network_policies::isolating::IsolatingPolicies;
-pub use not_judged::{NotJudged, NotJudgedReason};
+pub use not_judged::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 pub use origin::Origin;
 pub use run_context::Context;
 pub use services::{SETTLE as SERVICES_SETTLE, Services};

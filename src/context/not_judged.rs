@@ -120,7 +120,23 @@ pub struct NotJudged {
     pub object: Option<ObjectRef>,
     /// What to do to judge it.
     pub help: String,
+    /// What a summary shortens.
+    pub detail: Detail,
 }
+
+/// What a summary shortens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Nothing is shortened.
+    None,
+    /// Another tool fills in the path. The entries about such paths are alike.
+    PathFilledIn,
+    /// The message ends with these causes, which are joined by [`CAUSE_SEPARATOR`].
+    Causes(Vec<String>),
+}
+
+/// The text between the causes at the end of a message.
+pub const CAUSE_SEPARATOR: &str = "; ";
 
 impl NotJudged {
     /// Describes a whole file.
@@ -133,6 +149,7 @@ impl NotJudged {
     ) -> Self {
         Self {
             reason,
+            detail: Detail::None,
             place: Label {
                 path: Arc::clone(&file.path),
                 span: Span::empty(0),
@@ -154,15 +171,27 @@ pub(super) fn missing_folders<'t>(
     let missing = deployment::missing_folders(sources, repositories, object);
     let describe = |missing: &MissingFolder<'_>| {
         let (what, help) = missing_folder((sources, folders), object, missing);
+        let detail = match is_filled_in(missing) {
+            true => Detail::PathFilledIn,
+            false => Detail::None,
+        };
         let message = format!("{}/{} deploys {what}", object.kind, object.name());
         NotJudged {
             reason: NotJudgedReason::DeployedFolder,
+            detail,
             place: object.label_at(missing.span, message),
             object: Some(object.reference()),
             help,
         }
     };
     missing.iter().map(describe).collect()
+}
+
+/// Returns whether another tool fills in the path of a folder of this repository.
+fn is_filled_in(missing: &MissingFolder<'_>) -> bool {
+    let is_elsewhere = matches!(missing.elsewhere, Some(SourcePlace::Elsewhere { .. }));
+    let path = missing.path;
+    !is_elsewhere && (placeholder::contains(path) || has_angle_placeholder(path))
 }
 
 /// Returns what is deployed and why it is missing, and what to do.
@@ -196,7 +225,7 @@ fn missing_folder(
             };
             (format!("`{path}` of {title}, which {why}"), help.to_owned())
         }
-        _ if placeholder::contains(path) || has_angle_placeholder(path) => (
+        _ if is_filled_in(missing) => (
             format!("`{path}`, which another tool fills in"),
             "check the folders that the tool fills in".to_owned(),
         ),
@@ -287,6 +316,7 @@ pub(super) fn incomplete_pod(
     };
     NotJudged {
         reason,
+        detail: Detail::None,
         place: object.label_at(first_key(node), message),
         object: Some(object.reference()),
         help,

@@ -60,20 +60,20 @@ pub(super) fn merge_templates(set: &SourceSet, findings: &mut Vec<Finding>) {
     let mut groups: HashMap<String, (Arc<str>, usize)> = HashMap::new();
     for finding in findings.iter().filter(|finding| is_about_template(finding)) {
         let path = &finding.primary.path;
-        let group = groups.entry(group(set, finding));
-        group.or_insert_with(|| (Arc::clone(path), 0)).1 += 1;
+        let entry = groups.entry(shared_message(set, finding));
+        entry.or_insert_with(|| (Arc::clone(path), 0)).1 += 1;
     }
     findings.retain_mut(|finding| {
         if !is_about_template(finding) {
             return true;
         }
-        let group = group(set, finding);
-        let Some((first, count)) = groups.get(&group) else {
+        let message = shared_message(set, finding);
+        let Some((first, count)) = groups.get(&message) else {
             return true;
         };
         if *count > 1 {
             finding.primary.message = format!("the first of {count} templates");
-            finding.message = group;
+            finding.message = message;
         }
         *first == finding.primary.path
     });
@@ -81,7 +81,7 @@ pub(super) fn merge_templates(set: &SourceSet, findings: &mut Vec<Finding>) {
 
 /// Returns the message that a finding about a template shares with those about the other templates of its chart, or of
 /// its folder.
-fn group(set: &SourceSet, finding: &Finding) -> String {
+fn shared_message(set: &SourceSet, finding: &Finding) -> String {
     let path = &finding.primary.path;
     let file = set.file(path);
     let Some(file) = file.filter(|file| !file.chart_template) else {

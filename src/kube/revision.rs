@@ -75,7 +75,7 @@ impl RevisionContainers {
     }
 
     /// Returns what Knative knows about the next container of the list.
-    pub(super) fn next(&mut self, container: NodeRef<'_>) -> RevisionContainer {
+    pub(super) fn describe(&mut self, container: NodeRef<'_>) -> RevisionContainer {
         let name = container.get("name").and_then(NodeRef::text);
         let unnamed = self.unnamed;
         if name.is_none_or(str::is_empty) {

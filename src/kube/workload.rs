@@ -274,7 +274,9 @@ impl<'t> PodTemplate<'t> {
                 route: route.child(index),
                 within: within.child(index),
                 pod_spec: self.spec,
-                revision: revision.as_mut().map(|containers| containers.next(node)),
+                revision: revision
+                    .as_mut()
+                    .map(|containers| containers.describe(node)),
             })
             .collect()
     }

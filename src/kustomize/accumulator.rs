@@ -9,12 +9,12 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::kube::ObjectId;
 use crate::kustomize::complete::has_complete;
-use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::{Kustomization, Unknown};
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::locate;
 use crate::kustomize::node::Node;
-use crate::kustomize::rendering::{DocumentId, Note, Scope};
+use crate::kustomize::rendering::{DocumentId, Note, Scope, Topic};
 use crate::kustomize::resource::Resource;
 use crate::source::{SourceSet, patch_files};
 use crate::yaml::Span;
@@ -88,6 +88,7 @@ pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
         path: place.path,
         span: place.span,
         message,
+        topic: Topic::Other,
         adds_unknown: false,
         absent: None,
         scope,
@@ -219,6 +220,16 @@ impl Accumulator {
         message: impl Into<String>,
     ) {
         self.note_unknown(k, at, message, None);
+    }
+
+    /// Records that a setting adds unknown objects, and adds a note about it.
+    pub(crate) fn note_generator(&mut self, k: &Kustomization<'_>, unknown: Unknown) {
+        self.has_unknown_objects = true;
+        self.notes.insert(Note {
+            adds_unknown: true,
+            topic: unknown.topic,
+            ..note(k, unknown.span, unknown.message, Scope::All)
+        });
     }
 
     /// Records that unknown objects are included, and adds a note about them. `absent` is a path that does not exist.

@@ -15,7 +15,7 @@ use crate::kustomize::dialect::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
 use crate::kustomize::locate::{Located, absent_path, locate, strings};
-use crate::kustomize::rendering::{Note, Scope};
+use crate::kustomize::rendering::{Note, Scope, Topic};
 use crate::kustomize::{budget, objects, openapi, transform, unsupported};
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
@@ -97,6 +97,7 @@ impl<'s> Builder<'s> {
                     path: Arc::clone(path),
                     span: Span::default(),
                     message: "the kustomization cannot be read".to_owned(),
+                    topic: Topic::Other,
                     adds_unknown: true,
                     absent: None,
                     scope: Scope::All,
@@ -176,14 +177,14 @@ impl<'s> Builder<'s> {
         let mut changing = Vec::new();
         for k in layers {
             for unknown in k.unknown() {
-                if unknown.may_add_pods {
-                    accumulator.note_missing(k, unknown.span, unknown.message);
-                } else {
-                    accumulator.add_note(k, unknown.span, unknown.message);
-                }
                 accumulator.has_unknown_objects |= unknown.has_unknown_objects;
                 if unknown.changes_all {
                     changing.push((*k, unknown.span));
+                }
+                if unknown.may_add_pods {
+                    accumulator.note_generator(k, unknown);
+                } else {
+                    accumulator.add_note(k, unknown.span, unknown.message);
                 }
             }
         }

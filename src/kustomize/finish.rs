@@ -8,7 +8,7 @@ use super::budget::{self, Budget};
 use super::limit::Limit;
 use super::origin::OriginMap;
 use super::relevance::{may_deploy, runs_pods};
-use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope};
+use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
 use super::resource::Resource;
 use super::write;
 use crate::kustomize::accumulator::Accumulator;
@@ -64,6 +64,7 @@ pub(crate) fn finish(
                         "the object cannot be rendered: its values are nested too deeply or a \
                               key is too long"
                             .to_owned(),
+                    topic: Topic::Other,
                     adds_unknown: true,
                     absent: None,
                     scope: Scope::Objects(vec![resource.id()]),

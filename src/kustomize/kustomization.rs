@@ -11,6 +11,7 @@ use crate::kustomize::dialect::Dialect;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::{folder_of, tree};
 use crate::kustomize::node::Node;
+use crate::kustomize::rendering::Topic;
 
 /// Fields that are supported, or that do not affect probes: `validators` must not change anything, and
 /// `crds` only lists fields that contain names.
@@ -52,17 +53,6 @@ const GENERATORS: [&str; 3] = ["generators", "helmChartInflationGenerator", "hel
 /// Fields that kustomize only reads with `--enable-helm`.
 const HELM_FIELDS: [&str; 2] = ["helmChartInflationGenerator", "helmCharts"];
 
-/// Returns whether a note is about a field that kustomize only reads with `--enable-helm`.
-pub(super) fn is_about_helm(message: &str) -> bool {
-    let mut fields = HELM_FIELDS.iter();
-    fields.any(|field| {
-        let field = message
-            .strip_prefix('`')
-            .and_then(|rest| rest.strip_prefix(field));
-        field.is_some_and(|rest| rest.starts_with("` is not modelled"))
-    })
-}
-
 /// Fields that change objects, which `not_followed` determines.
 const UNSUPPORTED: [&str; 5] = [
     "configurations",
@@ -90,6 +80,7 @@ pub(crate) struct Kustomization<'s> {
 pub(crate) struct Unknown {
     pub(crate) span: Span,
     pub(crate) message: String,
+    pub(crate) topic: Topic,
     /// Whether it adds unknown objects.
     pub(crate) has_unknown_objects: bool,
     /// Whether these objects may run pods.
@@ -179,6 +170,7 @@ impl Kustomization<'_> {
                 Unknown {
                     span: entry.key.span(),
                     message: format!("`{key}` is not modelled: use `patches` instead"),
+                    topic: Topic::Other,
                     has_unknown_objects: false,
                     may_add_pods: false,
                     changes_all: false,
@@ -195,6 +187,7 @@ impl Kustomization<'_> {
                 message: format!(
                     "`{key}` is set in several spellings: how kustomize merges them is not modelled"
                 ),
+                topic: Topic::Other,
                 has_unknown_objects: true,
                 may_add_pods: true,
                 changes_all: true,
@@ -213,6 +206,7 @@ impl Kustomization<'_> {
             message: format!(
                 "`{text}` is not an order (`fifo` or `legacy`): kustomize refuses to build it"
             ),
+            topic: Topic::Other,
             has_unknown_objects: false,
             may_add_pods: false,
             changes_all: false,
@@ -229,6 +223,7 @@ impl Kustomization<'_> {
         is_empty.then(|| Unknown {
             span: Span::empty(self.root.span().start),
             message: "the kustomization is empty: kustomize refuses to build it".to_owned(),
+            topic: Topic::Other,
             has_unknown_objects: false,
             may_add_pods: false,
             changes_all: false,
@@ -261,6 +256,10 @@ fn unknown_field(entry: &Entry<'_>) -> Option<Unknown> {
     Some(Unknown {
         span: entry.key.span(),
         message,
+        topic: match HELM_FIELDS.contains(&key) {
+            true => Topic::Helm,
+            false => Topic::Other,
+        },
         has_unknown_objects,
         may_add_pods: has_unknown_objects,
         changes_all: false,
@@ -275,6 +274,7 @@ fn mesh_configuration(generator: NodeRef<'_>) -> Option<Unknown> {
     is_mesh.then(|| Unknown {
         span: name.span(),
         message: format!("the generated ConfigMap `{text}` is not read: it may configure the mesh"),
+        topic: Topic::Other,
         has_unknown_objects: true,
         may_add_pods: false,
         changes_all: false,

@@ -63,8 +63,8 @@ pub(crate) mod write;
 pub use generated::{GeneratedFrom, generator_files};
 pub(crate) use generated::{Generator, generators};
 pub use limit::{DEPTH as NESTED, Limit};
-pub(crate) use openapi::is_about_schema;
 pub use origin::OriginMap;
+pub(crate) use rendering::Topic;
 pub use rendering::{
     Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope, kustomize_build,
 };

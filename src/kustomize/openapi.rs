@@ -61,11 +61,6 @@ fn has_containers(node: &Node, depth: usize) -> bool {
         || node.items().iter().any(|item| has_containers(item, depth))
 }
 
-/// Returns whether a note is about a schema.
-pub(crate) fn is_about_schema(message: &str) -> bool {
-    message.starts_with("`openapi` is not modelled")
-}
-
 /// Records in the notes about the schemas that the objects may differ. A replaced list can drop all probes, so the
 /// objects are not all known.
 pub(crate) fn mark(merged: Option<MergedObjects>, accumulator: &mut Accumulator) {

@@ -7,7 +7,6 @@ use crate::kube::{Destination, Object, ObjectId};
 use crate::source::{Cluster, Document, is_kustomization, paths, shell_word};
 use crate::yaml::{FieldPath, Span};
 
-use super::kustomization::is_about_helm;
 use super::limit::Limit;
 use super::origin::OriginMap;
 
@@ -103,7 +102,7 @@ impl Rendering {
     /// Returns the command line of kustomize, with the option that charts require.
     fn kustomize_build(&self) -> String {
         let build = kustomize_build(&self.root);
-        match self.notes.iter().any(|note| is_about_helm(&note.message)) {
+        match self.notes.iter().any(|note| note.topic == Topic::Helm) {
             true => build.replacen(" build ", " build --enable-helm ", 1),
             false => build,
         }
@@ -181,6 +180,8 @@ pub struct Note {
     pub span: Span,
     /// What is not taken into account, and why, in one sentence.
     pub message: String,
+    /// What the setting is about.
+    pub(crate) topic: Topic,
     /// Whether it adds objects that are not known and may run pods.
     pub adds_unknown: bool,
     /// The local path that it names and that does not exist, as shown.
@@ -191,6 +192,17 @@ pub struct Note {
     pub changed: Vec<ObjectId>,
     /// The objects whose probes the setting copies to others.
     pub copied: Vec<ObjectId>,
+}
+
+/// Settings that decide about commands or messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Topic {
+    /// A field that kustomize only reads with `--enable-helm`.
+    Helm,
+    /// The schema that decides which lists a patch merges.
+    Schema,
+    #[default]
+    Other,
 }
 
 /// Objects that a [`Note`] may affect.

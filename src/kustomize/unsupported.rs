@@ -17,7 +17,7 @@ use crate::kustomize::node::Node;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::selector::Target;
 use crate::kustomize::spelling::has_other_spelling;
-use crate::kustomize::{Note, Scope, inline};
+use crate::kustomize::{Note, Scope, Topic, inline};
 
 /// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
 pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator: &mut Accumulator) {
@@ -45,6 +45,10 @@ pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator:
             path: origin.path,
             span: origin.span,
             message,
+            topic: match entry.key.text() {
+                Some("openapi") => Topic::Schema,
+                _ => Topic::Other,
+            },
             adds_unknown: false,
             absent: None,
             scope: Scope::All,

@@ -60,6 +60,15 @@ pub struct Fact<T> {
 }
 
 impl<T> Fact<T> {
+    /// Returns whether the fact follows from the tree or from a default, or only from assumptions that the user made.
+    #[must_use]
+    pub fn is_proven_or_assumed_by_user(&self) -> bool {
+        let because = &self.because;
+        let is_assumed_by_user = because.iter().any(|reason| reason.is_assumed_by_user)
+            && because.iter().all(|reason| reason.settle.is_none());
+        self.certainty >= Certainty::Default || is_assumed_by_user
+    }
+
     /// Returns a fact that is written at `place`.
     #[must_use]
     pub fn known(value: T, place: Label) -> Self {

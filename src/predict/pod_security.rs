@@ -1,7 +1,6 @@
 //! Handlers because of which Pod Security Admission rejects their pod.
 
 use crate::context::Context;
-use crate::finding::Certainty;
 use crate::kube::Workload;
 use crate::mesh::Fact;
 use crate::predict::cause::Cause;
@@ -27,11 +26,7 @@ pub(in crate::predict) fn reject_hosts<'t>(
     let Some(forbidden) = context.forbids_hosts(workload) else {
         return;
     };
-    let is_assumed_by_user = forbidden
-        .because
-        .iter()
-        .any(|reason| reason.is_assumed_by_user);
-    let is_open = forbidden.certainty < Certainty::Default && !is_assumed_by_user;
+    let is_open = !forbidden.is_proven_or_assumed_by_user();
     for handler in setting {
         if is_open {
             handler.by_other_release = otherwise(&forbidden);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
-use crate::context::{NotJudged, NotJudgedReason};
+use crate::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 use crate::engine::Outcome;
 use crate::finding::names_and_more;
 use crate::source::{SourceSet, paths};
@@ -69,7 +69,7 @@ pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String
             let location = source_location(set, &found.place);
             let line = location.place.map_or(1, |place| place.start.line);
             let message = match count {
-                1 => shortened(&found.place.message),
+                1 => shortened(found),
                 count => format!("the first of {count} templates in its folder").into(),
             };
             escape_control(&format!(
@@ -115,8 +115,7 @@ fn with_one_filled_in(named: Vec<(&NotJudged, usize)>) -> (Vec<(&NotJudged, usiz
     let all = named.len();
     let mut has_one = false;
     let is_shown = |(found, _): &(&NotJudged, usize)| {
-        let is_filled_in = found.reason == NotJudgedReason::DeployedFolder
-            && found.place.message.ends_with("another tool fills in");
+        let is_filled_in = found.detail == Detail::PathFilledIn;
         !(is_filled_in && std::mem::replace(&mut has_one, true))
     };
     let shown: Vec<_> = named.into_iter().filter(is_shown).collect();
@@ -124,13 +123,15 @@ fn with_one_filled_in(named: Vec<(&NotJudged, usize)>) -> (Vec<(&NotJudged, usiz
     (shown, others)
 }
 
-/// Returns a message with only its first causes if it is long. JSON reports contain all.
-fn shortened(message: &str) -> Cow<'_, str> {
-    if message.len() <= LONG {
+/// Returns the message with only its first causes if it is long. JSON reports contain all.
+fn shortened(found: &NotJudged) -> Cow<'_, str> {
+    let message = found.place.message.as_str();
+    let Detail::Causes(causes) = &found.detail else {
         return Cow::Borrowed(message);
-    }
-    let causes: Vec<&str> = message.split("; ").collect();
-    let mut size = 0;
+    };
+    let all = causes.join(CAUSE_SEPARATOR);
+    let start = message.strip_suffix(all.as_str()).unwrap_or_default();
+    let mut size = start.len();
     let shown = causes
         .iter()
         .take_while(|cause| {
@@ -140,8 +141,9 @@ fn shortened(message: &str) -> Cow<'_, str> {
         .count()
         .max(1);
     match causes.split_at_checked(shown) {
-        Some((first, rest)) if !rest.is_empty() => {
-            format!("{}; and {} more", first.join("; "), rest.len()).into()
+        Some((first, rest)) if message.len() > LONG && !rest.is_empty() => {
+            let first = first.join(CAUSE_SEPARATOR);
+            format!("{start}{first}; and {} more", rest.len()).into()
         }
         _ => Cow::Borrowed(message),
     }

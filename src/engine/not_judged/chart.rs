@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::context::{Context, NotJudged, NotJudgedReason};
+use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::source::{
     Content, HELM_NOT_FOUND, Role, SourceFile, SourceSet, chart_folder, paths, shell_word,
@@ -124,6 +124,7 @@ fn chart(
     };
     NotJudged {
         reason: NotJudgedReason::Chart,
+        detail: Detail::None,
         place: Label {
             path,
             span: Span::empty(0),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::context::{Context, NotJudged, NotJudgedReason};
+use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::mesh::istio::install::PlainFile;
 use crate::yaml::NodeRef;
@@ -40,6 +40,7 @@ fn chart(file: &PlainFile<'_>) -> Option<NotJudged> {
     };
     is_remote.then(|| NotJudged {
         reason: NotJudgedReason::OtherDeployment,
+        detail: Detail::None,
         place: Label {
             path: Arc::clone(file.path),
             span: helm.get("chart").map_or_else(|| helm.span(), NodeRef::span),

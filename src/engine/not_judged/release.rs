@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::HashSet;
 
-use crate::context::{Context, NotJudged, NotJudgedReason};
+use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::kube::Object;
 use crate::mesh::istio::install::has_only_istio_charts;
@@ -160,6 +160,7 @@ fn describe(found: &FoundRelease<'_, '_>, has_failed: bool) -> NotJudged {
     };
     NotJudged {
         reason: *reason,
+        detail: Detail::None,
         place: Label {
             message: format!("{title}: {why}{missing}"),
             ..place

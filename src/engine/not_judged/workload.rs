@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::context::{NotJudged, NotJudgedReason};
+use crate::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 use crate::engine::analysis::Analysis;
 use crate::engine::summary::MissingFacts;
 use crate::engine::unsupported_parts::roots;
 use crate::finding::Label;
-use crate::kustomize::{Rendering, is_about_schema};
+use crate::kustomize::{Rendering, Topic};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Span;
 
@@ -51,6 +51,7 @@ fn workload(prediction: &WorkloadPrediction<'_>) -> Option<NotJudged> {
     }
     Some(NotJudged {
         reason,
+        detail: Detail::None,
         place: object.label_at(object.name_span(), message),
         object: Some(object.reference()),
         help: format!("{help} (`predict --explain` shows why)"),
@@ -89,12 +90,14 @@ fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged
         false => format!("the workloads of `{root}` are not among the files"),
     };
     let colon = if causes.is_empty() { "" } else { ": " };
+    let all = causes.join(CAUSE_SEPARATOR);
     Some(NotJudged {
         reason: NotJudgedReason::Kustomization,
+        detail: Detail::Causes(causes),
         place: Label {
             path: Arc::clone(rendering.location_file()),
             span: Span::empty(0),
-            message: format!("{message}{colon}{causes}"),
+            message: format!("{message}{colon}{all}"),
         },
         object: None,
         help: format!(
@@ -105,23 +108,23 @@ fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged
 }
 
 /// Returns the parts of a kustomization that add unknown objects, each with the reason.
-fn causes(rendering: &Rendering) -> String {
-    let mut causes: Vec<&str> = Vec::new();
+fn causes(rendering: &Rendering) -> Vec<String> {
+    let mut causes: Vec<String> = Vec::new();
     for note in rendering.notes.iter().filter(|note| note.adds_unknown) {
         // The rest of the message is the consequence.
         let message = note.message.as_str();
         let cause = message
             .rsplit_once(": ")
             .map_or(message, |(cause, _)| cause);
-        if !causes.contains(&cause) {
-            causes.push(cause);
+        if !causes.iter().any(|known| known == cause) {
+            causes.push(cause.to_owned());
         }
     }
-    causes.join("; ")
+    causes
 }
 
 /// Returns whether only the schema of patches is unknown, and all objects are among the files.
 fn are_about_schemas(rendering: &Rendering) -> bool {
     let mut unknown = rendering.notes.iter().filter(|note| note.adds_unknown);
-    unknown.clone().next().is_some() && unknown.all(|note| is_about_schema(&note.message))
+    unknown.clone().next().is_some() && unknown.all(|note| note.topic == Topic::Schema)
 }

@@ -94,10 +94,10 @@ impl<'t> WorkloadPrediction<'t> {
     }
 
     /// Returns the end of the description of a cause that names the other meshes which inject the pod.
-    fn rivals(&self) -> String {
-        let rivals = || self.claims.iter().skip(1);
-        let titles: Vec<&str> = rivals().map(|claim| claim.mesh.title()).collect();
-        let is_certain = rivals().all(|claim| claim.is_certain);
+    fn other_claims(&self) -> String {
+        let others = || self.claims.iter().skip(1);
+        let titles: Vec<&str> = others().map(|claim| claim.mesh.title()).collect();
+        let is_certain = others().all(|claim| claim.is_certain);
         match (titles.as_slice(), self.mesh.value) {
             ([], _) | (_, None) => String::new(),
             (titles, Some(mesh)) => format!(
@@ -121,7 +121,11 @@ impl<'t> WorkloadPrediction<'t> {
                 .map(|to| rewritten_text(to, prediction.rewritten_host()))
                 .unwrap_or_default(),
             outcome: prediction.verdict.outcome.as_str(),
-            why: format!("{}{}", prediction.verdict.cause.describe(), self.rivals()),
+            why: format!(
+                "{}{}",
+                prediction.verdict.cause.describe(),
+                self.other_claims()
+            ),
             environments: Vec::new(),
         }
     }

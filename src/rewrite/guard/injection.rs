@@ -3,7 +3,6 @@
 use crate::context::{Context, Dataplane, proxy_container};
 use crate::finding::{Certainty, GuardId};
 use crate::kube::ContainerList;
-use crate::mesh::Fact;
 use crate::mesh::istio::install::NativeSidecars;
 use crate::predict::WorkloadPrediction;
 use crate::settings::InjectionAssumption;
@@ -21,7 +20,7 @@ pub(super) fn injection(
     let by_option = facts
         .iter()
         .any(|facts| facts.injection == Some(InjectionAssumption::All));
-    let proven = by_option || is_proven(&pod.dataplane);
+    let proven = by_option || pod.dataplane.is_proven_or_assumed_by_user();
     // The template guard handles templates without traffic capture.
     if pod.dataplane.value == Dataplane::Uncaptured {
         return None;
@@ -42,7 +41,7 @@ pub(super) fn init_proxy<'t>(
     let proxy = proxy_container(&pod.workload)?;
     let is_partial = proxy.image().is_none_or(|image| image == "auto");
     let native = context.istio(&pod.workload).startup().native_sidecars();
-    let is_native = native.value == NativeSidecars::On && is_proven(&native);
+    let is_native = native.value == NativeSidecars::On && native.is_proven_or_assumed_by_user();
     let is_own = !is_partial && proxy.is_native_sidecar();
     (proxy.list == ContainerList::Init && !is_own && !is_native).then(|| {
         let message = "its `istio-proxy` container is in `initContainers`, and a classic sidecar \
@@ -53,14 +52,6 @@ pub(super) fn init_proxy<'t>(
                  native sidecars",
             )
     })
-}
-
-/// Returns whether a fact follows from the tree, or from assumptions that are all stated by the user.
-fn is_proven<T>(fact: &Fact<T>) -> bool {
-    let because = &fact.because;
-    let is_assumed_by_user = because.iter().any(|reason| reason.is_assumed_by_user)
-        && because.iter().all(|reason| reason.settle.is_none());
-    fact.certainty >= Certainty::Default || is_assumed_by_user
 }
 
 /// Refuses a pod that the injector rejects because of an annotation. Other guards refuse an invalid port of the agent and

@@ -17,7 +17,7 @@ declare_rule! {
 const SETTLE: &str = "--assume injection=all|none";
 
 /// Workloads of one namespace, and what is assumed about it.
-struct Gap {
+struct UnknownNamespace {
     finding: Finding,
     /// Why the namespace seems to be in the mesh; empty if nothing shows that.
     evidence: BTreeSet<String>,
@@ -25,7 +25,7 @@ struct Gap {
 }
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut gaps: BTreeMap<(String, bool), Gap> = BTreeMap::new();
+    let mut namespaces: BTreeMap<(String, bool), UnknownNamespace> = BTreeMap::new();
     for pod in cx.pods().filter(|pod| depends_on_mesh(pod)) {
         let injection = cx.context.istio(&pod.workload).injection();
         // A member of a mesh of OpenShift Service Mesh needs no label.
@@ -36,7 +36,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             continue;
         };
         let key = (assumed.name, assumed.evidence.is_none());
-        let gap = gaps.entry(key).or_insert_with(|| Gap {
+        let unknown = namespaces.entry(key).or_insert_with(|| UnknownNamespace {
             finding: RULE.finding_on_object(
                 &pod.workload.object,
                 namespace_span(pod),
@@ -45,11 +45,12 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             evidence: BTreeSet::new(),
             workloads: 0,
         });
-        gap.workloads += 1;
-        gap.evidence.extend(assumed.evidence);
+        unknown.workloads += 1;
+        unknown.evidence.extend(assumed.evidence);
     }
-    gaps.into_iter()
-        .map(|((name, _), gap)| complete(gap, &name))
+    namespaces
+        .into_iter()
+        .map(|((name, _), unknown)| complete(unknown, &name))
         .collect()
 }
 
@@ -62,12 +63,12 @@ fn namespace_span(pod: &WorkloadPrediction<'_>) -> Span {
 }
 
 /// Adds the message, the certainty and the help to the finding about a namespace.
-fn complete(gap: Gap, name: &str) -> Finding {
-    let affected = match gap.workloads {
+fn complete(unknown: UnknownNamespace, name: &str) -> Finding {
+    let affected = match unknown.workloads {
         1 => "1 workload depends on it".to_owned(),
         count => format!("{count} workloads depend on it"),
     };
-    let evidence: Vec<String> = gap.evidence.into_iter().collect();
+    let evidence: Vec<String> = unknown.evidence.into_iter().collect();
     let (assumption, certainty) = match evidence.as_slice() {
         [] => (
             "it is not known whether it is injected".to_owned(),
@@ -78,7 +79,7 @@ fn complete(gap: Gap, name: &str) -> Finding {
             Certainty::Assumed,
         ),
     };
-    let mut finding = gap.finding;
+    let mut finding = unknown.finding;
     finding.message =
         format!("no Namespace manifest for `{name}` in scope: {assumption} ({affected})");
     finding.certainty = certainty;

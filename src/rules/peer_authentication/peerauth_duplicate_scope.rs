@@ -19,13 +19,13 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .collect()
 }
 
-fn report(rivals: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
-    let (last, others) = rivals.policies.split_last()?;
+fn report(conflict: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
+    let (last, others) = conflict.policies.split_last()?;
     let names: Vec<String> = others
         .iter()
         .map(|policy| format!("`{}`", policy.name()))
         .collect();
-    let are_joined = are_deployed_together(&rivals.policies);
+    let are_joined = are_deployed_together(&conflict.policies);
     let condition = match are_joined {
         true => "",
         false => " if their files are deployed to one cluster",
@@ -35,7 +35,7 @@ fn report(rivals: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
          file shows which one is the oldest",
         names.join(", "),
         last.name(),
-        rivals.scope,
+        conflict.scope,
     );
     let mut finding = RULE.finding_on_object(last, last.name_span(), message);
     if !are_joined {
@@ -43,7 +43,7 @@ fn report(rivals: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
         finding.certainty = Certainty::Assumed;
     }
     for policy in others {
-        let message = format!("this policy also applies to {}", rivals.scope);
+        let message = format!("this policy also applies to {}", conflict.scope);
         finding
             .related
             .push(policy.label_at(policy.name_span(), message));
@@ -52,8 +52,8 @@ fn report(rivals: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns whether the policies are in one file, or a kustomization or a deployment includes all of them. The other
-/// files of a folder may be alternatives, such as examples and tests.
+/// Returns whether the policies are in one file, or each of them is rendered by a kustomization or a chart. The other files
+/// of a folder may be alternatives, such as examples and tests.
 fn are_deployed_together(policies: &[&Object<'_>]) -> bool {
     let is_single = policies.windows(2).all(|pair| match pair {
         [one, other] => one.path() == other.path(),

@@ -4,7 +4,7 @@
 use crate::yaml::marker::byte_order_mark_end;
 use crate::yaml::span::Span;
 use crate::yaml::tree::{Kind, NodeRef, Style, Tree};
-use crate::yaml::verify;
+use crate::yaml::verify::{self, Disagreement};
 
 use super::kind::{Ambiguity, AmbiguityKind};
 
@@ -25,14 +25,14 @@ pub(super) fn find(tree: &Tree) -> Option<Ambiguity> {
     let place = marks(tree.text(), tree.segment())
         .find(|(span, _)| !is_within(&quoted, *span))
         .unwrap_or(place);
-    Some(ambiguity(place, &difference))
+    Some(ambiguity(place, difference))
 }
 
 /// Returns the first such character of a text that has content only because of it.
 pub(super) fn find_in_comments(text: &str, segment: Span) -> Option<Ambiguity> {
     let place = marks(text, segment).next()?;
     let difference = verify::hidden_content(segment.slice(text))?;
-    Some(ambiguity(place, &difference))
+    Some(ambiguity(place, difference))
 }
 
 /// Returns the first such character of a document if kubectl reads a mapping with `keys` because of it. `tree` is the
@@ -48,26 +48,28 @@ pub(super) fn find_mapping(
         None => marks(text, segment).next(),
     }?;
     let difference = verify::hidden_mapping(segment.slice(text), keys)?;
-    Some(ambiguity(place, &difference))
+    Some(ambiguity(place, Disagreement::Differs(difference)))
 }
 
-fn ambiguity((span, name): Place, difference: &str) -> Ambiguity {
-    if let Some(limit) = difference.strip_prefix(verify::NOT_COMPARED) {
-        return Ambiguity {
-            kind: AmbiguityKind::HiddenSyntax,
-            span,
-            message: format!(
+fn ambiguity((span, name): Place, disagreement: Disagreement) -> Ambiguity {
+    let (message, help) = match disagreement {
+        Disagreement::NotCompared(limit) => (
+            format!(
                 "{name} may be read differently by kubectl and by YAML 1.2; meshprobe does not compare the readings, \
                  because the document {limit}"
             ),
-            help: "split the document, or write the character as an escape between double quotes",
-        };
-    }
+            "split the document, or write the character as an escape between double quotes",
+        ),
+        Disagreement::Differs(difference) => (
+            format!("{name} is read differently by kubectl and by YAML 1.2: {difference}"),
+            "delete the character, or write it as an escape between double quotes",
+        ),
+    };
     Ambiguity {
         kind: AmbiguityKind::HiddenSyntax,
         span,
-        message: format!("{name} is read differently by kubectl and by YAML 1.2: {difference}"),
-        help: "delete the character, or write it as an escape between double quotes",
+        message,
+        help,
     }
 }
 

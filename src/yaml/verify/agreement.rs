@@ -20,35 +20,43 @@ use super::limits::{DEPTH, REPEATED};
 use super::own_value::check_expansion;
 use super::referee::{first_referee_value, referee_value, with_unique_anchors};
 
-/// Start of the description of a document that is not compared because of a limit.
-pub(in crate::yaml) const NOT_COMPARED: &str = "the document is not compared: it ";
+/// Result of a comparison whose readings are not equal.
+#[derive(Debug)]
+pub(in crate::yaml) enum Disagreement {
+    /// The document is not compared because of a limit: what it exceeds, in a few words.
+    NotCompared(String),
+    /// The readings differ: how.
+    Differs(String),
+}
 
 /// Describes how the second parser's reading of a document differs from ours; `None` if both are equal.
-pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<String> {
+pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<Disagreement> {
     if let Err(reason) = check_expansion(tree) {
-        return Some(reason);
+        return Some(Disagreement::Differs(reason));
     }
     let text = with_unique_anchors(tree);
     if let Err(limit) = brackets::check_document(tree, &text) {
-        return Some(format!("{NOT_COMPARED}{limit}"));
+        return Some(Disagreement::NotCompared(limit));
     }
-    match referee_value(&text) {
-        Ok(value) => difference(tree, &value),
-        Err(reason) => Some(format!("the document {reason}")),
-    }
+    let difference = match referee_value(&text) {
+        Ok(value) => difference(tree, &value)?,
+        Err(reason) => format!("the document {reason}"),
+    };
+    Some(Disagreement::Differs(difference))
 }
 
 /// Describes the content that the second parser reads from a text that has none for our parser; `None` if it reads none
 /// either.
-pub(in crate::yaml) fn hidden_content(text: &str) -> Option<String> {
+pub(in crate::yaml) fn hidden_content(text: &str) -> Option<Disagreement> {
     if let Err(limit) = brackets::check(text) {
-        return Some(format!("{NOT_COMPARED}{limit}"));
+        return Some(Disagreement::NotCompared(limit));
     }
-    match referee_value(text) {
-        Ok(Yaml::Null) => None,
-        Ok(value) => Some(format!("only kubectl reads {}", describe_value(&value))),
-        Err(reason) => Some(format!("the document {reason}")),
-    }
+    let difference = match referee_value(text) {
+        Ok(Yaml::Null) => return None,
+        Ok(value) => format!("only kubectl reads {}", describe_value(&value)),
+        Err(reason) => format!("the document {reason}"),
+    };
+    Some(Disagreement::Differs(difference))
 }
 
 /// Describes the mapping that the second parser reads from a text, if it contains all `keys`. A text that the parser

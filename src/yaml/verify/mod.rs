@@ -15,7 +15,7 @@ mod own_value;
 mod referee;
 mod root_keys;
 
-pub(super) use agreement::{NOT_COMPARED, disagreement, hidden_content, hidden_mapping};
+pub(super) use agreement::{Disagreement, disagreement, hidden_content, hidden_mapping};
 pub use brackets::has_too_many_brackets;
 pub(super) use check::check_edit;
 pub use check::verify;

@@ -24,8 +24,9 @@ fn report(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Finding {
         let first = first.mesh.title();
         message.push_str(&format!(", whose probes are judged for {first} only"));
     }
-    let rivals = pod.claims.iter().skip(1).filter(|claim| claim.is_certain);
-    message.extend(rivals.filter_map(|claim| other_outcomes(cx, pod, claim)));
+    let other_claims = pod.claims.iter().skip(1);
+    let certain = other_claims.filter(|claim| claim.is_certain);
+    message.extend(certain.filter_map(|claim| other_outcomes(cx, pod, claim)));
     let object = &pod.workload.object;
     let mut finding = RULE.finding_on_workload(&pod.workload, object.name_span(), message);
     finding.related = pod.claims.iter().map(|claim| claim.place.clone()).collect();
