@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use hashbrown::{HashMap, HashSet};
 
 use crate::context::environment_name::{given_name, is_part_of};
+use crate::context::parent_folder::ParentFolder;
 use crate::kube::{Object, PeerAuthentication};
 use crate::source::paths::{child, common, folder, height, is_within};
 
@@ -79,9 +80,12 @@ impl Environments {
             .filter(|found| has_name(found))
             .collect();
         let is_named = |folder: &str| named.iter().any(|named| is_within(named, folder));
-        let mut groups: HashMap<Option<Parent<'_>>, Vec<&String>> = HashMap::new();
+        let mut groups: HashMap<Option<ParentFolder<'_>>, Vec<&String>> = HashMap::new();
         for folder in &self.folders {
-            groups.entry(Parent::of(folder)).or_default().push(folder);
+            groups
+                .entry(ParentFolder::of(folder))
+                .or_default()
+                .push(folder);
         }
         let mut left_out = HashSet::new();
         for siblings in groups.into_values() {
@@ -153,7 +157,7 @@ impl Environments {
             if let Some(found) = self.folders.get(inner) {
                 return Some(found);
             }
-            match Parent::of(inner) {
+            match ParentFolder::of(inner) {
                 Some(parent) if parent.up == up => {
                     inner = folder.get(..up * "../".len() + parent.rest.len())?;
                 }
@@ -213,12 +217,12 @@ impl Environments {
         environments: &HashSet<&str>,
         home: &str,
     ) -> Vec<Vec<&str>> {
-        let mut groups: HashMap<Option<Parent<'_>>, Vec<&str>> = environments
+        let mut groups: HashMap<Option<ParentFolder<'_>>, Vec<&str>> = environments
             .iter()
-            .map(|environment| (Parent::of(environment), Vec::new()))
+            .map(|environment| (ParentFolder::of(environment), Vec::new()))
             .collect();
         for folder in &self.folders {
-            if let Some(siblings) = groups.get_mut(&Parent::of(folder)) {
+            if let Some(siblings) = groups.get_mut(&ParentFolder::of(folder)) {
                 siblings.push(folder);
             }
         }
@@ -250,35 +254,6 @@ fn is_default_policy(object: &Object<'_>) -> bool {
     object.kind == "PeerAuthentication"
         && object.group() == "security.istio.io"
         && PeerAuthentication::of(object).selector().is_empty()
-}
-
-/// The folder that contains a folder. Its path need not be part of the path of that folder: the working directory is empty,
-/// and its parent is `../`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Parent<'f> {
-    /// The number of leading `..`.
-    up: usize,
-    /// The path below these, with `/` at its end.
-    rest: &'f str,
-}
-
-impl<'f> Parent<'f> {
-    /// Returns the parent of a folder with `/` at its end; `None` for the root of the file system.
-    pub(super) fn of(folder: &'f str) -> Option<Self> {
-        let up = height(folder);
-        let rest = folder.get(up * "../".len()..)?;
-        if rest.is_empty() {
-            return Some(Self { up: up + 1, rest });
-        }
-        let inner = rest.strip_suffix('/').filter(|inner| !inner.is_empty())?;
-        let rest = inner.get(..inner.rfind('/').map_or(0, |at| at + 1))?;
-        Some(Self { up, rest })
-    }
-
-    /// Returns whether the parent is `folder` or contains it.
-    pub(super) fn contains(self, folder: &str) -> bool {
-        is_within(folder, &format!("{}{}", "../".repeat(self.up), self.rest))
-    }
 }
 
 /// Returns the folder in which the path of `fact` first differs from the path of `subject`; `None` if
@@ -394,19 +369,6 @@ mod tests {
         assert_eq!(innermost("../../infra/mtls.yaml"), None);
         assert_eq!(innermost("apps/web.yaml"), Some("../"));
         assert_eq!(innermost("../ns.yaml"), Some("../"));
-    }
-
-    #[test]
-    fn siblings_have_one_parent() {
-        let of = |folder| Parent::of(folder);
-        assert_eq!(of(""), of("../other/"));
-        assert_eq!(of("../"), of("../../other/"));
-        assert_eq!(of("a/b/"), of("a/c/"));
-        assert_eq!(of("/a/"), of("/b/"));
-        assert_ne!(of("a/"), of("../a/"));
-        assert_eq!(of("/"), None);
-        assert!(of("").unwrap().contains("") && of("").unwrap().contains("../other/"));
-        assert!(!of("a/b/").unwrap().contains("b/"));
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod not_judged;
 mod object_namespace;
 mod origin;
 mod overlay_names;
+mod parent_folder;
 mod pod_security;
 mod port_index;
 mod pull_in;

@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::finding::{Finding, Label, Severity, names_and_more};
-use crate::source::{
-    Content, Document, Fault, HiddenFiles, NO_SUCH_FILE, Role, SourceFile, SourceSet,
-};
-use crate::yaml::{Ambiguity, AmbiguityKind, Span};
+use crate::source::{Fault, HiddenFiles, NO_SUCH_FILE, Role, SourceFile, SourceSet};
+use crate::yaml::Span;
 
+use crate::engine::document_diagnostics::{error_if, label, of_document};
 use crate::engine::encrypted;
 use crate::engine::left_out::{FileLeftOut, files_left_out};
 use crate::engine::notices::{
-    AMBIGUOUS_YAML, DUPLICATE_KEY, NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN,
-    UNREADABLE_FILE,
+    NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN, UNREADABLE_FILE,
 };
 use crate::engine::panic_isolation;
 
@@ -201,95 +199,4 @@ fn names(paths: &[Arc<str>], [singular, plural]: [&str; 2]) -> String {
         _ => (plural, "were"),
     };
     format!("this hides {files} that git tracks, which {verb} not checked: {named}",)
-}
-
-fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {
-    match &document.content {
-        Content::Broken { error, kubernetes } => {
-            let span = character_at(&file.text, error.offset);
-            let message = error.describe("the document");
-            let mut finding = Finding::new(
-                SYNTAX_ERROR,
-                error_if(*kubernetes),
-                label(file, span),
-                message,
-            );
-            finding.document = document.index;
-            if error.message.contains("tab") {
-                finding.help = Some("indent with spaces; YAML does not allow tabs".into());
-            }
-            vec![finding]
-        }
-        Content::Tree(tree) => tree
-            .duplicate_keys()
-            .into_iter()
-            .map(|(first, again)| duplicate(file, document, first, again))
-            .chain(ambiguous(file, document))
-            .collect(),
-        _ => ambiguous(file, document),
-    }
-}
-
-/// Reports the texts that Kubernetes tools read differently.
-fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
-    let finding = |ambiguity: &Ambiguity| {
-        // Text that only some tools see can hide settings from a review, and text that was not read can hide faults.
-        let severity = match ambiguity.kind {
-            // Merge keys within values of a chart or of another tool cannot hide a manifest.
-            AmbiguityKind::MergeLimit if document.tree().is_none() => Severity::Note,
-            AmbiguityKind::HiddenSyntax | AmbiguityKind::MergeLimit => Severity::Error,
-            AmbiguityKind::MergeOrder | AmbiguityKind::Tag => Severity::Warning,
-        };
-        let label = label(file, ambiguity.span);
-        let message = ambiguity.message.clone();
-        let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, message);
-        finding.document = document.index;
-        finding.help = Some(ambiguity.help.into());
-        finding
-    };
-    document.ambiguities.iter().map(finding).collect()
-}
-
-fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -> Finding {
-    let key = again.slice(&file.text);
-    let message =
-        format!("duplicate key `{key}`: kubectl uses the last value, kustomize rejects the file");
-    let mut finding = Finding::new(
-        DUPLICATE_KEY,
-        Severity::Warning,
-        label(file, again),
-        message,
-    );
-    finding.related.push(Label {
-        message: "first occurrence".into(),
-        ..label(file, first)
-    });
-    finding.document = document.index;
-    finding.help = Some("delete one of the two keys".into());
-    finding
-}
-
-const fn error_if(condition: bool) -> Severity {
-    if condition {
-        Severity::Error
-    } else {
-        Severity::Note
-    }
-}
-
-fn label(file: &SourceFile, span: Span) -> Label {
-    Label {
-        path: Arc::clone(&file.path),
-        span,
-        message: String::new(),
-    }
-}
-
-/// Returns the span of the character at `offset`; an empty span at the end of a line.
-fn character_at(text: &str, offset: usize) -> Span {
-    let next = text.get(offset..).and_then(|rest| rest.chars().next());
-    let length = next
-        .filter(|c| !matches!(c, '\n' | '\r'))
-        .map_or(0, char::len_utf8);
-    Span::new(offset, offset + length)
 }

@@ -15,6 +15,7 @@ mod check;
 mod context_fixes;
 mod context_option;
 mod copy_tree;
+mod document_diagnostics;
 mod emit;
 mod encrypted;
 mod exit;

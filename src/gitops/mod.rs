@@ -10,6 +10,7 @@ pub(crate) mod deployment;
 mod hostile_tests;
 mod named_folders;
 pub(crate) mod named_source;
+mod own_urls;
 mod post_build;
 mod render;
 pub(crate) mod repositories;

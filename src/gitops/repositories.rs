@@ -11,7 +11,8 @@ use hashbrown::HashMap;
 
 use crate::gitops::deployed_folder;
 use crate::gitops::named_source::{NamedSource, SourceName, named_sources};
-use crate::gitops::repository_url::{RepositoryUrl, Storage};
+use crate::gitops::own_urls::{OwnUrls, Relation};
+use crate::gitops::repository_url::RepositoryUrl;
 use crate::kube::Object;
 use crate::source::{SourceSet, paths};
 use crate::yaml::NodeRef;
@@ -31,14 +32,6 @@ pub(crate) struct Repositories<'t> {
     height: usize,
     /// The names of the sources whose folders are in the tree.
     found: BTreeSet<&'t str>,
-}
-
-/// The URLs of a repository.
-#[derive(Debug, Default)]
-struct OwnUrls {
-    remotes: BTreeSet<RepositoryUrl>,
-    /// Those from which objects deploy themselves.
-    deployed: BTreeSet<RepositoryUrl>,
 }
 
 /// Kind, name and namespace of a source.
@@ -68,14 +61,6 @@ struct FluxSource<'t> {
     url: Option<RepositoryUrl>,
     shown: Option<String>,
     relation: Relation,
-}
-
-/// How a source relates to the repository of the object that names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Relation {
-    Own,
-    Unknown,
-    Other,
 }
 
 /// The place of a source.
@@ -345,36 +330,6 @@ impl<'t> Repositories<'t> {
         })?;
         let first = below.members.first()?;
         Some((self.sources.get(*first)?, below.relation))
-    }
-}
-
-impl OwnUrls {
-    fn contains(&self, url: &RepositoryUrl) -> bool {
-        self.deployed.contains(url) || self.remotes.contains(url)
-    }
-
-    fn relation(&self, url: &RepositoryUrl) -> Relation {
-        if self.contains(url) {
-            return Relation::Own;
-        }
-        let of_storage = |all: &BTreeSet<RepositoryUrl>| -> Vec<RepositoryUrl> {
-            let same = all.iter().filter(|own| own.storage == url.storage);
-            same.cloned().collect()
-        };
-        let (deployed, remotes) = (of_storage(&self.deployed), of_storage(&self.remotes));
-        let is_other = if !deployed.is_empty() {
-            deployed.iter().all(|own| own.differs_from(url))
-        } else if !remotes.is_empty() {
-            remotes.iter().all(|own| own.has_other_name(url))
-        } else {
-            let mut all = self.deployed.iter().chain(&self.remotes).peekable();
-            let is_known = url.storage == Storage::Oci && all.peek().is_some();
-            is_known && all.all(|own| url.has_other_owner(own))
-        };
-        match is_other {
-            true => Relation::Other,
-            false => Relation::Unknown,
-        }
     }
 }
 

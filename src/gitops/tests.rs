@@ -238,16 +238,16 @@ fn unsupported_fields_are_reported() {
 #[test]
 fn a_patch_that_cannot_be_applied_is_skipped_and_reported() {
     let patches = [
-        "- target: {kind: Deployment}\n  patch: '[{op: remove, path: /spec/none}]'",
-        "- target: {kind: Deployment}\n  patch: '[{op: test, path: /kind, value: Pod}]'",
-        "- target: {kind: Deployment}\n  patch: '[{op: jump, path: /kind}]'",
-        "- patch: '[{op: remove, path: /spec}]'",
+        "- target: {kind: Deployment}\n  patch: '- {op: remove, path: /spec/none}'",
+        "- target: {kind: Deployment}\n  patch: '- {op: test, path: /kind, value: Pod}'",
+        "- target: {kind: Deployment}\n  patch: '- {op: jump, path: /kind}'",
+        "- patch: '- {op: remove, path: /spec}'",
         "- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: text}'",
         "- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: other}}'",
         "- patch: '{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}, spec: {$patch: x}}'",
         "- patch: 'a: ['",
-        "- target: {name: '('}\n  patch: '[{op: remove, path: /spec}]'",
-        "- target: {labelSelector: 'a b'}\n  patch: '[{op: remove, path: /spec}]'",
+        "- target: {name: '('}\n  patch: '- {op: remove, path: /spec}'",
+        "- target: {labelSelector: 'a b'}\n  patch: '- {op: remove, path: /spec}'",
         "- path: gone.yaml",
         "- {}",
     ];
@@ -267,7 +267,7 @@ fn a_patch_that_cannot_be_applied_is_skipped_and_reported() {
 
 #[test]
 fn a_note_about_one_object_names_its_document() {
-    let text = "resources: [web.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: '[{op: remove, path: /none}]'\n";
+    let text = "resources: [web.yaml]\npatches:\n- target: {kind: Deployment}\n  patch: '- {op: remove, path: /none}'\n";
     let sources = set(&[("kustomization.yaml", text), ("web.yaml", WEB)]);
     let rendering = only(&sources);
     let expected = Scope::Objects(vec![ObjectId {

@@ -1,6 +1,7 @@
 //! Words about a pod that several meshes inject.
 
 use crate::context::MeshClaim;
+use crate::finding::sentence_list;
 
 use super::WorkloadPrediction;
 
@@ -16,11 +17,11 @@ pub fn injecting_meshes(pod: &WorkloadPrediction<'_>) -> String {
     let certain = titles(true);
     let mut text = match certain.as_slice() {
         [mesh] => format!("{mesh} injects its proxy"),
-        meshes => format!("each of {} injects its proxy", listed(meshes)),
+        meshes => format!("each of {} injects its proxy", sentence_list(meshes)),
     };
     let others = titles(false);
     if !others.is_empty() {
-        text.push_str(&format!(", and {} may inject its own,", listed(&others)));
+        text.push_str(&format!(", and {} may inject its own,", sentence_list(&others)));
     }
     text
 }
@@ -34,12 +35,4 @@ pub fn how_to_judge_for_rivals(pod: &WorkloadPrediction<'_>) -> String {
         "keep one mesh for the pods; {} judges them for another one",
         options.join(" or ")
     )
-}
-
-/// Returns names as a list in a sentence.
-fn listed(names: &[&str]) -> String {
-    match names.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => names.join(""),
-    }
 }

@@ -1,27 +1,28 @@
 //! SARIF 2.1.0, with all fields that GitHub code scanning reads
 //! (docs.github.com, "SARIF support for code scanning").
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::engine::{Notice, explained};
 use crate::finding::{
-    Environment, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy, Suppression,
-    docs_url, shortened,
+    Environment, Finding, Label, RuleId, Severity, SuppressedBy, Suppression, docs_url,
 };
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
-use super::line_hash::line_hashes;
+use super::file_hashes::FileHashes;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
-use super::related::{RelatedLines, related_lines};
-use super::report_root::{ReportPath, ReportRoot};
+use super::report_root::ReportRoot;
 use super::results::Results;
 use super::rules::{reason, summary};
-use super::sarif_text::{link, plain_text, text_next_to_links};
+use super::sarif_artifact::artifact;
+use super::sarif_fix::sarif_fix;
+use super::sarif_message::{message, related_text};
+use super::sarif_text::plain_text;
 use super::source_location::{LineRegion, line_region, source_path};
-use crate::report::text::{finding_lines, subject};
+use crate::report::text::subject;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -37,7 +38,7 @@ const RESULTS: usize = 25_000;
 /// # Errors
 /// Never in practice: all keys are strings.
 pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
-    let mut hashes = Hashes::new(results.set);
+    let mut hashes = FileHashes::new(results.set);
     let (reported, omitted) = bounded(results.outcome.all(), RESULTS);
     let used: BTreeSet<RuleId> = reported.iter().map(|finding| finding.rule).collect();
     let rules: Vec<Notice> = explained()
@@ -159,7 +160,7 @@ fn result(
     results: &Results<'_>,
     finding: &Finding,
     rules: &[Notice],
-    hashes: &mut Hashes<'_>,
+    hashes: &mut FileHashes<'_>,
 ) -> Value {
     let (set, root) = (results.set, results.root);
     let line = line_region(set, &finding.primary);
@@ -244,48 +245,6 @@ fn related_location(results: &Results<'_>, number: usize, label: &Label) -> Valu
     })
 }
 
-fn related_text(label: &Label) -> &str {
-    match label.message.as_str() {
-        "" => "related location",
-        message => message,
-    }
-}
-
-/// Returns the text of a result. Links to the related locations follow the first line: code scanning shows these locations
-/// only if the text links to them. Of locations with the same message, one has the message as its text.
-fn message(results: &Results<'_>, finding: &Finding) -> String {
-    let lines = finding_lines(finding);
-    if finding.related.is_empty() {
-        return plain_text(&lines.join("\n\n"));
-    }
-    let mut lines: Vec<String> = lines.iter().map(|line| text_next_to_links(line)).collect();
-    let related = related_lines(finding);
-    let links: Vec<String> = related.iter().map(|lines| links(results, lines)).collect();
-    lines.insert(lines.len().min(1), format!("because: {}", links.join("; ")));
-    lines.join("\n\n")
-}
-
-/// Returns the links to related lines, such as `[STRICT for the whole mesh](1) (also [prod/mtls.yaml:6](2) and 27 more)`.
-fn links(results: &Results<'_>, related: &RelatedLines<'_>) -> String {
-    let (named, more) = shortened(&related.lines);
-    let Some(((first, label), others)) = named.split_first() else {
-        return String::new();
-    };
-    let message = link(related_text(label), first + 1);
-    if others.is_empty() {
-        return message;
-    }
-    let others = others.iter();
-    let others: Vec<String> = others
-        .map(|(number, label)| link(&results.place(label), number + 1))
-        .collect();
-    let more = match more {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{message} (also {}{more})", others.join(", "))
-}
-
 fn environment(finding: &Finding, environment: &Environment) -> Value {
     let outcome = environment.differs.map(|differs| differs.id);
     json!({
@@ -295,76 +254,6 @@ fn environment(finding: &Finding, environment: &Environment) -> Value {
         "outcome": outcome.or(finding.outcome),
         "certainty": environment.certainty.as_str(),
     })
-}
-
-fn artifact(set: &SourceSet, root: &ReportRoot, path: &str) -> Value {
-    match root.locate(set, path) {
-        ReportPath::Within(path) => json!({ "uri": encoded(&path), "uriBaseId": "%SRCROOT%" }),
-        ReportPath::Outside(path) => {
-            let slash = if path.starts_with('/') { "" } else { "/" };
-            json!({ "uri": format!("file://{slash}{}", encoded(&path)) })
-        }
-    }
-}
-
-/// Encodes a path as a URI. All characters that may have a special meaning are encoded, such as a colon.
-fn encoded(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
-}
-
-/// Returns a fix that can be applied; `None` for a display-only fix, which is only part of the message.
-fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
-    if fix.applicability.is_display_only() || fix.edits.is_empty() {
-        return None;
-    }
-    let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for edit in &fix.edits {
-        let replacements = files.entry(&edit.path).or_default();
-        replacements.push(replacement(set, edit)?);
-    }
-    let changes = files.into_iter().map(|(path, replacements)| {
-        json!({ "artifactLocation": artifact(set, root, path), "replacements": replacements })
-    });
-    // A viewer applies the fix itself, so the text does not name options.
-    let description = match fix.applicability.reason() {
-        Some(reason) => format!(
-            "{} ({}, because {reason})",
-            fix.title,
-            fix.applicability.as_str()
-        ),
-        None => fix.title.clone(),
-    };
-    Some(json!({
-        "description": { "text": plain_text(&description) },
-        "artifactChanges": changes.collect::<Vec<_>>(),
-        "properties": {
-            "applicability": fix.applicability.as_str(),
-            "reason": fix.applicability.reason(),
-        },
-    }))
-}
-
-fn replacement(set: &SourceSet, edit: &FileEdit) -> Option<Value> {
-    let file = set.file(&edit.path)?;
-    let (start, end) = (file.position(edit.span.start), file.position(edit.span.end));
-    Some(json!({
-        "deletedRegion": {
-            "startLine": start.line,
-            "startColumn": start.column,
-            "endLine": end.line,
-            "endColumn": end.column,
-        },
-        "insertedContent": { "text": edit.text },
-    }))
 }
 
 fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) -> Value {
@@ -381,35 +270,6 @@ fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) ->
             "region": { "startLine": suppression.line.max(1) },
         }},
     })
-}
-
-/// The hashes of the lines of files, computed once per file.
-struct Hashes<'a> {
-    set: &'a SourceSet,
-    known: BTreeMap<&'a str, Vec<String>>,
-}
-
-impl<'a> Hashes<'a> {
-    const fn new(set: &'a SourceSet) -> Self {
-        Self {
-            set,
-            known: BTreeMap::new(),
-        }
-    }
-
-    /// Returns the hash of a line, which counts from 1. Returns `None` for text that is not a complete file on disk,
-    /// because the upload action would compute another hash.
-    fn get(&mut self, path: &str, line: usize) -> Option<&str> {
-        let file = self.set.file(path)?;
-        if file.location.is_none() || file.fault.is_some() {
-            return None;
-        }
-        let hashes = self
-            .known
-            .entry(&file.path)
-            .or_insert_with(|| line_hashes(&file.text));
-        hashes.get(line.checked_sub(1)?).map(String::as_str)
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The injection templates of a pod.
 
 use crate::context::Context;
-use crate::mesh::istio::{annotations, keys};
+use crate::mesh::istio::{keys, known_names};
 use crate::predict::WorkloadPrediction;
 use crate::rewrite::guard::failure::name_span;
 use crate::yaml::Span;
@@ -47,7 +47,7 @@ impl SelectedTemplates {
 
     /// Returns the first template that is not one of Istio's own.
     pub(in crate::rewrite) fn unknown(&self) -> Option<&String> {
-        let is_own = |name: &str| annotations::TEMPLATES.contains(&name);
+        let is_own = |name: &str| known_names::TEMPLATES.contains(&name);
         self.names.iter().find(|name| !is_own(name))
     }
 

@@ -260,6 +260,7 @@ const KNOWN_TO_RULES: &[&str] = &[
     "crate::mesh::istio::admission::Rejection",
     "crate::mesh::istio::annotations",
     "crate::mesh::istio::keys",
+    "crate::mesh::istio::known_names",
     // A plain value that predictions contain.
     "crate::mesh::istio::mtls::MtlsMode",
     // The content of a WorkloadGroup, and the faults in it: no other mesh has such an object.

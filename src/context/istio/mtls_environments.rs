@@ -7,9 +7,9 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use crate::context::environment_name::{last_name, short_names};
-use crate::context::environments::Parent;
 use crate::context::fact_cache;
 use crate::context::istio::facets::Istio;
+use crate::context::parent_folder::ParentFolder;
 use crate::finding::Certainty;
 use crate::mesh::Fact;
 use crate::mesh::istio::mtls::MtlsMode;
@@ -58,14 +58,14 @@ impl<'c> Istio<'c, '_> {
         let home = folder(object.location_file());
         let nearest = self.nearest_policies(object.location_file());
         let nearest = nearest.iter().flat_map(|nearest| nearest.first.iter());
-        let nearest: HashSet<Option<Parent<'_>>> = nearest
+        let nearest: HashSet<Option<ParentFolder<'_>>> = nearest
             .filter_map(|&index| self.environment_of(index))
-            .map(Parent::of)
+            .map(ParentFolder::of)
             .collect();
         let with_policies = self.policy_environments_of_workload();
         let mut found: Vec<&'c str> = Vec::new();
         for siblings in environments.sibling_groups_without(&with_policies, home) {
-            let outer = siblings.first().and_then(|folder| Parent::of(folder));
+            let outer = siblings.first().and_then(|folder| ParentFolder::of(folder));
             let is_beside = outer.is_some_and(|outer| outer.contains(home));
             if nearest.contains(&outer)
                 || is_beside && siblings.iter().all(|folder| with_policies.contains(folder))

@@ -10,6 +10,7 @@ pub mod injection;
 pub mod install;
 pub(crate) mod keys;
 mod mesh_config_schema;
+pub mod known_names;
 pub mod mtls;
 mod name;
 pub mod network_plugin;

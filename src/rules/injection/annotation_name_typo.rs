@@ -3,7 +3,7 @@
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Workload;
 use crate::mesh::istio::rewrite::parse_bool;
-use crate::mesh::istio::{annotations, keys};
+use crate::mesh::istio::{keys, known_names};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -82,14 +82,14 @@ fn fix(workload: &Workload<'_>, place: MetadataMap, key: &str, meant: &str) -> O
 pub(in crate::rules) fn intended_key(place: MetadataMap, key: &str) -> Option<&'static str> {
     let (domain, _) = key.split_once('/')?;
     let is_istio = domain == "istio.io" || domain.ends_with(".istio.io");
-    if !is_istio || annotations::KNOWN.contains(&key) {
+    if !is_istio || known_names::KNOWN.contains(&key) {
         return None;
     }
     let known: &[&'static str] = match place {
-        MetadataMap::Annotation => annotations::KNOWN,
+        MetadataMap::Annotation => known_names::KNOWN,
         MetadataMap::Label => &LABELS,
     };
-    let common_mistake = annotations::MISTAKEN
+    let common_mistake = known_names::MISTAKEN
         .iter()
         .find(|(wrong, _)| *wrong == key)
         .map(|(_, right)| *right);

@@ -3,7 +3,7 @@
 use crate::finding::{Applicability, Certainty, Finding, Fix, Severity};
 use crate::kube::Workload;
 use crate::mesh::Fact;
-use crate::mesh::istio::{annotations, keys};
+use crate::mesh::istio::{keys, known_names};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -41,7 +41,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Fin
                 .map(|template| template.value.as_str())
                 .chain(aliases)
         })
-        .chain(annotations::TEMPLATES.iter().copied())
+        .chain(known_names::TEMPLATES.iter().copied())
         .collect();
     let is_unknown =
         |name: &&str| !name.is_empty() && !known.contains(name) && !placeholder::contains(name);

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::kube::Object;
-use crate::mesh::istio::{annotations, keys};
+use crate::mesh::istio::{keys, known_names};
 use crate::rules::support::selected_labels::is_selected;
 use crate::rules::support::similar_names::{is_close, is_close_key};
 use crate::source::placeholder;
@@ -73,7 +73,7 @@ pub(in crate::rules) fn misspelt_labels<'t>(
 
 /// Returns the label that the author of an unknown name likely intended, and whether that is uncertain.
 fn intended_label(name: &str) -> Option<(&'static str, bool)> {
-    if LABELS.contains(&name) || annotations::KNOWN.contains(&name) {
+    if LABELS.contains(&name) || known_names::KNOWN.contains(&name) {
         return None;
     }
     if PERHAPS_MISTAKEN.contains(&name) {
@@ -140,7 +140,7 @@ mod tests {
             "rev",
             "app.io/rev",
         ];
-        for name in annotations::KNOWN
+        for name in known_names::KNOWN
             .iter()
             .copied()
             .chain(LABELS)

@@ -7,6 +7,7 @@ use crate::mesh::Version;
 use crate::source::placeholder;
 use crate::yaml::{FieldPath, NodeRef, Span};
 
+use super::authorization_schema::has_field;
 use super::authorization_values as values;
 use super::rejection::{Authority, Rejection};
 
@@ -173,13 +174,12 @@ impl<'t> Validator<'t> {
     /// Checks a source or an operation.
     fn clause(&mut self, field: &str, node: NodeRef<'t>, route: &FieldPath) {
         let entries = node.effective_entries();
-        let known = values::fields(field);
         let mut is_empty = true;
         for entry in entries {
             let name = entry.key.text().unwrap_or_default();
-            let Some(check) = known.iter().find(|known| known.name == name) else {
+            if !has_field(field, name) {
                 continue;
-            };
+            }
             is_empty &= entry.value.items().len() == 0 && entry.value.is_sequence();
             let route = route.child(name.to_owned());
             if self.action == "CUSTOM"
@@ -189,7 +189,7 @@ impl<'t> Validator<'t> {
                 let reason = "is not supported with action CUSTOM";
                 self.reject(Authority::Istiod, entry.key.span(), &route, reason);
             }
-            self.values(entry.value, check.check, &route);
+            self.values(entry.value, values::of_field(name), &route);
         }
         if is_empty {
             let reason = "contains no condition that is not empty";

@@ -39,39 +39,42 @@ const RULE: Schema = object(&[
     ("when", Schema::List(UNLIMITED, &WHEN)),
 ]);
 
-const FROM: Schema = object(&[(
-    "source",
-    object(&[
-        ("principals", TEXTS),
-        ("notPrincipals", TEXTS),
-        ("requestPrincipals", TEXTS),
-        ("notRequestPrincipals", TEXTS),
-        ("namespaces", TEXTS),
-        ("notNamespaces", TEXTS),
-        ("ipBlocks", TEXTS),
-        ("notIpBlocks", TEXTS),
-        ("remoteIpBlocks", TEXTS),
-        ("notRemoteIpBlocks", TEXTS),
-        ("serviceAccounts", ACCOUNTS),
-        ("notServiceAccounts", ACCOUNTS),
-        ("trustDomains", TEXTS),
-        ("notTrustDomains", TEXTS),
-    ]),
-)]);
+const FROM: Schema = object(&[("source", object(SOURCE))]);
+const TO: Schema = object(&[("operation", object(OPERATION))]);
 
-const TO: Schema = object(&[(
-    "operation",
-    object(&[
-        ("hosts", TEXTS),
-        ("notHosts", TEXTS),
-        ("ports", TEXTS),
-        ("notPorts", TEXTS),
-        ("methods", TEXTS),
-        ("notMethods", TEXTS),
-        ("paths", TEXTS),
-        ("notPaths", TEXTS),
-    ]),
-)]);
+const SOURCE: &[(&str, Schema)] = &[
+    ("principals", TEXTS),
+    ("notPrincipals", TEXTS),
+    ("requestPrincipals", TEXTS),
+    ("notRequestPrincipals", TEXTS),
+    ("namespaces", TEXTS),
+    ("notNamespaces", TEXTS),
+    ("ipBlocks", TEXTS),
+    ("notIpBlocks", TEXTS),
+    ("remoteIpBlocks", TEXTS),
+    ("notRemoteIpBlocks", TEXTS),
+    ("serviceAccounts", ACCOUNTS),
+    ("notServiceAccounts", ACCOUNTS),
+    ("trustDomains", TEXTS),
+    ("notTrustDomains", TEXTS),
+];
+
+const OPERATION: &[(&str, Schema)] = &[
+    ("hosts", TEXTS),
+    ("notHosts", TEXTS),
+    ("ports", TEXTS),
+    ("notPorts", TEXTS),
+    ("methods", TEXTS),
+    ("notMethods", TEXTS),
+    ("paths", TEXTS),
+    ("notPaths", TEXTS),
+];
+
+/// Returns whether `source` or `operation` has a field.
+pub(super) fn has_field(of: &str, name: &str) -> bool {
+    let fields = if of == "source" { SOURCE } else { OPERATION };
+    fields.iter().any(|(field, _)| *field == name)
+}
 
 const WHEN: Schema = Schema::Object {
     fields: &[("key", TEXT), ("values", TEXTS), ("notValues", TEXTS)],

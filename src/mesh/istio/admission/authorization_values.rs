@@ -29,47 +29,17 @@ pub(super) enum Check {
     TrustDomain,
 }
 
-/// A field of a source or an operation.
-pub(super) struct Field {
-    pub name: &'static str,
-    pub check: Check,
-}
-
-const fn field(name: &'static str, check: Check) -> Field {
-    Field { name, check }
-}
-
-const SOURCE: &[Field] = &[
-    field("principals", Check::Text),
-    field("notPrincipals", Check::Text),
-    field("requestPrincipals", Check::Text),
-    field("notRequestPrincipals", Check::Text),
-    field("namespaces", Check::Text),
-    field("notNamespaces", Check::Text),
-    field("ipBlocks", Check::Address),
-    field("notIpBlocks", Check::Address),
-    field("remoteIpBlocks", Check::Address),
-    field("notRemoteIpBlocks", Check::Address),
-    field("serviceAccounts", Check::ServiceAccount),
-    field("notServiceAccounts", Check::ServiceAccount),
-    field("trustDomains", Check::TrustDomain),
-    field("notTrustDomains", Check::TrustDomain),
-];
-
-const OPERATION: &[Field] = &[
-    field("hosts", Check::Text),
-    field("notHosts", Check::Text),
-    field("ports", Check::Port),
-    field("notPorts", Check::Port),
-    field("methods", Check::Text),
-    field("notMethods", Check::Text),
-    field("paths", Check::Path),
-    field("notPaths", Check::Path),
-];
-
-/// Returns the fields of `source` or `operation`.
-pub(super) fn fields(of: &str) -> &'static [Field] {
-    if of == "source" { SOURCE } else { OPERATION }
+/// Returns what the values of a field of a source or an operation must be. The values that a field with `not` excludes
+/// have the same form.
+pub(super) fn of_field(name: &str) -> Check {
+    match name.strip_prefix("not").unwrap_or(name) {
+        "ipBlocks" | "IpBlocks" | "remoteIpBlocks" | "RemoteIpBlocks" => Check::Address,
+        "serviceAccounts" | "ServiceAccounts" => Check::ServiceAccount,
+        "trustDomains" | "TrustDomains" => Check::TrustDomain,
+        "ports" | "Ports" => Check::Port,
+        "paths" | "Paths" => Check::Path,
+        _ => Check::Text,
+    }
 }
 
 /// Returns what the values of a condition must be.
