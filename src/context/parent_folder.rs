@@ -2,8 +2,8 @@
 
 use crate::source::paths::{height, is_within};
 
-/// The folder that contains a folder. Its path need not be part of the path of that folder: the working directory is empty,
-/// and its parent is `../`.
+/// The folder that contains a folder. Its path need not be part of the path of that folder: the working directory is
+/// empty, and its parent is `../`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ParentFolder<'f> {
     /// The number of leading `..`.

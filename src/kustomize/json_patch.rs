@@ -33,8 +33,8 @@ pub(crate) fn apply(object: &mut Node, patch: &Node) -> Result<(), PatchFailure>
     Ok(())
 }
 
-/// Returns why kustomize does not parse the text of a JSON patch: text that starts with `[` must be JSON, and other text
-/// may be YAML.
+/// Returns why kustomize does not parse the text of a JSON patch: text that starts with `[` must be JSON, and other
+/// text may be YAML.
 ///
 /// Source: kustomize 5.8.2, `jsonPatchFromBytes` in `api/internal/builtins/PatchTransformer.go`, and
 /// `PatchJson6902Transformer.go`.

@@ -13,8 +13,12 @@ use crate::kustomize::locate::{folder_of, tree};
 use crate::kustomize::node::Node;
 use crate::kustomize::rendering::Topic;
 
-/// Fields that are supported, or that do not affect probes: `validators` must not change anything, and
-/// `crds` only lists fields that contain names.
+/// Fields that are supported, or that do not affect probes: `validators` must not change anything, `sortOptions` only
+/// sorts, `helmGlobals` has no effect without charts, and `buildMetadata` adds a label and annotations to objects, but
+/// not to pod templates. `crds` adds fields of custom kinds in which names, labels and annotations are changed; these
+/// fields are not read.
+///
+/// Source: kustomize 5.8.2, `api/internal/accumulator/loadconfigfromcrds.go` and `api/krusty/kustomizer.go`.
 const SUPPORTED: [&str; 26] = [
     "apiVersion",
     "bases",

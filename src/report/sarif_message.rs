@@ -15,8 +15,8 @@ pub(super) fn related_text(label: &Label) -> &str {
     }
 }
 
-/// Returns the text of a result. Links to the related locations follow the first line: code scanning shows these locations
-/// only if the text links to them. Of locations with the same message, one has the message as its text.
+/// Returns the text of a result. Links to the related locations follow the first line: code scanning shows these
+/// locations only if the text links to them. Of locations with the same message, one has the message as its text.
 pub(super) fn message(results: &Results<'_>, finding: &Finding) -> String {
     let lines = finding_lines(finding);
     if finding.related.is_empty() {
@@ -29,7 +29,8 @@ pub(super) fn message(results: &Results<'_>, finding: &Finding) -> String {
     lines.join("\n\n")
 }
 
-/// Returns the links to related lines, such as `[STRICT for the whole mesh](1) (also [prod/mtls.yaml:6](2) and 27 more)`.
+/// Returns the links to related lines, such as `[STRICT for the whole mesh](1) (also [prod/mtls.yaml:6](2) and 27
+/// more)`.
 fn links(results: &Results<'_>, related: &RelatedLines<'_>) -> String {
     let (named, more) = shortened(&related.lines);
     let Some(((first, label), others)) = named.split_first() else {

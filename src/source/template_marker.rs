@@ -24,7 +24,8 @@ pub struct TemplateMarker {
     pub shown: String,
 }
 
-/// Returns the first tag of a template engine in `source` that is not in a comment. Prefers tags that are not in quotes.
+/// Returns the first tag of a template engine in `source` that is not in a comment. Prefers tags that are not in
+/// quotes.
 #[must_use]
 pub fn template_marker(source: &str) -> Option<TemplateMarker> {
     let tags = tags(source);
@@ -45,8 +46,8 @@ fn marker(found: &FoundTag) -> TemplateMarker {
     }
 }
 
-/// Returns whether the tags of a template are the reason for the error at `offset` of `source`: it is YAML without them,
-/// or a statement precedes the error.
+/// Returns whether the tags of a template are the reason for the error at `offset` of `source`: it is YAML without
+/// them, or a statement precedes the error.
 pub(in crate::source) fn is_template(source: &str, offset: usize, max_nodes: usize) -> bool {
     let tags = tags(source);
     has_cause(source, &tags, offset) || is_yaml_without_tags(source, &tags, max_nodes)

@@ -52,8 +52,8 @@ fn report(conflict: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns whether the policies are in one file, or each of them is rendered by a kustomization or a chart. The other files
-/// of a folder may be alternatives, such as examples and tests.
+/// Returns whether the policies are in one file, or a kustomization or a deployment includes each of them. The other
+/// files of a folder may be alternatives, such as examples and tests.
 fn are_deployed_together(policies: &[&Object<'_>]) -> bool {
     let is_single = policies.windows(2).all(|pair| match pair {
         [one, other] => one.path() == other.path(),

@@ -1,8 +1,8 @@
 //! The charts of network plugins: their values state what the plugin does to probes of pods in ambient mode.
 //!
-//! Sources: the values of the charts `cilium` (Cilium 1.15.7, `install/kubernetes/cilium/README.md`: `bpf.masquerade` is off
-//! by default, `cni.exclusive` is on by default), `tigera-operator` (`installation` is the spec of the Installation) and
-//! `aws-vpc-cni` (`env` are the variables of the DaemonSet `aws-node`).
+//! Sources: the values of the charts `cilium` (Cilium 1.15.7, `install/kubernetes/cilium/README.md`: `bpf.masquerade`
+//! is off by default, `cni.exclusive` is on by default), `tigera-operator` (`installation` is the spec of the
+//! Installation) and `aws-vpc-cni` (`env` are the variables of the DaemonSet `aws-node`).
 
 use crate::mesh::istio::network_plugin::NetworkPlugin;
 use crate::mesh::{Fact, Reason, Version};
