@@ -56,6 +56,8 @@ fn finding(note: &Note, similar: Option<&str>, overlays: Vec<Arc<str>>) -> Findi
 /// kustomization `user`.
 fn closest<'s>(set: &'s SourceSet, absent: &str, user: &str) -> Option<&'s str> {
     let own = folder(user);
+    let limit = last(absent).len() / 4 + 1;
+    let wanted = CharacterCounts::of(absent);
     set.files
         .iter()
         .filter(|file| file.location.is_some() && *file.path != *user)
@@ -64,10 +66,47 @@ fn closest<'s>(set: &'s SourceSet, absent: &str, user: &str) -> Option<&'s str> 
             false => &file.path,
         })
         .filter(|path| !path.is_empty() && *path != own)
+        .filter(|path| wanted.may_be_within(path, limit))
         .map(|path| (strsim::osa_distance(path, absent), path))
+        .filter(|(distance, _)| *distance <= limit)
         .min()
-        .filter(|(distance, _)| *distance <= last(absent).len() / 4 + 1)
         .map(|(_, path)| path)
+}
+
+/// How often each byte occurs in a text: a lower bound of the distance to another text, which is much faster to compute.
+struct CharacterCounts<'t> {
+    counts: [u32; 256],
+    text: &'t str,
+}
+
+impl<'t> CharacterCounts<'t> {
+    fn of(text: &'t str) -> Self {
+        let mut counts = [0; 256];
+        for byte in text.bytes() {
+            if let Some(count) = counts.get_mut(usize::from(byte)) {
+                *count += 1;
+            }
+        }
+        Self { counts, text }
+    }
+
+    /// Returns whether at most `limit` edits may make the texts equal. An edit inserts, deletes or replaces one character,
+    /// which has up to four bytes.
+    fn may_be_within(&self, text: &str, limit: usize) -> bool {
+        let is_ascii = self.text.is_ascii() && text.is_ascii();
+        let bytes = if is_ascii {
+            limit
+        } else {
+            limit.saturating_mul(4)
+        };
+        if self.text.len().abs_diff(text.len()) > bytes {
+            return false;
+        }
+        let other = CharacterCounts::of(text);
+        let pairs = self.counts.iter().zip(&other.counts);
+        let different: u32 = pairs.map(|(a, b)| a.abs_diff(*b)).sum();
+        usize::try_from(different).is_ok_and(|different| different <= bytes.saturating_mul(2))
+    }
 }
 
 fn folder(path: &str) -> &str {
@@ -82,4 +121,22 @@ fn last(path: &str) -> &str {
         .iter()
         .find_map(|extension| last.strip_suffix(extension))
         .unwrap_or(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn close_texts_pass_the_lower_bound() {
+        for (a, b) in [
+            ("apps/web.yaml", "apps/wbe.yaml"),
+            ("b\u{e4}se", "base"),
+            ("a", ""),
+        ] {
+            let distance = strsim::osa_distance(a, b);
+            assert!(CharacterCounts::of(a).may_be_within(b, distance), "{a} {b}");
+        }
+        assert!(!CharacterCounts::of("apps/web.yaml").may_be_within("apps/api.yaml", 2));
+    }
 }
