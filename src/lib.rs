@@ -8,6 +8,7 @@
 
 pub mod cli;
 pub mod context;
+pub mod diff;
 pub mod engine;
 pub mod filesystem;
 pub mod finding;

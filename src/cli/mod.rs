@@ -4,6 +4,7 @@ mod args;
 mod baseline;
 mod check;
 mod config;
+mod diff;
 mod environments;
 mod input;
 mod misnamed;

@@ -52,7 +52,7 @@ impl<'a> Reports<'a> {
         Ok(Self {
             session,
             args,
-            root: root(args, directory)?,
+            root: report_root(args.report_root.as_deref(), &args.common.paths, directory)?,
             settings,
         })
     }
@@ -162,6 +162,7 @@ impl<'a> Reports<'a> {
             root: &self.root,
             fail_on: self.settings.fail_on,
             requires_workloads: self.args.require_workloads,
+            baseline_state: None,
         }
     }
 
@@ -209,14 +210,21 @@ const fn is_for_people(format: OutputFormat) -> bool {
 
 /// Returns the folder that paths in reports are relative to. Links are resolved in this folder and in the paths of the
 /// run, because the workspace of a CI runner may be a link.
-fn root(args: &CheckArgs, directory: &Path) -> Result<ReportRoot, Stop> {
+///
+/// # Errors
+/// The folder of `--report-root` does not exist.
+pub(super) fn report_root(
+    folder: Option<&Path>,
+    paths: &[PathBuf],
+    directory: &Path,
+) -> Result<ReportRoot, Stop> {
     let working_directory = canonical(directory).unwrap_or_else(|_| directory.to_path_buf());
-    let folder = match &args.report_root {
+    let resolved = match folder {
         None => working_directory.clone(),
         Some(path) => existing_folder(path, directory)?,
     };
-    let mut root = ReportRoot::new(&working_directory, &folder);
-    let paths = args.report_root.iter().chain(&args.common.paths);
+    let mut root = ReportRoot::new(&working_directory, &resolved);
+    let paths = folder.into_iter().chain(paths.iter().map(PathBuf::as_path));
     for path in paths.filter(|path| path.as_os_str() != "-") {
         // A path that does not exist has no findings.
         if let Ok(real) = canonical(&directory.join(path)) {

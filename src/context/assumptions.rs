@@ -2,11 +2,28 @@
 
 use std::sync::Arc;
 
+use crate::context::object_namespace::namespace_of;
 use crate::context::run_context::Context;
 use crate::context::user_facts::UserFacts;
-use crate::kube::Object;
+use crate::kube::{Object, Workload};
 use crate::mesh::{Mesh, Version};
-use crate::settings::FactOverrides;
+use crate::settings::{FactOverrides, SelectedFacts, Settings};
+use crate::yaml::Entry;
+
+/// Returns whether the pods of an object are among those that `selected` selects.
+fn is_selected(selected: &SelectedFacts, object: &Object<'_>, settings: &Settings) -> bool {
+    let (namespace, _) = namespace_of(object, settings);
+    let names = &selected.namespaces;
+    if !names.is_empty() && !names.iter().any(|name| name == namespace) {
+        return false;
+    }
+    let template = || Workload::from_object(object).map(|workload| workload.template);
+    selected.labels.iter().all(|(key, value)| {
+        let is_wanted = |entry: Entry<'_>| entry.value.text() == Some(value);
+        object.label(key).is_some_and(is_wanted)
+            || template().is_some_and(|template| template.label(key).is_some_and(is_wanted))
+    })
+}
 
 impl<'t> Context<'t> {
     /// Returns the facts that the user set for the pods of an object. Scopes take precedence over
@@ -16,7 +33,28 @@ impl<'t> Context<'t> {
         if let Some(hypothesis) = &self.hypothesis {
             return hypothesis;
         }
-        self.user_facts.of(object)
+        self.user_facts.of(object, self.selects(object))
+    }
+
+    /// Returns whether the settings state facts for selected pods, and those of an object are among them.
+    fn selects(&self, object: &Object<'t>) -> bool {
+        let selected = self.settings.selected.as_ref();
+        selected.is_some_and(|selected| is_selected(selected, object, self.settings))
+    }
+
+    /// Returns the release of the mesh that the user set for the pods of an object.
+    pub(in crate::context) fn mesh_version(&self, object: &Object<'t>) -> Option<Version> {
+        let selected = self.settings.selected.as_ref();
+        let selected = selected.filter(|_| self.selects(object));
+        let version = selected.and_then(|selected| selected.mesh_version);
+        version.or(self.settings.mesh_version)
+    }
+
+    /// Returns the release that the user set for a mesh and the pods of an object.
+    #[must_use]
+    pub fn release_of(&self, mesh: Mesh, object: &Object<'t>) -> Option<Version> {
+        let version = self.mesh_version(object);
+        version.filter(|_| mesh == self.settings.versioned_mesh())
     }
 
     /// Returns the context with additional facts for the pods of `object`, which `change` sets. It is

@@ -26,6 +26,8 @@ pub(super) struct UserFactsIndex<'t> {
     all: Vec<UserFacts>,
     /// The positions in `all`, by home, kustomization and file of workloads.
     scoped: HashMap<Key<'t>, usize>,
+    /// The facts of selected pods: those of `general`, and of each entry of `all`, with the selected facts.
+    selected: Option<(UserFacts, Vec<UserFacts>)>,
 }
 
 impl<'t> UserFactsIndex<'t> {
@@ -51,18 +53,32 @@ impl<'t> UserFactsIndex<'t> {
                 })
             });
         }
+        let selected = settings.selected.as_ref().map(|selected| {
+            let with_selected = |facts: &UserFacts| UserFacts {
+                assume: facts.assume.clone(),
+                overrides: selected.overrides.clone().or(facts.overrides.clone()),
+            };
+            (
+                with_selected(&general),
+                all.iter().map(with_selected).collect(),
+            )
+        });
         Self {
             general,
             all,
             scoped,
+            selected,
         }
     }
 
-    /// Returns the facts for the pods of an object.
-    pub(super) fn of(&self, object: &Object<'t>) -> &UserFacts {
+    /// Returns the facts for the pods of an object, which are selected or not.
+    pub(super) fn of(&self, object: &Object<'t>, is_selected: bool) -> &UserFacts {
+        let (general, all) = match &self.selected {
+            Some((general, all)) if is_selected => (general, all),
+            _ => (&self.general, &self.all),
+        };
         let scoped = self.scoped.get(&key(object));
-        let scoped = scoped.and_then(|at| self.all.get(*at));
-        scoped.unwrap_or(&self.general)
+        scoped.and_then(|at| all.get(*at)).unwrap_or(general)
     }
 }
 

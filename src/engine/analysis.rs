@@ -27,21 +27,28 @@ pub(super) fn analyse<T>(
     settings: &Settings,
     work: impl FnOnce(Analysis<'_, '_>) -> T,
 ) -> T {
-    analyse_while(set, settings, || (), |analysis, ()| work(analysis))
+    let renderings = render_relevant(set);
+    analyse_while(
+        set,
+        &renderings,
+        settings,
+        || (),
+        |analysis, ()| work(analysis),
+    )
 }
 
-/// Renders the overlays of the files and predicts all workloads. Runs `meanwhile` while the facts are collected, and
+/// Predicts all workloads of the files and of their rendered overlays. Runs `meanwhile` while the facts are collected, and
 /// returns the result of `work` on the analysis and on the result of `meanwhile`.
 pub(super) fn analyse_while<M: Send, T>(
     set: &SourceSet,
+    renderings: &[Rendering],
     settings: &Settings,
     meanwhile: impl FnOnce() -> M + Send,
     work: impl FnOnce(Analysis<'_, '_>, M) -> T,
 ) -> T {
-    let renderings = render_relevant(set);
-    let (context, other) = rayon::join(|| Context::new(set, &renderings, settings), meanwhile);
+    let (context, other) = rayon::join(|| Context::new(set, renderings, settings), meanwhile);
     let analysis = Analysis {
-        renderings: &renderings,
+        renderings,
         context: &context,
         predictions: predict::predict_all(&context),
     };

@@ -1,9 +1,11 @@
 //! Runs all rules on a set of files.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use crate::context::NotJudged;
+use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
+use crate::gitops::render_relevant;
+use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
 use crate::rules;
 use crate::settings::Settings;
@@ -34,9 +36,53 @@ use crate::engine::panic_isolation::isolate_panics;
 /// Checks all files.
 #[must_use]
 pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
+    let rendered = RenderedOverlays::default();
+    check_with_view(set, &rendered, settings, Fixes::Verified, |_, _| ()).0
+}
+
+/// What happens to the fixes of findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fixes {
+    /// They are verified, and placed in the files.
+    Verified,
+    /// They are removed, because the caller does not show them.
+    Removed,
+}
+
+/// The rendered overlays of a set of files, which do not depend on the settings. Several runs with the same files share them.
+#[derive(Debug, Default)]
+pub struct RenderedOverlays(OnceLock<Vec<Rendering>>);
+
+impl RenderedOverlays {
+    fn of(&self, set: &SourceSet) -> &[Rendering] {
+        self.0.get_or_init(|| render_relevant(set))
+    }
+}
+
+/// Checks all files, and returns the result of `view` on the facts and the predictions of all workloads; `None` if meshprobe
+/// panicked on every file. `rendered` is empty, or belongs to the same files.
+#[must_use]
+pub fn check_with_view<T>(
+    set: &SourceSet,
+    rendered: &RenderedOverlays,
+    settings: &Settings,
+    fixes: Fixes,
+    view: impl Fn(&Context<'_>, &mut [WorkloadPrediction<'_>]) -> T + Sync,
+) -> (Outcome, Option<T>)
+where
+    T: Send,
+{
     let mut summary = Summary::of_files(set);
     let (levels, ignores) = (Levels::new(settings), Ignores::new(&settings.ignore));
-    let checked = || isolate_panics(set, |set| check_files(set, settings));
+    let checked = || {
+        isolate_panics(set, |part| {
+            if std::ptr::eq(part, set) {
+                return check_files(set, rendered, settings, &view);
+            }
+            // The files without those on which meshprobe panics.
+            check_files(part, &RenderedOverlays::default(), settings, &view)
+        })
+    };
     let problems = || {
         #[cfg(debug_assertions)]
         planted_panic::trip("worker", "");
@@ -50,6 +96,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         mut not_judged,
         unknown_environments,
         suppressions,
+        view,
     } = checked.value;
     summary.workloads = counted.workloads;
     summary.machines = counted.machines;
@@ -83,7 +130,10 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     findings.retain(|finding| finding.suppressed.is_some() || finding.severity >= least);
     summary.hidden = all - findings.len();
     // Only the fixes of findings that a report may show are verified.
-    place_fixes(set, &mut findings);
+    match fixes {
+        Fixes::Verified => place_fixes(set, &mut findings),
+        Fixes::Removed => findings.iter_mut().for_each(|finding| finding.fix = None),
+    }
     complete_findings(set, &mut findings);
     complete_not_judged(set, &mut not_judged);
     let (mut suppressed, mut findings): (Vec<_>, Vec<_>) = findings
@@ -95,7 +145,7 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
     limit_to_targets(set, &mut suppressed);
     summary.suppressed = suppressed.len();
     summary.count_findings(&findings);
-    Outcome {
+    let outcome = Outcome {
         findings,
         suppressed,
         not_judged,
@@ -104,7 +154,8 @@ pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
         files_without_workloads: files_without_workloads(set, &summary),
         unknown_environments,
         summary,
-    }
+    };
+    (outcome, view)
 }
 
 /// Returns the files that were read if they contain nothing to judge.
@@ -116,8 +167,8 @@ fn files_without_workloads(set: &SourceSet, summary: &Summary) -> Vec<Arc<str>> 
 }
 
 /// The result of the predictions and the rules.
-#[derive(Debug, Default)]
-struct Checked {
+#[derive(Debug)]
+struct Checked<T> {
     findings: Vec<Finding>,
     /// Findings in files that are only read for facts. They are not reported.
     elsewhere: Vec<Finding>,
@@ -125,23 +176,52 @@ struct Checked {
     not_judged: Vec<NotJudged>,
     unknown_environments: Option<UnknownEnvironments>,
     suppressions: Suppressions,
+    view: Option<T>,
+}
+
+impl<T> Default for Checked<T> {
+    fn default() -> Self {
+        Self {
+            findings: Vec::new(),
+            elsewhere: Vec::new(),
+            counted: Summary::default(),
+            not_judged: Vec::new(),
+            unknown_environments: None,
+            suppressions: Suppressions::default(),
+            view: None,
+        }
+    }
 }
 
 /// Runs the predictions and the rules.
-fn check_files(set: &SourceSet, settings: &Settings) -> Checked {
+fn check_files<T>(
+    set: &SourceSet,
+    rendered: &RenderedOverlays,
+    settings: &Settings,
+    view: &impl Fn(&Context<'_>, &mut [WorkloadPrediction<'_>]) -> T,
+) -> Checked<T> {
     let read = || Suppressions::read(set);
-    analyse_while(set, settings, read, |analysis, suppressions| {
-        check_analysed(set, settings, &analysis, suppressions)
-    })
+    let renderings = rendered.of(set);
+    analyse_while(
+        set,
+        renderings,
+        settings,
+        read,
+        |mut analysis, suppressions| {
+            let mut checked = check_analysed(set, settings, &analysis, suppressions);
+            checked.view = Some(view(analysis.context, &mut analysis.predictions));
+            checked
+        },
+    )
 }
 
 /// Runs the rules on the predictions.
-fn check_analysed(
+fn check_analysed<T>(
     set: &SourceSet,
     settings: &Settings,
     analysis: &Analysis<'_, '_>,
     suppressions: Suppressions,
-) -> Checked {
+) -> Checked<T> {
     let (renderings, context) = (analysis.renderings, analysis.context);
     let predictions = analysis.predictions.as_slice();
     let mut counted = Summary::default();
@@ -197,5 +277,6 @@ fn check_analysed(
         not_judged: not_judged(analysis),
         unknown_environments: unknown_environments(context, predictions),
         suppressions,
+        view: None,
     }
 }

@@ -68,12 +68,12 @@ pub use crate::engine::vm::{
 pub use added_suppressions::{AddedSuppressions, add_ignore};
 pub use changed::Changed;
 pub use chart_run::{ChartRun, chart_runs};
-pub use check::check;
+pub use check::{Fixes, RenderedOverlays, check, check_with_view};
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix, fix_unknown};
 pub use load::{load, unread_paths};
 pub use notice::Notice;
-pub use notices::{NOTICES, explained, rule_names};
+pub use notices::{NOTICES, PROBE_REGRESSION, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use prediction_run::{Predicted, predict};

@@ -21,6 +21,8 @@ pub(super) const NOT_REWRITTEN: RuleId = rule_id!("not-rewritten-ahead");
 pub(super) const NOT_UTF8: RuleId = rule_id!("not-utf8");
 pub(super) const OVERLAY_LEFT_OUT: RuleId = rule_id!("overlay-left-out");
 pub(super) const POLICY_LEFT_OUT: RuleId = rule_id!("policy-left-out");
+/// A change that makes a probe worse, which only `diff` reports.
+pub const PROBE_REGRESSION: RuleId = rule_id!("probe-regression");
 pub(super) const SYNTAX_ERROR: RuleId = rule_id!("syntax-error");
 pub(super) const TRACKED_HIDDEN: RuleId = rule_id!("tracked-file-hidden");
 pub(super) const UNREADABLE_FILE: RuleId = rule_id!("unreadable-file");
@@ -40,6 +42,7 @@ pub const NOTICES: &[Notice] = &[
     notice!(Error, "not-utf8"),
     notice!(Error, "overlay-left-out"),
     notice!(Note, "policy-left-out"),
+    notice!(Error, "probe-regression"),
     notice!(Error, "syntax-error"),
     notice!(Error, "tracked-file-hidden"),
     notice!(Error, "unreadable-file"),

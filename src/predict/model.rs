@@ -27,7 +27,7 @@ pub(super) fn handlers<'t>(
     let given = pod
         .mesh
         .value
-        .and_then(|mesh| context.settings.release_of(mesh));
+        .and_then(|mesh| context.release_of(mesh, &pod.workload.object));
     let release = other.model.release(given);
     let is_refused = other.membership.value == Membership::Refused;
     let elsewhere = match release.certainty {

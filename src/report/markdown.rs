@@ -130,7 +130,7 @@ fn row(results: &Results<'_>, finding: &Finding) -> String {
 
 /// Converts a message to Markdown. Text between backticks is code, and all other text is plain. If the number of backticks
 /// is odd because of a value from a manifest, the whole message is plain.
-fn prose(text: &str) -> String {
+pub(super) fn prose(text: &str) -> String {
     let text = escape_control(text);
     let parts: Vec<&str> = text.split('`').collect();
     // An even number of backticks yields an odd number of parts.

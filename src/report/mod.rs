@@ -1,6 +1,7 @@
 //! Formats results, one format per file. Every function returns text, and prints nothing.
 
 mod baseline;
+pub mod changes;
 mod ci_log;
 mod concise;
 mod conjugation;

@@ -21,6 +21,8 @@ pub struct Results<'a> {
     pub fail_on: FailOn,
     /// Whether a run that judges no workload fails.
     pub requires_workloads: bool,
+    /// The `baselineState` of all results in SARIF; `None` if the run is not compared with another one.
+    pub baseline_state: Option<&'static str>,
 }
 
 impl<'a> Results<'a> {

@@ -190,6 +190,9 @@ fn result(
             "environments": finding.environments.iter().map(|found| environment(finding, found)).collect::<Vec<_>>(),
         },
     });
+    if let Some(state) = results.baseline_state {
+        put(&mut result, "baselineState", json!(state));
+    }
     let object = subject(finding);
     if !object.is_empty() {
         put(

@@ -21,7 +21,7 @@ pub const FACT_KEYS: &[&str] = &[
 ];
 
 /// The values of `dataplane`.
-pub(super) const DATAPLANES: &[&str] = &["ambient", "sidecar"];
+pub(super) const DATAPLANES: &[&str] = &["ambient", "none", "sidecar"];
 
 /// The values of `injection`.
 pub(super) const INJECTIONS: &[&str] = &["evidence", "all", "none"];
@@ -107,6 +107,7 @@ fn boolean(key: &str, value: &str) -> Result<bool, String> {
 fn dataplane(value: &str) -> Result<DataplaneMove, String> {
     match value {
         "ambient" => Ok(DataplaneMove::Ambient),
+        "none" => Ok(DataplaneMove::None),
         "sidecar" => Ok(DataplaneMove::Sidecar),
         _ => Err(unknown_value_message(
             "value of `dataplane`",

@@ -6,7 +6,7 @@ use crate::finding::{GuardId, RuleId, Severity};
 
 use super::{
     FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RemovedRuleEntry, RuleLevel, Scope,
-    Settings, Version,
+    SelectedFacts, Settings, Version,
 };
 
 /// A step of the KRM function.
@@ -41,6 +41,8 @@ pub struct Layer {
     pub overrides: FactOverrides,
     /// `scopes`: later scopes take precedence over earlier ones, and over `assume`.
     pub scopes: Vec<Scope>,
+    /// `--from` or `--to` of `diff` for selected pods.
+    pub selected: Option<SelectedFacts>,
     /// `--namespace`.
     pub namespace: Option<String>,
     /// `form`, `--form`.
@@ -106,6 +108,7 @@ impl Layer {
             assume: self.assume.or(below.assume),
             overrides: self.overrides.or(below.overrides),
             scopes,
+            selected: self.selected.or(below.selected),
             namespace: self.namespace.or(below.namespace),
             form: self.form.or(below.form),
             preview: self.preview || below.preview,
@@ -140,6 +143,7 @@ impl Layer {
             assume: self.assume.clone(),
             overrides: self.overrides.clone(),
             scopes: self.scopes.clone(),
+            selected: self.selected.clone(),
             namespace: self.namespace.clone(),
             form: self.form.unwrap_or_default(),
             preview: self.preview,

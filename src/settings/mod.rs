@@ -9,6 +9,7 @@ mod removed_rules;
 mod rule_names;
 mod scope;
 mod scope_set;
+mod selected_facts;
 mod suggest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,7 @@ pub use removed_rules::{REMOVED_RULES, RemovedRule, RemovedRuleEntry};
 pub use rule_names::{RuleNames, UnknownRule};
 pub use scope::Scope;
 pub use scope_set::ScopeSet;
+pub use selected_facts::SelectedFacts;
 pub use suggest::{most_similar, unknown_value_message};
 
 /// The assumption about pods for which no Namespace of the tree decides about injection.
@@ -48,6 +50,8 @@ pub enum DataplaneMove {
     Ambient,
     /// Namespaces in ambient mode to sidecars.
     Sidecar,
+    /// Namespaces of the mesh out of it.
+    None,
 }
 
 /// Facts from `--assume`, which apply if the tree does not state them, or `--override`, which take precedence over the
@@ -180,6 +184,8 @@ pub struct Settings {
     pub overrides: FactOverrides,
     /// `scopes`: facts for some files only; later scopes take precedence.
     pub scopes: Vec<Scope>,
+    /// Facts for selected pods, which take precedence over all others.
+    pub selected: Option<SelectedFacts>,
     /// `--namespace`: the namespace of objects without one.
     pub namespace: Option<String>,
     /// `--form`.
@@ -211,10 +217,15 @@ impl Settings {
     /// Istio.
     #[must_use]
     pub fn release_of(&self, mesh: Mesh) -> Option<Version> {
-        let named = match self.mesh {
+        self.mesh_version.filter(|_| mesh == self.versioned_mesh())
+    }
+
+    /// Returns the mesh to which `--mesh-version` applies.
+    #[must_use]
+    pub fn versioned_mesh(&self) -> Mesh {
+        match self.mesh {
             MeshKind::One(named) => named,
             _ => Mesh::ISTIO,
-        };
-        self.mesh_version.filter(|_| mesh == named)
+        }
     }
 }

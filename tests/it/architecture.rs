@@ -21,6 +21,7 @@ const LAYERS: &[&str] = &[
     "rules",
     "rewrite",
     "engine",
+    "diff",
     "report",
     "krm",
     "cli",

@@ -14,6 +14,7 @@
 mod architecture;
 mod cli;
 mod control_plane;
+mod diff;
 mod docs;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -6,6 +6,7 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand};
 
 use super::check::CheckArgs;
+use super::diff::DiffArgs;
 use super::predict::PredictArgs;
 use super::rewrite::RewriteArgs;
 use super::rule::{RuleArgs, SchemaArgs};
@@ -113,6 +114,20 @@ Exit codes:
   1  a Kubernetes document that is not valid YAML
   2  wrong usage or settings, a path that cannot be read";
 
+const DIFF_CODES: &str = "\
+Examples:
+  meshprobe diff                                   # the working tree against the default branch
+  meshprobe diff --since v1.2 --until v1.3 clusters
+  meshprobe diff before/ after/                    # two trees, or two rendered files
+  meshprobe diff --to mtls=STRICT clusters         # what breaks if STRICT is switched on
+  meshprobe diff --from mesh-version=1.30 --to mesh-version=1.31    # the upgrade check
+  meshprobe diff --to dataplane=ambient --select-namespace shop
+
+Exit codes:
+  0  no change of the class that --fail-on names
+  1  a regression, or a new probe with a fault; with --fail-on any, any change
+  2  wrong usage or settings, a path or a revision that cannot be read";
+
 /// Predicts what a service mesh will do to each Kubernetes health probe, from manifests alone.
 ///
 /// `check` reports probes that will fail or can never fail. `rewrite` applies the rewrite of the
@@ -150,6 +165,12 @@ pub(in crate::cli) enum Command {
     /// Show how the mesh changes each probe, which result the kubelet gets, and why.
     #[command(after_help = PREDICT_CODES)]
     Predict(PredictArgs),
+    /// Show what changes for each probe between two revisions, two trees, or two assumptions.
+    ///
+    /// Compares predictions, not lines: a renamed file is no change, and findings that both states have are not shown. Each
+    /// change names the line that causes it.
+    #[command(after_help = DIFF_CODES)]
+    Diff(DiffArgs),
     /// Run as a KRM function for kustomize and kpt, with a ResourceList on standard input.
     ///
     /// meshprobe also runs as a KRM function if its file name is meshprobe-krm, or if it has no

@@ -7,7 +7,7 @@ use clap::Args;
 use super::choice::{ColorArg, MeshArg};
 use super::size;
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct Common {
     /// Files and directories to read; `-` is standard input [default: .].
     #[arg(value_name = "PATH")]
@@ -24,9 +24,9 @@ pub(in crate::cli) struct Common {
     /// Set a fact that the manifests do not contain, such as mtls=STRICT (repeatable).
     ///
     /// Keys: ambient, cni, cni-enforces-node-traffic, native-sidecars and rewrite (true, false),
-    /// dataplane (ambient, sidecar: move the namespaces of the mesh), injection (evidence, all, none), mtls (DISABLE, PERMISSIVE, STRICT), network-plugin (such as
-    /// cilium, calico, ovn-kubernetes, aws-vpc-cni, other), node-version (a Kubernetes release),
-    /// revision, root-namespace, status-port.
+    /// dataplane (ambient, sidecar, none: move the namespaces of the mesh), injection (evidence, all, none),
+    /// mtls (DISABLE, PERMISSIVE, STRICT), network-plugin (such as cilium, calico, ovn-kubernetes,
+    /// aws-vpc-cni, other), node-version (a Kubernetes release), revision, root-namespace, status-port.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]
     pub(in crate::cli) assume: Vec<String>,
 

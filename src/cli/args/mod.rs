@@ -4,6 +4,7 @@ mod check;
 mod choice;
 mod cli;
 mod common;
+mod diff;
 mod environments;
 mod predict;
 mod rewrite;
@@ -16,6 +17,7 @@ pub(super) use choice::{
 };
 pub(super) use cli::{Cli, Command, ENVIRONMENT};
 pub(super) use common::Common;
+pub(super) use diff::{ChangeFormat, DiffArgs, DiffFailOnArg};
 pub(super) use environments::EnvironmentArgs;
 pub(super) use predict::PredictArgs;
 pub(super) use rewrite::RewriteArgs;

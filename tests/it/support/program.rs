@@ -23,7 +23,10 @@ pub(crate) struct Run {
 pub(crate) fn meshprobe(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8]>) -> Run {
     let mut arguments = arguments.to_vec();
     if folder.starts_with(env!("CARGO_MANIFEST_DIR"))
-        && matches!(arguments.first(), Some(&("check" | "predict" | "rewrite")))
+        && matches!(
+            arguments.first(),
+            Some(&("check" | "diff" | "predict" | "rewrite"))
+        )
     {
         arguments.insert(1, "--no-context");
     }

@@ -229,6 +229,13 @@ impl<'c, 't> Injection<'c, 't> {
         if supposed.to == DataplaneMove::Sidecar {
             return self.as_if_injected(supposed.reason(namespace), supposed.certainty());
         }
+        if supposed.to == DataplaneMove::None {
+            return Fact {
+                value: Dataplane::None,
+                certainty: supposed.certainty(),
+                because: vec![supposed.reason(namespace)],
+            };
+        }
         if let Some(mode) = self.ambient_mode().filter(|mode| !mode.value) {
             return mode.map(|_| Dataplane::None);
         }

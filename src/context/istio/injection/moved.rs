@@ -21,6 +21,7 @@ impl Move {
         let mode = match self.to {
             DataplaneMove::Ambient => "in the ambient mesh",
             DataplaneMove::Sidecar => "injected",
+            DataplaneMove::None => "not in the mesh",
         };
         let message = format!("namespace `{namespace}` is {mode} ({})", self.option);
         if self.certainty == Certainty::Known {
@@ -94,6 +95,14 @@ impl Injection<'_, '_> {
             (DataplaneMove::Sidecar, Dataplane::Ambient) if !self.requests_ambient() => {
                 self.as_if_injected(found.reason(namespace), found.certainty)
             }
+            (
+                DataplaneMove::None,
+                Dataplane::Sidecar | Dataplane::Uncaptured | Dataplane::Ambient,
+            ) if !self.requests_sidecar() && !self.requests_ambient() => Fact {
+                value: Dataplane::None,
+                certainty: found.certainty,
+                because: vec![found.reason(namespace)],
+            },
             _ => now,
         }
     }

@@ -84,8 +84,10 @@ fn named_revisions<'a>(inventory: &'a Inventory<'_>, settings: &'a Settings) -> 
         .scopes
         .iter()
         .flat_map(|scope| [&scope.assume, &scope.overrides]);
+    let selected = settings.selected.iter().map(|selected| &selected.overrides);
     let given = [&settings.assume, &settings.overrides]
         .into_iter()
+        .chain(selected)
         .chain(scoped)
         .flat_map(|facts| facts.revisions.iter().map(String::as_str));
     labels.chain(given).collect()

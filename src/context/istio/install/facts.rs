@@ -68,7 +68,7 @@ impl<'c, 't> Istio<'c, 't> {
         if let Some(version) = self.context.release {
             return Fact::settled(Some(version), format!("Istio {version}"));
         }
-        if let Some(version) = self.context.settings.mesh_version {
+        if let Some(version) = self.context.mesh_version(&self.workload.object) {
             return Fact::settled(Some(version), format!("Istio {version} (--mesh-version)"));
         }
         let view = self.installation();

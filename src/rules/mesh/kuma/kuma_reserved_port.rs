@@ -16,8 +16,8 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
         .filter_map(|(pod, handler)| report(pod, handler));
-    let release = cx.context.settings.release_of(Mesh::KUMA);
     let declared = proxy_ports::findings(cx, &RULE, Mesh::KUMA, |pod, port| {
+        let release = cx.context.release_of(Mesh::KUMA, &pod.workload.object);
         let own = probe_port(&pod.workload, release);
         (own == Some(port)).then_some("the probe proxy")
     });

@@ -22,7 +22,7 @@ fn report(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
-    let era = Era::of(cx.context.settings.release_of(Mesh::OSM));
+    let era = Era::of(cx.context.release_of(Mesh::OSM, &pod.workload.object));
     let Cause::Other(fault) = handler.verdict.cause else {
         return None;
     };

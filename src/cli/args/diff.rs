@@ -1,0 +1,133 @@
+//! The options of `meshprobe diff`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::common::Common;
+use super::environments::EnvironmentArgs;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DiffArgs {
+    /// Compare with this revision of git [default: the merge base with the default branch of the remote].
+    #[arg(long, value_name = "REV", help_heading = "States")]
+    pub(in crate::cli) since: Option<String>,
+
+    /// Compare this revision of git instead of the working tree.
+    #[arg(long, value_name = "REV", help_heading = "States")]
+    pub(in crate::cli) until: Option<String>,
+
+    /// Compare the staged files with HEAD, for a pre-commit hook.
+    #[arg(long, conflicts_with_all = ["since", "until"], help_heading = "States")]
+    pub(in crate::cli) staged: bool,
+
+    /// Set a fact in the first state only (repeatable).
+    ///
+    /// Keys: as for --assume, and mesh-version. The fact takes precedence over the manifests.
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["since", "until", "staged"], help_heading = "States")]
+    pub(in crate::cli) from: Vec<String>,
+
+    /// Set a fact in the second state only (repeatable); keys as for --from.
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with_all = ["since", "until", "staged"], help_heading = "States")]
+    pub(in crate::cli) to: Vec<String>,
+
+    /// Apply --from and --to only to pods of this namespace (repeatable).
+    #[arg(long, value_name = "NAMESPACE", help_heading = "States")]
+    pub(in crate::cli) select_namespace: Vec<String>,
+
+    /// Apply --from and --to only to workloads with these labels (repeatable, or separated by commas).
+    #[arg(
+        long,
+        value_name = "LABEL=VALUE",
+        value_delimiter = ',',
+        help_heading = "States"
+    )]
+    pub(in crate::cli) select_labels: Vec<String>,
+
+    /// Exit with code 1 on changes of this class [default: regression].
+    #[arg(
+        long,
+        value_name = "CLASS",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        help_heading = "Report"
+    )]
+    pub(in crate::cli) fail_on: DiffFailOnArg,
+
+    /// The format of the report.
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_enum,
+        default_value_t,
+        help_heading = "Report"
+    )]
+    pub(in crate::cli) output_format: ChangeFormat,
+
+    /// Also write a report to a file (repeatable), in a format of --output-format.
+    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report, help_heading = "Report")]
+    pub(in crate::cli) reports: Vec<(ChangeFormat, PathBuf)>,
+
+    /// The directory that paths in reports are relative to, such as the root of the repository
+    /// [default: the working directory].
+    ///
+    /// Applies to sarif, github, gitlab and junit.
+    #[arg(long, value_name = "DIR", help_heading = "Report")]
+    pub(in crate::cli) report_root: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(in crate::cli) environments: EnvironmentArgs,
+
+    #[command(flatten)]
+    pub(in crate::cli) common: Common,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum DiffFailOnArg {
+    /// On regressions, and on new probes with a fault.
+    #[default]
+    Regression,
+    /// On any change.
+    Any,
+    /// Never.
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ChangeFormat {
+    /// Changes by cause, with lines of the manifests and a table of the probes.
+    #[default]
+    Full,
+    /// One line per change.
+    Concise,
+    /// JSON, version 1.
+    Json,
+    /// SARIF 2.1.0 with the regressions, for GitHub code scanning.
+    Sarif,
+    /// GitHub annotations of the regressions and their causes, at most ten of each type.
+    Github,
+    /// GitLab Code Quality with the regressions.
+    Gitlab,
+    /// JUnit XML with the regressions, one test suite per file.
+    Junit,
+    /// Markdown, for a comment on a pull request or the summary of a job.
+    Markdown,
+}
+
+/// Parses `FORMAT=FILE`.
+fn report(text: &str) -> Result<(ChangeFormat, PathBuf), String> {
+    let (format, path) = text
+        .split_once('=')
+        .filter(|(_, path)| !path.is_empty() && *path != "-")
+        .ok_or("expected a format, `=` and a file, such as `markdown=comment.md`")?;
+    let format = ChangeFormat::from_str(format, false).map_err(|_| {
+        let formats: Vec<_> = ChangeFormat::value_variants()
+            .iter()
+            .filter_map(ValueEnum::to_possible_value)
+            .collect();
+        let names: Vec<&str> = formats.iter().map(|format| format.get_name()).collect();
+        crate::settings::unknown_value_message("format", format, &names)
+    })?;
+    Ok((format, PathBuf::from(path)))
+}

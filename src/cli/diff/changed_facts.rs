@@ -1,0 +1,121 @@
+//! `--from` and `--to`: facts that hold in one state only, for all pods or for selected ones.
+
+use crate::settings::{FactOverrides, Layer, SelectedFacts, Version};
+
+use super::super::args::DiffArgs;
+use super::super::stop::Stop;
+
+/// The facts of one option.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ChangedFacts {
+    facts: FactOverrides,
+    mesh_version: Option<Version>,
+    /// The options as given, such as `--to mtls=STRICT`.
+    pub(super) text: Option<String>,
+}
+
+/// The facts of both states, and the pods that they apply to.
+#[derive(Clone, Debug)]
+pub(super) struct WhatIf {
+    pub(super) from: ChangedFacts,
+    pub(super) to: ChangedFacts,
+    namespaces: Vec<String>,
+    labels: Vec<(String, String)>,
+}
+
+impl WhatIf {
+    /// Parses the options; returns `None` if neither `--from` nor `--to` is given.
+    ///
+    /// # Errors
+    /// An unknown key, an invalid value, or a selection without facts.
+    pub(super) fn parse(args: &DiffArgs) -> Result<Option<Self>, Stop> {
+        let mut errors = Vec::new();
+        let from = ChangedFacts::of("--from", &args.from, &mut errors);
+        let to = ChangedFacts::of("--to", &args.to, &mut errors);
+        let mut labels = Vec::new();
+        for label in &args.select_labels {
+            match label.split_once('=').filter(|(key, _)| !key.is_empty()) {
+                Some((key, value)) => labels.push((key.to_owned(), value.to_owned())),
+                None => errors.push(format!(
+                    "invalid value `{label}` for `--select-labels`: expected `LABEL=VALUE`"
+                )),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(Stop::Usage(errors));
+        }
+        let is_given = from.text.is_some() || to.text.is_some();
+        let selects = !args.select_namespace.is_empty() || !labels.is_empty();
+        if selects && !is_given {
+            let message = "`--select-namespace` and `--select-labels` require `--from` or `--to`";
+            return Err(Stop::usage(message)
+                .help("use `--overlay` to limit the report to some environments"));
+        }
+        Ok(is_given.then(|| Self {
+            from,
+            to,
+            namespaces: args.select_namespace.clone(),
+            labels,
+        }))
+    }
+
+    /// Returns the options as given, such as `--to mtls=STRICT --select-namespace shop`.
+    pub(super) fn text(&self) -> String {
+        let given = [&self.from.text, &self.to.text].into_iter().flatten();
+        let namespaces = self.namespaces.iter();
+        let namespaces = namespaces.map(|name| format!("--select-namespace {name}"));
+        let labels = self.labels.iter();
+        let labels = labels.map(|(key, value)| format!("--select-labels {key}={value}"));
+        let all: Vec<String> = given.cloned().chain(namespaces).chain(labels).collect();
+        all.join(" ")
+    }
+
+    /// Returns the settings of a state: `facts` take precedence over those of `layer`.
+    pub(super) fn over(&self, facts: ChangedFacts, layer: Layer) -> Layer {
+        let own = if self.namespaces.is_empty() && self.labels.is_empty() {
+            Layer {
+                mesh_version: facts.mesh_version,
+                overrides: facts.facts,
+                ..Layer::default()
+            }
+        } else {
+            Layer {
+                selected: Some(SelectedFacts {
+                    namespaces: self.namespaces.clone(),
+                    labels: self.labels.clone(),
+                    overrides: facts.facts,
+                    mesh_version: facts.mesh_version,
+                }),
+                ..Layer::default()
+            }
+        };
+        own.or(layer)
+    }
+}
+
+impl ChangedFacts {
+    fn of(option: &str, pairs: &[String], errors: &mut Vec<String>) -> Self {
+        let mut all = Self::default();
+        for pair in pairs {
+            if let Err(message) = all.set(pair) {
+                errors.push(format!("invalid value `{pair}` for `{option}`: {message}"));
+            }
+        }
+        let given: Vec<String> = pairs
+            .iter()
+            .map(|pair| format!("{option} {pair}"))
+            .collect();
+        all.text = (!given.is_empty()).then(|| given.join(" "));
+        all
+    }
+
+    fn set(&mut self, pair: &str) -> Result<(), String> {
+        match pair.split_once('=') {
+            Some((key, value)) if key.trim() == "mesh-version" => {
+                self.mesh_version = Some(value.trim().parse()?);
+                Ok(())
+            }
+            _ => self.facts.set_pair(pair),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The reports of `diff`: one on standard output, and any number in files.
+
+use std::path::Path;
+
+use crate::engine::{is_read, write_report};
+use crate::report::changes::{self, Changes};
+use crate::report::{self, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
+use crate::settings::FailOn;
+
+use super::super::args::{ChangeFormat, DiffArgs};
+use super::super::reports::report_root;
+use super::super::session::{OutputStream, Session};
+use super::super::stop::Stop;
+use super::super::terminal::terminal_style;
+
+/// Writes the reports that the options request.
+pub(super) struct Reports<'a> {
+    session: &'a Session,
+    args: &'a DiffArgs,
+    root: ReportRoot,
+}
+
+impl<'a> Reports<'a> {
+    /// Checks the options for reports.
+    ///
+    /// # Errors
+    /// The folder of `--report-root` does not exist.
+    pub(super) fn new(session: &'a Session, args: &'a DiffArgs) -> Result<Self, Stop> {
+        let directory = session.directory()?;
+        let folder = args.report_root.as_deref();
+        Ok(Self {
+            session,
+            args,
+            root: report_root(folder, &args.common.paths, directory)?,
+        })
+    }
+
+    /// Writes the reports to their files. Prints an error for each file that cannot be written, and returns whether there are
+    /// any.
+    pub(super) fn write(&self, changes: &Changes<'_>) -> Result<bool, Stop> {
+        let mut failed = false;
+        for (format, path) in &self.args.reports {
+            let target = self.session.directory()?.join(path);
+            let written = match self.overwrites_input(changes, &target) {
+                true => {
+                    Err("it was read in this run, and the report would overwrite it".to_owned())
+                }
+                false => {
+                    let text = self.text(changes, *format, TerminalStyle::PLAIN)?;
+                    write_report(&target, &text)
+                }
+            };
+            if let Err(reason) = written {
+                let path = path.display();
+                let message = format!("error: cannot write `{path}`: {reason}");
+                self.session.errln(&message);
+                failed = true;
+            }
+        }
+        Ok(failed)
+    }
+
+    fn overwrites_input(&self, changes: &Changes<'_>, target: &Path) -> bool {
+        let sets = [changes.before.set, changes.after.set];
+        sets.into_iter().any(|set| is_read(set, target))
+    }
+
+    /// Prints the report to standard output.
+    pub(super) fn print(&self, changes: &Changes<'_>) -> Result<(), Stop> {
+        let style = terminal_style(self.session, OutputStream::Stdout, self.args.common.color);
+        let text = self.text(changes, self.args.output_format, style)?;
+        self.session.print(&text)
+    }
+
+    fn text(
+        &self,
+        changes: &Changes<'_>,
+        format: ChangeFormat,
+        style: TerminalStyle,
+    ) -> Result<String, Stop> {
+        let regressions = || changes::regressions(changes);
+        let outcome = match format {
+            ChangeFormat::Github => changes::with_causes(changes, regressions()),
+            ChangeFormat::Sarif | ChangeFormat::Gitlab | ChangeFormat::Junit => regressions(),
+            _ => crate::engine::Outcome::default(),
+        };
+        let results = Results {
+            set: changes.after.set,
+            outcome: &outcome,
+            root: &self.root,
+            fail_on: FailOn::default(),
+            requires_workloads: false,
+            baseline_state: Some("new"),
+        };
+        let written = match format {
+            ChangeFormat::Json => changes::json(changes),
+            ChangeFormat::Sarif => report::sarif(&results),
+            ChangeFormat::Gitlab => report::gitlab(&results),
+            ChangeFormat::Github => Ok(report::github(&results)),
+            ChangeFormat::Junit => Ok(report::junit(&results)),
+            ChangeFormat::Markdown => Ok(changes::markdown(changes, SUMMARY_LIMIT)),
+            ChangeFormat::Concise => Ok(changes::concise(changes, style)),
+            ChangeFormat::Full => Ok(changes::full(changes, style)),
+        };
+        let mut text = written.map_err(|error| Stop::usage(error.to_string()))?;
+        let is_for_people = matches!(format, ChangeFormat::Full | ChangeFormat::Concise);
+        if is_for_people && !self.args.common.quiet {
+            text.push_str(&changes::last_lines(changes, style));
+        }
+        Ok(text)
+    }
+}

@@ -1,0 +1,122 @@
+//! Loads the two states of a comparison.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::diff::State;
+use crate::engine::RenderedOverlays;
+use crate::settings::{FailOn, Layer};
+
+use super::super::args::{Common, DiffArgs};
+use super::super::environments::reject_unknown_environments;
+use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
+use super::super::session::Session;
+use super::super::stop::Stop;
+use super::changed_facts::{ChangedFacts, WhatIf};
+
+/// The two states.
+pub(super) struct States {
+    pub(super) before: Loaded,
+    pub(super) after: Loaded,
+    /// The option that makes the difference, if both states have the same files.
+    pub(super) changed_fact: Option<String>,
+}
+
+/// A state with its files.
+pub(super) struct Loaded {
+    pub(super) name: String,
+    /// The files. Both states may share them.
+    pub(super) run: Arc<Run>,
+    pub(super) state: State,
+}
+
+/// Reads both states, and predicts them.
+///
+/// # Errors
+/// An option, a path or a revision is invalid or cannot be read.
+pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
+    if let Some(what_if) = WhatIf::parse(args)? {
+        return changed_facts(session, args, &what_if);
+    }
+    let names_revision = args.since.is_some() || args.until.is_some() || args.staged;
+    match args.common.paths.as_slice() {
+        [before, after] if !names_revision => trees(session, args, before, after),
+        _ => revisions(session, args),
+    }
+}
+
+/// Predicts one tree with two sets of facts. The files are read once.
+fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result<States, Stop> {
+    let name = |text: &Option<String>| match text {
+        Some(text) => format!("the tree with `{text}`"),
+        None => "the tree".to_owned(),
+    };
+    let (from, to) = (&what_if.from, &what_if.to);
+    let run = Arc::new(read(session, &args.common)?);
+    let rendered = RenderedOverlays::default();
+    let load = |facts: &ChangedFacts| {
+        let layer = what_if.over(facts.clone(), run.layer.clone());
+        let files = (Arc::clone(&run), &rendered);
+        judged(session, args, files, layer, (name(&facts.text), ""))
+    };
+    Ok(States {
+        before: load(from)?,
+        after: load(to)?,
+        changed_fact: Some(what_if.text()),
+    })
+}
+
+/// Compares two trees, or two rendered files. Neither reads facts from the repository around it, which may contain both.
+fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Result<States, Stop> {
+    let load = |path: &Path| {
+        let common = Common {
+            paths: vec![path.to_path_buf()],
+            no_context: true,
+            ..args.common.clone()
+        };
+        let run = read(session, &common)?;
+        let (layer, name) = (run.layer.clone(), format!("`{}`", path.display()));
+        let files = (run.into(), &RenderedOverlays::default());
+        judged(session, args, files, layer, (name, &root(path)))
+    };
+    Ok(States {
+        before: load(before)?,
+        after: load(after)?,
+        changed_fact: None,
+    })
+}
+
+/// Returns the path of a tree as findings show it, without `/` at the end.
+fn root(path: &Path) -> String {
+    let shown = path
+        .to_string_lossy()
+        .replace(std::path::MAIN_SEPARATOR, "/");
+    let shown = shown.trim_end_matches('/');
+    shown.strip_prefix("./").unwrap_or(shown).to_owned()
+}
+
+fn revisions(_: &Session, _: &DiffArgs) -> Result<States, Stop> {
+    Err(Stop::usage("expected two trees, `--from` or `--to`"))
+}
+
+fn read(session: &Session, common: &Common) -> Result<Run, Stop> {
+    let run = prepare(session, common, RenderFallback::Files, Gate::No, None)?;
+    print_files(session, &run.set, common);
+    Ok(run)
+}
+
+/// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are relative.
+fn judged(
+    session: &Session,
+    args: &DiffArgs,
+    (run, rendered): (Arc<Run>, &RenderedOverlays),
+    mut layer: Layer,
+    (name, root): (String, &str),
+) -> Result<Loaded, Stop> {
+    layer.only_environments.extend(args.environments.names());
+    let settings = layer.resolved(FailOn::default());
+    let (state, outcome) =
+        run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
+    reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
+    Ok(Loaded { name, run, state })
+}

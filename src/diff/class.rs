@@ -1,0 +1,118 @@
+//! The classes of changes, and those that make a run fail.
+
+use crate::predict::Outcome;
+
+/// The class of a change. The order is that of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// The probe or the manifest gets worse.
+    Regression,
+    /// A new probe has a bad outcome, or a new object a finding.
+    Added,
+    /// The outcome is as good as before, but differs or has another cause.
+    Changed,
+    /// The probe or the manifest gets better.
+    Improvement,
+    /// The probe does not exist any more.
+    Removed,
+}
+
+impl Class {
+    /// All classes, in the order of reports.
+    pub const ALL: [Self; 5] = [
+        Self::Regression,
+        Self::Added,
+        Self::Changed,
+        Self::Improvement,
+        Self::Removed,
+    ];
+
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Regression => "regression",
+            Self::Added => "added",
+            Self::Changed => "changed",
+            Self::Improvement => "improvement",
+            Self::Removed => "removed",
+        }
+    }
+
+    /// Returns the class of a change between two different outcomes or causes.
+    #[must_use]
+    pub(super) fn of(before: Outcome, after: Outcome) -> Self {
+        match rank(after).cmp(&rank(before)) {
+            std::cmp::Ordering::Greater if is_fault(after) => Self::Regression,
+            std::cmp::Ordering::Less if is_fault(before) => Self::Improvement,
+            _ => Self::Changed,
+        }
+    }
+}
+
+/// Returns whether an outcome is a fault: the probe does not work, or the pod does not start.
+pub(super) const fn is_fault(outcome: Outcome) -> bool {
+    outcome.is_bad() || outcome.is_invalid()
+}
+
+/// Returns how bad an outcome is for a running application. A probe that fails restarts pods or takes them out of service,
+/// which is worse than a probe that never fails.
+const fn rank(outcome: Outcome) -> u8 {
+    match outcome {
+        Outcome::Ok | Outcome::NotInMesh => 0,
+        Outcome::Unknown => 1,
+        Outcome::AlwaysPasses | Outcome::TargetChanged => 2,
+        Outcome::Fails => 3,
+        Outcome::Refused | Outcome::InvalidManifest => 4,
+    }
+}
+
+/// The changes that make a run fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailOn {
+    /// Regressions, and additions with a fault.
+    #[default]
+    Regression,
+    /// Any change.
+    Any,
+    /// No change.
+    Never,
+}
+
+impl FailOn {
+    /// Returns whether a change of this class makes the run fail.
+    #[must_use]
+    pub const fn includes(self, class: Class) -> bool {
+        match self {
+            Self::Regression => matches!(class, Class::Regression | Class::Added),
+            Self::Any => true,
+            Self::Never => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_worse_fault_is_a_regression() {
+        use Outcome::{AlwaysPasses, Fails, NotInMesh, Ok, Refused, Unknown};
+        for (before, after, class) in [
+            (Ok, Fails, Class::Regression),
+            (NotInMesh, AlwaysPasses, Class::Regression),
+            (AlwaysPasses, Fails, Class::Regression),
+            (Fails, Refused, Class::Regression),
+            (Unknown, Fails, Class::Regression),
+            (Ok, Unknown, Class::Changed),
+            (Unknown, Ok, Class::Changed),
+            (Ok, NotInMesh, Class::Changed),
+            (Fails, Unknown, Class::Improvement),
+            (Fails, AlwaysPasses, Class::Improvement),
+            (Refused, Ok, Class::Improvement),
+            (Fails, Fails, Class::Changed),
+        ] {
+            assert_eq!(Class::of(before, after), class, "{before:?} {after:?}");
+        }
+    }
+}

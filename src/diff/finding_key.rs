@@ -1,0 +1,110 @@
+//! The identity of a finding in both states.
+
+use crate::finding::{Finding, ObjectRef, RuleId};
+
+use super::state::relative;
+
+/// What remains the same if lines move: neither lines nor wording.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct FindingKey {
+    rule: RuleId,
+    /// The kind, the namespace and the name of the object.
+    object: Option<(String, Option<String>, String)>,
+    container: Option<String>,
+    /// The field without the indexes of lists, because an entry before it may be removed.
+    field: Option<String>,
+    overlay: Option<String>,
+}
+
+/// A finding in one environment.
+#[derive(Clone, Debug)]
+pub(super) struct FindingEntry<'f> {
+    /// The finding.
+    pub(super) finding: &'f Finding,
+    /// The identity.
+    pub(super) key: FindingKey,
+    /// The file of the finding, relative to the tree.
+    pub(super) file: String,
+}
+
+/// Returns the findings that are not about the outcome of a handler, once for each environment.
+pub(super) fn entries<'f>(findings: &'f [Finding], root: &str) -> Vec<FindingEntry<'f>> {
+    let others = findings.iter().filter(|finding| finding.probe.is_none());
+    others
+        .flat_map(|finding| {
+            let overlays = finding
+                .overlays
+                .iter()
+                .map(|path| Some(relative(path, root)));
+            let mut overlays: Vec<Option<String>> = overlays.collect();
+            if overlays.is_empty() {
+                overlays.push(None);
+            }
+            overlays.into_iter().map(|overlay| FindingEntry {
+                finding,
+                key: FindingKey {
+                    rule: finding.rule,
+                    object: finding.object.as_ref().map(object),
+                    container: finding.container.clone(),
+                    field: finding.field.as_deref().map(without_indexes),
+                    overlay,
+                },
+                file: relative(&finding.primary.path, root),
+            })
+        })
+        .collect()
+}
+
+fn object(object: &ObjectRef) -> (String, Option<String>, String) {
+    (
+        object.kind.clone(),
+        object.namespace.clone(),
+        object.name.clone(),
+    )
+}
+
+/// Returns a field path without indexes: `spec.containers[].ports` for `spec.containers[2].ports`.
+fn without_indexes(field: &str) -> String {
+    let mut out = String::with_capacity(field.len());
+    let mut is_index = false;
+    for character in field.chars() {
+        match character {
+            '[' => {
+                is_index = true;
+                out.push(character);
+            }
+            ']' => {
+                is_index = false;
+                out.push(character);
+            }
+            digit if is_index && digit.is_ascii_digit() => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+impl FindingKey {
+    /// Returns whether the finding is about an object; otherwise only its file identifies it.
+    pub(super) const fn has_object(&self) -> bool {
+        self.object.is_some()
+    }
+
+    /// Returns the identity without the environment.
+    pub(super) fn without_overlay(&self) -> Self {
+        Self {
+            overlay: None,
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indexes_are_removed() {
+        assert_eq!(without_indexes("a[12].b[name=x].c"), "a[].b[name=x].c");
+    }
+}

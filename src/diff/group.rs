@@ -1,0 +1,66 @@
+//! Groups changes that have one cause.
+
+use hashbrown::HashMap;
+
+use super::cause::{Cause, Side};
+use super::change::{Change, Subject};
+use super::class::Class;
+use crate::yaml::Span;
+
+/// Changes of one class with one cause.
+#[derive(Clone, Debug)]
+pub struct Group<'c> {
+    /// The class of all changes.
+    pub class: Class,
+    /// The cause of all changes; `None` if none was found.
+    pub cause: Option<&'c Cause>,
+    /// The changes, in order; not empty.
+    pub changes: Vec<&'c Change>,
+}
+
+/// What the changes of a group have in common.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum GroupKey<'c> {
+    /// The message and the line of the cause.
+    Cause(&'c str, Option<(&'c str, Span)>, Side),
+    /// All probes without a cause.
+    Probes,
+    /// A finding of its own, by its index.
+    Finding(usize),
+}
+
+/// Returns the groups in the order of their first changes.
+#[must_use]
+pub fn groups(changes: &[Change]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known: HashMap<(Class, GroupKey<'_>), usize> = HashMap::new();
+    for (index, change) in changes.iter().enumerate() {
+        let next = groups.len();
+        let at = *known
+            .entry((change.class, key(index, change)))
+            .or_insert(next);
+        if at == next {
+            groups.push(Group {
+                class: change.class,
+                cause: change.cause.as_ref(),
+                changes: Vec::new(),
+            });
+        }
+        if let Some(group) = groups.get_mut(at) {
+            group.changes.push(change);
+        }
+    }
+    groups
+}
+
+fn key(index: usize, change: &Change) -> GroupKey<'_> {
+    match (&change.subject, &change.cause) {
+        (Subject::NewFinding(_) | Subject::GoneFinding(_), _) => GroupKey::Finding(index),
+        (Subject::Probe { .. }, None) => GroupKey::Probes,
+        (Subject::Probe { .. }, Some(cause)) => {
+            let place = cause.place.as_ref();
+            let place = place.map(|place| (&*place.path, place.span));
+            GroupKey::Cause(&cause.message, place, cause.side)
+        }
+    }
+}

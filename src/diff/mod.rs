@@ -1,0 +1,22 @@
+//! Compares two states of the manifests: what changes for each probe, and the line that causes it.
+//!
+//! The unit of a comparison is a handler of a container of an object in an environment, never a line: renaming a file or
+//! moving a document changes nothing. Findings that are not about a handler are compared as well.
+
+mod cause;
+mod change;
+mod class;
+mod compare;
+mod finding_key;
+mod group;
+mod pairing;
+mod probe_state;
+mod state;
+
+pub use cause::{Cause, Side};
+pub use change::{Change, Subject};
+pub use class::{Class, FailOn};
+pub use compare::{Comparison, compare};
+pub use group::{Group, groups};
+pub use probe_state::{ProbeId, ProbeState};
+pub use state::State;

@@ -1,0 +1,157 @@
+//! The prediction for one handler in one state, as plain data.
+
+use std::sync::Arc;
+
+use crate::finding::{Certainty, Label};
+use crate::mesh::Reason;
+use crate::predict::{
+    HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, rewritten_text,
+};
+
+/// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProbeId {
+    /// The kustomization or the deploying object of the environment, relative to the tree; `None` if the object is
+    /// deployed as it is written.
+    pub environment: Option<String>,
+    /// The kind of the object.
+    pub kind: String,
+    /// The namespace, if it is known.
+    pub namespace: Option<String>,
+    /// The name of the object.
+    pub name: String,
+    /// The container; empty for a virtual machine.
+    pub container: String,
+    /// The slot, such as `readinessProbe`.
+    pub slot: &'static str,
+}
+
+impl ProbeId {
+    /// Returns `shop/Deployment/web`, with its namespace if one is known.
+    #[must_use]
+    pub fn workload(&self) -> String {
+        let namespace = self.namespace.as_ref().map(|name| format!("{name}/"));
+        format!(
+            "{}{}/{}",
+            namespace.unwrap_or_default(),
+            self.kind,
+            self.name
+        )
+    }
+}
+
+/// The prediction for one handler in one state.
+#[derive(Clone, Debug)]
+pub struct ProbeState {
+    /// Its identity.
+    pub id: ProbeId,
+    /// The file of its object, relative to the tree. It only distinguishes objects with the same identity.
+    pub file: String,
+    /// The key of the handler.
+    pub place: Label,
+    /// The name of the environment for people, such as `prod-eu`.
+    pub environment_name: Option<Arc<str>>,
+    /// The handler as written: `http :8080/healthz`.
+    pub written: String,
+    /// The handler after the rewrite; empty if it is not rewritten.
+    pub rewritten_to: String,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// A short description of the cause of the outcome.
+    pub why: String,
+    /// The certainty of the outcome.
+    pub certainty: Certainty,
+    /// The text that the kubelet prints, if it is known.
+    pub kubelet: Option<String>,
+    /// The assumptions, each with the option that settles it.
+    pub assumptions: Vec<String>,
+    /// The facts that decided, the most important first.
+    pub because: Vec<Reason>,
+}
+
+impl ProbeState {
+    /// Returns the state of a handler. `relative` returns a path relative to the tree.
+    pub(super) fn of_handler(
+        pod: &WorkloadPrediction<'_>,
+        prediction: &HandlerPrediction<'_>,
+        environment_name: Option<Arc<str>>,
+        relative: &dyn Fn(&str) -> String,
+    ) -> Self {
+        let object = &pod.workload.object;
+        let verdict = &prediction.verdict;
+        let rewritten_to = prediction.rewritten_to.as_ref();
+        Self {
+            id: ProbeId {
+                environment: object.overlay.map(|path| relative(path)),
+                kind: object.kind.to_owned(),
+                namespace: pod.namespace.clone(),
+                name: object.name().to_owned(),
+                container: prediction.container.name().to_owned(),
+                slot: prediction.handler.slot.key(),
+            },
+            file: relative(object.path()),
+            place: object.label_at(prediction.handler.key.span(), ""),
+            environment_name,
+            written: handler_text(&prediction.handler),
+            rewritten_to: rewritten_to
+                .map(|to| rewritten_text(to, prediction.rewritten_host()))
+                .unwrap_or_default(),
+            outcome: verdict.outcome,
+            why: verdict.cause.describe().to_owned(),
+            certainty: verdict.certainty,
+            kubelet: verdict.kubelet.clone(),
+            assumptions: verdict.assumptions(),
+            because: verdict.because.clone(),
+        }
+    }
+
+    /// Returns the state of the check of a virtual machine. `relative` returns a path relative to the tree.
+    pub(super) fn of_machine(
+        machine: &MachinePrediction<'_>,
+        relative: &dyn Fn(&str) -> String,
+    ) -> Self {
+        let object = &machine.group;
+        Self {
+            id: ProbeId {
+                environment: object.overlay.map(|path| relative(path)),
+                kind: object.kind.to_owned(),
+                namespace: machine.namespace.clone(),
+                name: object.name().to_owned(),
+                container: String::new(),
+                slot: "probe",
+            },
+            file: relative(object.path()),
+            place: object.label_at(machine.probe.key.span(), ""),
+            environment_name: None,
+            written: machine.written.clone(),
+            rewritten_to: String::new(),
+            outcome: machine.outcome,
+            why: machine.why.to_owned(),
+            certainty: machine.certainty,
+            kubelet: None,
+            assumptions: crate::predict::assumptions(&machine.because),
+            because: machine.because.clone(),
+        }
+    }
+
+    /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and what the mesh makes of
+    /// an unchanged handler. The lines behind it may differ.
+    pub(super) fn is_same_prediction(&self, other: &Self) -> bool {
+        let is_same_rewrite = if self.written == other.written {
+            self.rewritten_to == other.rewritten_to
+        } else {
+            self.rewritten_to.is_empty() == other.rewritten_to.is_empty()
+        };
+        let is_same_text = self.kubelet == other.kubelet || self.written != other.written;
+        (self.outcome, &self.why) == (other.outcome, &other.why) && is_same_rewrite && is_same_text
+    }
+
+    /// Returns the name of the handler for messages: "readinessProbe of container `web`".
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self.id.container.as_str() {
+            "" => self.id.slot.to_owned(),
+            container => crate::predict::handler_title(self.id.slot, container),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Regressions as findings, for the formats that `check` shares with `diff`.
+
+use std::sync::Arc;
+
+use crate::diff::{Change, Class, ProbeState};
+use crate::engine::{Outcome, PROBE_REGRESSION};
+use crate::finding::{Certainty, Finding, Label, ProbeRef, Severity};
+
+use super::Changes;
+use super::words::place;
+
+/// Returns the changes that are regressions or additions with a fault as the result of a check. Each finding has the
+/// outcome before the change in its message, and the line that causes it among its related lines.
+#[must_use]
+pub fn regressions(changes: &Changes<'_>) -> Outcome {
+    let wanted = changes
+        .comparison
+        .changes
+        .iter()
+        .filter(|change| matches!(change.class, Class::Regression | Class::Added));
+    let mut outcome = Outcome {
+        findings: wanted
+            .filter_map(|change| as_finding(changes, change))
+            .collect(),
+        not_judged: changes.comparison.newly_not_judged.clone(),
+        ..Outcome::default()
+    };
+    let findings = std::mem::take(&mut outcome.findings);
+    outcome.summary.handlers = changes.after.state.probes.len();
+    outcome.summary.count_findings(&findings);
+    outcome.findings = findings;
+    outcome
+}
+
+/// Adds a finding at each cause, so that the line of a pull request that breaks several probes is annotated once.
+#[must_use]
+pub fn with_causes(changes: &Changes<'_>, mut outcome: Outcome) -> Outcome {
+    let groups = crate::diff::groups(&changes.comparison.changes);
+    let causes = groups
+        .iter()
+        .filter(|group| group.class == Class::Regression);
+    let at_causes: Vec<Finding> = causes
+        .filter_map(|group| {
+            let cause = group
+                .cause
+                .filter(|cause| cause.side == crate::diff::Side::After)?;
+            let label = cause.place.clone()?;
+            group.changes.first()?.probe()?;
+            Some(Finding::new(
+                PROBE_REGRESSION,
+                Severity::Error,
+                label,
+                changes.sentence(group),
+            ))
+        })
+        .collect();
+    outcome.findings.splice(0..0, at_causes);
+    outcome
+}
+
+fn as_finding(changes: &Changes<'_>, change: &Change) -> Option<Finding> {
+    if let Some(finding) = change.finding() {
+        return Some(finding.clone());
+    }
+    let (before, after) = change.probe_states();
+    let after = after?;
+    let mut finding = reported(changes, after).unwrap_or_else(|| unreported(after));
+    if let Some(before) = before {
+        finding
+            .message
+            .push_str(&format!(" (before: {})", before.outcome.as_str()));
+    }
+    let Some(cause) = &change.cause else {
+        return Some(finding);
+    };
+    match (&cause.place, cause.side) {
+        (Some(label), crate::diff::Side::After) => {
+            finding.related.retain(|other| !other.is_at(label));
+            finding.related.insert(0, label.clone());
+        }
+        (Some(label), crate::diff::Side::Before) => {
+            let line = place(changes.before.set, label);
+            let text = format!("; cause: the removal of {line}: {}", cause.message);
+            finding.message.push_str(&text);
+        }
+        (None, _) => finding
+            .message
+            .push_str(&format!("; cause: {}", cause.message)),
+    }
+    Some(finding)
+}
+
+/// Returns the finding of `check` about a handler, limited to its environment.
+fn reported(changes: &Changes<'_>, probe: &ProbeState) -> Option<Finding> {
+    let mut findings = changes.after.state.findings.iter();
+    let found = findings.find(|finding| {
+        let is_probe = finding.probe.as_ref().is_some_and(|reported| {
+            reported.path == probe.place.path && reported.span == probe.place.span
+        });
+        let in_environment = finding.overlays.is_empty()
+            || finding.overlays.iter().any(|path| {
+                let environment = probe.id.environment.as_deref();
+                environment.is_some_and(|environment| path.ends_with(environment))
+            });
+        is_probe && in_environment
+    });
+    found.cloned()
+}
+
+/// Returns a finding about a handler that no rule reports on its own, such as one of a pod that is refused.
+fn unreported(probe: &ProbeState) -> Finding {
+    let label = Label {
+        path: Arc::clone(&probe.place.path),
+        span: probe.place.span,
+        message: String::new(),
+    };
+    let severity = match probe.certainty {
+        Certainty::Known | Certainty::Default => Severity::Error,
+        Certainty::Assumed | Certainty::Unknown => Severity::Warning,
+    };
+    let message = format!(
+        "{} of {} {}: {}",
+        probe.title(),
+        probe.id.workload(),
+        probe.outcome.as_str(),
+        probe.why
+    );
+    let mut finding = Finding::new(PROBE_REGRESSION, severity, label.clone(), message);
+    finding.certainty = probe.certainty;
+    finding.outcome = Some(probe.outcome.as_str());
+    finding.kubelet.clone_from(&probe.kubelet);
+    finding.probe = Some(ProbeRef {
+        title: probe.title(),
+        path: label.path,
+        span: label.span,
+    });
+    finding
+}

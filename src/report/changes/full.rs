@@ -1,0 +1,207 @@
+//! Changes for people: one block per cause, with its line and a table of the probes.
+
+use crate::diff::{Class, Group, groups};
+use crate::finding::Severity;
+use crate::report::counted::counted;
+use crate::report::escape::escape_control;
+use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
+use crate::report::frames::drawn;
+use crate::report::not_judged::not_judged_lines;
+use crate::report::terminal_style::{TerminalStyle, Tone};
+use crate::report::wrap::wrap;
+
+use super::rows::{aligned, cells};
+use super::words::summary;
+use super::{Changes, rows::Cells};
+
+/// The width of line numbers and the frame.
+const GUTTER: usize = 12;
+
+/// Returns all changes with their causes.
+#[must_use]
+pub fn full(changes: &Changes<'_>, style: TerminalStyle) -> String {
+    let mut out = String::new();
+    for group in groups(&changes.comparison.changes) {
+        block(&mut out, changes, &group, style);
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the last lines: what was compared, and what is not shown.
+#[must_use]
+pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
+    let comparison = changes.comparison;
+    let fails = comparison
+        .changes
+        .iter()
+        .any(|change| changes.fail_on.includes(change.class));
+    let tone = if fails { Tone::Error } else { Tone::Good };
+    let (before, after) = (changes.before.name, changes.after.name);
+    if changes.compares_nothing() {
+        let text = style.paint(Tone::Warning, "Nothing was compared");
+        return format!("{text}: neither state contains a workload that can be judged.\n");
+    }
+    let mut out = format!(
+        "{} between {} and {}.\n",
+        style.paint(tone, &summary(comparison)),
+        escape_control(before),
+        escape_control(after)
+    );
+    let mut unchanged = Vec::new();
+    if comparison.unchanged > 0 {
+        let probes = counted(comparison.unchanged, "probe");
+        unchanged.push(format!("{probes} unchanged"));
+    }
+    if comparison.unchanged_faults > 0 {
+        let faults = comparison.unchanged_faults;
+        unchanged.push(format!("{faults} of them with a fault"));
+    }
+    if comparison.unchanged_findings > 0 {
+        let findings = counted(comparison.unchanged_findings, "other finding");
+        unchanged.push(format!("{findings} unchanged"));
+    }
+    if comparison.added_without_fault > 0 {
+        let added = counted(comparison.added_without_fault, "new probe");
+        unchanged.push(format!("{added} without a fault"));
+    }
+    if comparison.suppressed > 0 {
+        let suppressed = counted(comparison.suppressed, "change");
+        unchanged.push(format!("{suppressed} suppressed"));
+    }
+    if !unchanged.is_empty() {
+        out.push_str(&format!("Not shown: {}.\n", unchanged.join(", ")));
+    }
+    let not_judged = changes.after.state.not_judged.len();
+    if not_judged > 0 {
+        let parts = counted(not_judged, "part");
+        out.push_str(&format!(
+            "{parts} of the tree not judged; `meshprobe check` lists them.\n"
+        ));
+    }
+    for line in not_judged_lines(changes.after.set, &comparison.newly_not_judged) {
+        out.push_str("Only after the change: ");
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: TerminalStyle) {
+    let finding = group.changes.first().and_then(|change| change.finding());
+    if let (Some(finding), Some(change)) = (finding, group.changes.first()) {
+        let title = format!("{}[{}]", group.class.as_str(), finding.rule);
+        let set = changes.state_of_change(change).set;
+        header(out, group.class, &title, &finding.message, style);
+        let label = ExcerptLabel {
+            label: &finding.primary,
+            text: finding.primary.message.clone(),
+            role: LabelRole::Primary,
+        };
+        let width = style.width.saturating_sub(GUTTER).max(40);
+        let regions = excerpt_regions(set, &[label], width);
+        out.push_str(&drawn(regions, finding.severity, style));
+        if let Some(help) = finding.help.as_ref().filter(|_| !change.is_gone()) {
+            line(out, "help", help, style);
+        }
+        return;
+    }
+    let sentence = changes.sentence(group);
+    header(out, group.class, group.class.as_str(), &sentence, style);
+    if let Some(cause) = group.cause
+        && let Some(label) = &cause.place
+    {
+        let set = changes.state_of(cause.side).set;
+        let shown = ExcerptLabel {
+            label,
+            text: cause.message.clone(),
+            role: LabelRole::Primary,
+        };
+        let width = style.width.saturating_sub(GUTTER).max(40);
+        let regions = excerpt_regions(set, &[shown], width);
+        out.push_str(&drawn(regions, severity(group.class), style));
+    }
+    let table: Vec<Cells> = group
+        .changes
+        .iter()
+        .filter_map(|change| cells(changes, change))
+        .collect();
+    out.push_str(&aligned(&table, 2, style));
+    for text in kubelet_texts(group) {
+        line(out, "kubelet", &text, style);
+    }
+    for text in assumptions(group) {
+        line(out, "assumed", &text, style);
+    }
+}
+
+fn header(out: &mut String, class: Class, title: &str, text: &str, style: TerminalStyle) {
+    let first = format!("{}: ", style.paint(tone(class), title));
+    out.push_str(&wrap(&escape_control(text), &first, 2, style.width));
+    out.push('\n');
+}
+
+fn line(out: &mut String, name: &str, text: &str, style: TerminalStyle) {
+    let first = format!("  {} ", style.paint(Tone::Note, &format!("{name}:")));
+    out.push_str(&wrap(
+        &escape_control(text),
+        &first,
+        name.len() + 4,
+        style.width,
+    ));
+    out.push('\n');
+}
+
+/// Returns the texts of the kubelet after the change. Of texts with the same reason, such as "connection reset by peer", only
+/// the first is returned.
+fn kubelet_texts(group: &Group<'_>) -> Vec<String> {
+    let reason = |text: &str| text.rsplit(": ").next().unwrap_or_default().to_owned();
+    let mut texts: Vec<(String, String, usize)> = Vec::new();
+    for change in &group.changes {
+        let (_, after) = change.probe_states();
+        let Some(text) = after.and_then(|state| state.kubelet.as_deref()) else {
+            continue;
+        };
+        let reason = reason(text);
+        match texts.iter_mut().find(|(known, ..)| *known == reason) {
+            Some((.., similar)) => *similar += 1,
+            None => texts.push((reason, text.to_owned(), 0)),
+        }
+    }
+    let shown = texts.into_iter().map(|(_, text, similar)| match similar {
+        0 => text,
+        others => format!("{text} (similar for {})", counted(others, "other")),
+    });
+    shown.collect()
+}
+
+/// Returns the assumptions behind the predictions after the change.
+fn assumptions(group: &Group<'_>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for change in &group.changes {
+        let (_, after) = change.probe_states();
+        for assumption in after.map_or(&[][..], |state| &state.assumptions) {
+            if !all.contains(assumption) {
+                all.push(assumption.clone());
+            }
+        }
+    }
+    all
+}
+
+const fn tone(class: Class) -> Tone {
+    match class {
+        Class::Regression | Class::Added => Tone::Error,
+        Class::Changed => Tone::Warning,
+        Class::Improvement => Tone::Good,
+        Class::Removed => Tone::Faint,
+    }
+}
+
+const fn severity(class: Class) -> Severity {
+    match class {
+        Class::Regression | Class::Added => Severity::Error,
+        Class::Changed => Severity::Warning,
+        Class::Improvement | Class::Removed => Severity::Note,
+    }
+}

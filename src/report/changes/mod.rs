@@ -1,0 +1,43 @@
+//! Formats what changes between two states of the manifests.
+
+mod concise;
+mod findings;
+mod full;
+mod json;
+mod markdown;
+mod rows;
+mod words;
+
+use crate::diff::{Comparison, FailOn, State};
+use crate::source::SourceSet;
+
+pub use concise::concise;
+pub use findings::{regressions, with_causes};
+pub use full::{full, last_lines};
+pub use json::json;
+pub use markdown::markdown;
+pub use words::summary;
+
+/// One of the two states.
+#[derive(Clone, Copy, Debug)]
+pub struct ReportedState<'a> {
+    /// The name for people, such as "`v1.2` (3c1f2a9)" or "the working tree".
+    pub name: &'a str,
+    /// The predictions and findings.
+    pub state: &'a State,
+    /// The files.
+    pub set: &'a SourceSet,
+}
+
+/// The changes between two states.
+#[derive(Clone, Copy, Debug)]
+pub struct Changes<'a> {
+    /// The first state.
+    pub before: ReportedState<'a>,
+    /// The second state.
+    pub after: ReportedState<'a>,
+    /// What differs.
+    pub comparison: &'a Comparison,
+    /// The changes that make the run fail.
+    pub fail_on: FailOn,
+}

@@ -1,0 +1,140 @@
+//! The sentences about changes.
+
+use crate::diff::{Cause, Change, Class, Comparison, Group, Side};
+use crate::finding::Label;
+use crate::report::counted::counted;
+use crate::report::source_location::line_region;
+use crate::report::source_location::source_path;
+use crate::source::SourceSet;
+
+use super::{Changes, ReportedState};
+
+impl<'a> Changes<'a> {
+    /// Returns the state that contains the line of a cause.
+    pub(super) const fn state_of(&self, side: Side) -> ReportedState<'a> {
+        match side {
+            Side::Before => self.before,
+            Side::After => self.after,
+        }
+    }
+
+    /// Returns whether no state has a probe and nothing differs, so that the result says nothing.
+    pub(super) fn compares_nothing(&self) -> bool {
+        let is_empty = |state: ReportedState<'_>| state.state.probes.is_empty();
+        is_empty(self.before) && is_empty(self.after) && self.comparison.changes.is_empty()
+    }
+
+    /// Returns the state that contains the place of a change.
+    pub(super) const fn state_of_change(&self, change: &Change) -> ReportedState<'a> {
+        match change.is_gone() {
+            true => self.before,
+            false => self.after,
+        }
+    }
+
+    /// Returns the file and the line of a change.
+    pub(super) fn place(&self, change: &Change) -> String {
+        let set = self.state_of_change(change).set;
+        change
+            .place()
+            .map_or_else(String::new, |label| place(set, label))
+    }
+
+    /// Returns the sentence about a group, such as "infra/mtls.yaml:8 breaks 3 probes: STRICT for namespace `shop`".
+    pub(super) fn sentence(&self, group: &Group<'_>) -> String {
+        let count = group.changes.len();
+        let probes = counted(count, group_noun(group));
+        match (group.class, group.cause) {
+            (Class::Added, _) => format!("{probes} with a fault"),
+            (Class::Removed, _) => format!("{probes} not found any more"),
+            (class, Some(cause)) => self.sentence_with_cause(class, cause, &probes),
+            (class, None) => {
+                let verb = match (class, count) {
+                    (Class::Regression, 1) => "breaks",
+                    (Class::Regression, _) => "break",
+                    (Class::Improvement, 1) => "is fixed",
+                    (Class::Improvement, _) => "are fixed",
+                    (_, 1) => "changes",
+                    _ => "change",
+                };
+                format!("{probes} {verb}")
+            }
+        }
+    }
+
+    fn sentence_with_cause(&self, class: Class, cause: &Cause, probes: &str) -> String {
+        let verb = match class {
+            Class::Regression => "breaks",
+            Class::Improvement => "fixes",
+            Class::Changed | Class::Added | Class::Removed => "changes",
+        };
+        let Some(label) = &cause.place else {
+            return match cause.message.starts_with('`') {
+                true => format!("{} {verb} {probes}", cause.message),
+                false => format!("a fact {verb} {probes}: {}", cause.message),
+            };
+        };
+        let line = place(self.state_of(cause.side).set, label);
+        match cause.side {
+            Side::After => format!("{line} {verb} {probes}: {}", cause.message),
+            Side::Before => {
+                let name = self.before.name;
+                format!(
+                    "the removal of {line} (in {name}) {verb} {probes}: {}",
+                    cause.message
+                )
+            }
+        }
+    }
+}
+
+/// Returns the noun for the changes of a group.
+fn group_noun(group: &Group<'_>) -> &'static str {
+    let is_probe = |change: &&Change| {
+        let probe = change.probe();
+        probe.is_none_or(|probe| probe.id.slot.ends_with("robe"))
+    };
+    match (group.class, group.changes.iter().all(is_probe)) {
+        (Class::Added, true) => "new probe",
+        (Class::Added, false) => "new handler",
+        (_, true) => "probe",
+        (_, false) => "handler",
+    }
+}
+
+/// Returns the file and the line of a label.
+pub(super) fn place(set: &SourceSet, label: &Label) -> String {
+    let path = source_path(set, label);
+    match line_region(set, label) {
+        Some(region) => format!("{path}:{}", region.line),
+        None => path.to_string(),
+    }
+}
+
+/// Returns the counts of a comparison, such as "3 regressions and 1 improvement".
+#[must_use]
+pub fn summary(comparison: &Comparison) -> String {
+    let parts: Vec<String> = Class::ALL
+        .into_iter()
+        .filter_map(|class| {
+            let changes = comparison.changes.iter();
+            let count = changes.filter(|change| change.class == class).count();
+            (count > 0).then(|| class_count(class, count))
+        })
+        .collect();
+    match parts.as_slice() {
+        [] => "No changes".to_owned(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn class_count(class: Class, count: usize) -> String {
+    match class {
+        Class::Regression => counted(count, "regression"),
+        Class::Added => format!("{} with a fault", counted(count, "new probe")),
+        Class::Changed => counted(count, "other change"),
+        Class::Improvement => counted(count, "improvement"),
+        Class::Removed => counted(count, "removed probe"),
+    }
+}

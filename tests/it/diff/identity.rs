@@ -1,0 +1,91 @@
+//! What identifies a probe: neither files nor lines.
+
+use super::changes;
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
+use crate::support::project::Project;
+
+const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
+
+fn compare(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
+    let project = Project::new();
+    for (folder, files) in [("before", before), ("after", after)] {
+        for (path, text) in files {
+            project.write(&format!("{folder}/{path}"), text);
+        }
+    }
+    changes(&project.run(&JSON))
+}
+
+#[test]
+fn renamed_files_and_moved_documents_are_no_change() {
+    let before = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", NOT_REWRITTEN),
+        ("mtls.yaml", STRICT),
+    ];
+    let renamed = [
+        ("ns.yaml", INJECTED),
+        ("apps/shop.yaml", NOT_REWRITTEN),
+        ("policies.yaml", STRICT),
+    ];
+    assert_eq!(compare(&before, &renamed), [""; 0]);
+    let joined = join(&["# moved\n", STRICT, NOT_REWRITTEN, INJECTED]);
+    assert_eq!(compare(&before, &[("all.yaml", &joined)]), [""; 0]);
+}
+
+#[test]
+fn renamed_objects_and_containers_are_no_regression() {
+    let before = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", NOT_REWRITTEN),
+        ("mtls.yaml", STRICT),
+    ];
+    for (old, new) in [
+        ("- name: web", "- name: app"),
+        ("  name: web\n  n", "  name: api\n  n"),
+    ] {
+        let renamed = NOT_REWRITTEN.replace(old, new);
+        assert_ne!(renamed, NOT_REWRITTEN);
+        let after = [
+            ("ns.yaml", INJECTED),
+            ("web.yaml", &*renamed),
+            ("mtls.yaml", STRICT),
+        ];
+        assert_eq!(compare(&before, &after), [""; 0], "{new}");
+    }
+}
+
+#[test]
+fn a_probe_is_compared_in_each_overlay() {
+    let base = "resources: [web.yaml, ns.yaml]\n";
+    let overlay = "resources: [../base]\n";
+    let strict = "resources: [../base, mtls.yaml]\n";
+    let before = [
+        ("base/kustomization.yaml", base),
+        ("base/web.yaml", NOT_REWRITTEN),
+        ("base/ns.yaml", INJECTED),
+        ("prod/kustomization.yaml", overlay),
+        ("staging/kustomization.yaml", overlay),
+    ];
+    let mut after = before.to_vec();
+    after.push(("prod/mtls.yaml", STRICT));
+    for file in &mut after {
+        if file.0 == "prod/kustomization.yaml" {
+            file.1 = strict;
+        }
+    }
+    let found = compare(&before, &after);
+    assert_eq!(found, ["regression web readinessProbe: ok -> fails"]);
+}
+
+#[test]
+fn equal_objects_of_several_folders_are_compared_by_folder() {
+    let in_folder = |folder: &str, text: &'static str| (format!("{folder}/web.yaml"), text);
+    let files = [in_folder("a", NOT_REWRITTEN), in_folder("b", NOT_REWRITTEN)];
+    let mut before: Vec<(&str, &str)> = vec![("a/ns.yaml", INJECTED), ("b/ns.yaml", INJECTED)];
+    before.extend(files.iter().map(|(path, text)| (path.as_str(), *text)));
+    let mut after = before.clone();
+    after.push(("b/mtls.yaml", STRICT));
+    let found = compare(&before, &after);
+    assert!(!found.is_empty() && found.iter().all(|change| change.starts_with("regression")));
+}

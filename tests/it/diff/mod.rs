@@ -1,0 +1,57 @@
+//! `meshprobe diff`: what changes between two states.
+
+mod formats;
+mod identity;
+mod trees;
+mod what_if;
+
+use serde_json::Value;
+
+use crate::support::Run;
+
+/// Returns the report of a run with `--output-format json`.
+#[track_caller]
+fn report(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{error}\n{}\n{}", run.stdout, run.stderr))
+}
+
+/// Returns each change as `class workload slot: before -> after`, or as `class rule` for a finding.
+#[track_caller]
+fn changes(run: &Run) -> Vec<String> {
+    let report = report(run);
+    let changes = report.get("changes").unwrap().as_array().unwrap();
+    changes.iter().map(change).collect()
+}
+
+fn change(change: &Value) -> String {
+    let text = |pointer: &str| {
+        let value = change.pointer(pointer).and_then(Value::as_str);
+        value.unwrap_or("none").to_owned()
+    };
+    let class = text("/class");
+    if change.pointer("/finding/rule").is_some() {
+        return format!("{class} {}", text("/finding/rule"));
+    }
+    format!(
+        "{class} {} {}: {} -> {}",
+        text("/probe/name"),
+        text("/probe/slot"),
+        text("/before/outcome"),
+        text("/after/outcome")
+    )
+}
+
+/// Returns the cause of a change as `path:line message`, with `-` before it if only the first state has the line.
+fn cause(run: &Run, index: usize) -> String {
+    let report = report(run);
+    let cause = report.pointer(&format!("/changes/{index}/cause")).unwrap();
+    let text = |pointer: &str| {
+        let value = cause.pointer(pointer).and_then(Value::as_str);
+        value.unwrap_or_default().to_owned()
+    };
+    let line = cause.get("line").and_then(Value::as_u64);
+    let line = line.map(|line| format!(":{line} ")).unwrap_or_default();
+    let sign = if text("/state") == "before" { "-" } else { "" };
+    format!("{sign}{}{line}{}", text("/path"), text("/message"))
+}

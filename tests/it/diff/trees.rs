@@ -1,0 +1,160 @@
+//! Two trees, or two rendered files.
+
+use super::{cause, changes, report};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
+use crate::support::project::Project;
+
+/// Two trees with the files of `before`, and of those of `after` in the second one.
+fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
+    let project = Project::new();
+    for (folder, files) in [("before", before), ("after", after)] {
+        for (path, text) in files {
+            project.write(&format!("{folder}/{path}"), text);
+        }
+    }
+    project
+}
+
+const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
+
+#[test]
+fn a_policy_breaks_a_probe() {
+    let base = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let strict = [&base[..], &[("mtls.yaml", STRICT)]].concat();
+    let run = trees(&base, &strict).run(&JSON).exits(1);
+    assert_eq!(
+        changes(&run),
+        ["regression web readinessProbe: ok -> fails"]
+    );
+    assert_eq!(
+        cause(&run, 0),
+        "after/mtls.yaml:4 STRICT for namespace `shop`"
+    );
+    let back = trees(&strict, &base).run(&JSON).exits(0);
+    assert_eq!(
+        changes(&back),
+        ["improvement web readinessProbe: fails -> ok"]
+    );
+    assert_eq!(
+        cause(&back, 0),
+        "-before/mtls.yaml:4 STRICT for namespace `shop`"
+    );
+}
+
+#[test]
+fn old_faults_are_not_shown() {
+    let broken = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", NOT_REWRITTEN),
+        ("mtls.yaml", STRICT),
+    ];
+    let run = trees(&broken, &broken).run(&JSON).exits(0);
+    assert_eq!(changes(&run), [""; 0]);
+    let summary = report(&run);
+    assert_eq!(summary.pointer("/summary/unchanged_faults").unwrap(), 1);
+}
+
+#[test]
+fn a_changed_probe_is_its_own_cause() {
+    let tcp = NOT_REWRITTEN.replace("httpGet: {path: /, port: 8080}", "tcpSocket: {port: 8080}");
+    let before = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let after = [("ns.yaml", INJECTED), ("web.yaml", &*tcp)];
+    let run = trees(&before, &after).run(&JSON).exits(1);
+    assert_eq!(
+        changes(&run),
+        ["regression web readinessProbe: ok -> always-passes"]
+    );
+    assert_eq!(
+        cause(&run, 0),
+        "after/web.yaml:10 the probe is `tcp :8080`, and was `http :8080/`"
+    );
+}
+
+#[test]
+fn new_and_removed_probes() {
+    let faulty = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", NOT_REWRITTEN),
+        ("mtls.yaml", STRICT),
+    ];
+    let empty = [("ns.yaml", INJECTED), ("mtls.yaml", STRICT)];
+    let run = trees(&empty, &faulty).run(&JSON).exits(1);
+    assert_eq!(changes(&run), ["added web readinessProbe: none -> fails"]);
+    let run = trees(&faulty, &empty).run(&JSON).exits(0);
+    assert_eq!(changes(&run), ["removed web readinessProbe: fails -> none"]);
+    let without_fault = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let run = trees(&[("ns.yaml", INJECTED)], &without_fault)
+        .run(&JSON)
+        .exits(0);
+    assert_eq!(changes(&run), [""; 0]);
+}
+
+#[test]
+fn rendered_files() {
+    let before = join(&[INJECTED, NOT_REWRITTEN]);
+    let after = join(&[INJECTED, NOT_REWRITTEN, STRICT]);
+    let project = Project::with(&[("before.yaml", &before), ("after.yaml", &after)]);
+    let arguments = ["diff", "--output-format", "json", "before.yaml"];
+    let run = project
+        .run(&[&arguments[..], &["after.yaml"]].concat())
+        .exits(1);
+    assert_eq!(
+        changes(&run),
+        ["regression web readinessProbe: ok -> fails"]
+    );
+    let piped = project
+        .pipe(&[&arguments[..], &["-"]].concat(), &after)
+        .exits(1);
+    assert_eq!(changes(&piped), changes(&run));
+}
+
+#[test]
+fn findings_without_a_handler() {
+    let broken = [
+        ("ns.yaml", INJECTED),
+        ("broken.yaml", "apiVersion: v1\nkind: Pod\n a: [\n"),
+    ];
+    let run = trees(&[("ns.yaml", INJECTED)], &broken).run(&JSON).exits(1);
+    assert_eq!(changes(&run), ["regression syntax-error"]);
+    let run = trees(&broken, &[("ns.yaml", INJECTED)]).run(&JSON).exits(0);
+    assert_eq!(changes(&run), ["improvement syntax-error"]);
+}
+
+#[test]
+fn suppressed_findings_do_not_fail() {
+    let base = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let suppressed = NOT_REWRITTEN.replace(
+        "    readinessProbe",
+        "    # meshprobe: ignore[strict-probe-not-rewritten] known\n    readinessProbe",
+    );
+    let after = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", &*suppressed),
+        ("mtls.yaml", STRICT),
+    ];
+    let run = trees(&base, &after).run(&JSON).exits(0);
+    assert_eq!(changes(&run), [""; 0]);
+    let summary = report(&run);
+    assert_eq!(summary.pointer("/summary/suppressed").unwrap(), 1);
+}
+
+#[test]
+fn the_exit_code_follows_the_option() {
+    let base = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let strict = [&base[..], &[("mtls.yaml", STRICT)]].concat();
+    let project = trees(&base, &strict);
+    for (fail_on, forward, back) in [("regression", 1, 0), ("any", 1, 1), ("never", 0, 0)] {
+        let run = |from, to| project.run(&["diff", "--fail-on", fail_on, from, to]);
+        run("before", "after").exits(forward);
+        run("after", "before").exits(back);
+    }
+}
+
+#[test]
+fn a_missing_tree_is_an_error() {
+    let project = trees(&[("ns.yaml", INJECTED)], &[("ns.yaml", INJECTED)]);
+    project
+        .run(&["diff", "before", "missing"])
+        .exits(2)
+        .stdout_contains("");
+}
