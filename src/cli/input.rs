@@ -248,6 +248,7 @@ fn request(
         omitted: Vec::new(),
         max_rendered: common.max_rendered,
         max_parsed: common.max_parsed,
+        ..Request::default()
     })
 }
 

@@ -19,14 +19,14 @@ use super::planted_panic;
 /// Finds, reads and parses the files of a run, and the local files that its kustomizations name.
 #[must_use]
 pub fn load(request: &Request) -> SourceSet {
-    let mut folders = Folders::default();
+    let mut folders = Folders::of(request.filesystem.clone());
     let candidates = find(request, &mut folders);
     let budget = parse_budget(request.max_parsed, candidates.len());
     // The memory limit must not leave out a checked file for the sake of its surroundings.
     let (surroundings, inputs): (Vec<Candidate>, Vec<Candidate>) =
         candidates.into_iter().partition(Candidate::is_surrounding);
-    let (mut files, budget) = read_all(&inputs, budget);
-    let (others, mut budget) = read_all(&surroundings, budget);
+    let (mut files, budget) = read_all(&inputs, request, budget);
+    let (others, mut budget) = read_all(&surroundings, request, budget);
     files.extend(others);
     let mut set = SourceSet::new(files);
     set.links = std::mem::take(&mut folders.links);
@@ -43,7 +43,7 @@ pub fn load(request: &Request) -> SourceSet {
             break;
         }
         let more;
-        (more, budget) = read_all(&missing, budget);
+        (more, budget) = read_all(&missing, request, budget);
         set.files.extend(more);
         let files = std::mem::take(&mut set.files);
         set.files = SourceSet::new(files).files;
@@ -70,6 +70,7 @@ fn deployed(
     }
     let request = Request {
         context,
+        filesystem: request.filesystem.clone(),
         working_directory: request.working_directory.clone(),
         walk: request.walk.clone(),
         ..Request::default()
@@ -80,12 +81,16 @@ fn deployed(
 }
 
 /// Reads files within a budget; also returns the budget for more files.
-fn read_all(candidates: &[Candidate], budget: MemoryBudget) -> (Vec<SourceFile>, MemoryBudget) {
+fn read_all(
+    candidates: &[Candidate],
+    request: &Request,
+    budget: MemoryBudget,
+) -> (Vec<SourceFile>, MemoryBudget) {
     if candidates.len() > 1 {
         let attempt = budget.attempt();
         let files: Vec<SourceFile> = candidates
             .par_iter()
-            .map(|candidate| read_guarded(candidate, &attempt))
+            .map(|candidate| read_guarded(candidate, request, &attempt))
             .collect();
         if !attempt.is_exceeded() {
             return (files, attempt.settled());
@@ -94,18 +99,18 @@ fn read_all(candidates: &[Candidate], budget: MemoryBudget) -> (Vec<SourceFile>,
     // Files are read one after the other, so that the files that fit do not depend on the speed of the threads.
     let files = candidates
         .iter()
-        .map(|candidate| read_guarded(candidate, &budget))
+        .map(|candidate| read_guarded(candidate, request, &budget))
         .collect();
     (files, budget)
 }
 
 /// Reads and parses one file. A panic affects only this file.
-fn read_guarded(candidate: &Candidate, budget: &MemoryBudget) -> SourceFile {
+fn read_guarded(candidate: &Candidate, request: &Request, budget: &MemoryBudget) -> SourceFile {
     let read = || {
         if budget.is_over() {
             return candidate.without_text();
         }
-        let file = candidate.read_within(budget);
+        let file = candidate.read_within(&request.filesystem, budget);
         #[cfg(debug_assertions)]
         planted_panic::trip("load", &file.path);
         file

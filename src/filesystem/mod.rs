@@ -8,11 +8,17 @@
 //! support this call, and on other Unix systems, each component is opened relative to the previous one with
 //! `O_NOFOLLOW`. On Windows the path is compared before and after opening.
 //! `docs/decisions/0002-repository-boundary.md` explains the reasons.
+//!
+//! Code that only reads uses a [`FileSystem`], so that it can read another state of a repository as if it were on disk.
 
 mod canonical;
+mod disk;
+mod file_system;
 mod kind;
+mod open_file;
 #[cfg(not(unix))]
 mod portable;
+mod read_files;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;
@@ -20,8 +26,12 @@ mod tests;
 mod unix;
 
 pub use canonical::canonical;
+pub use disk::Disk;
+pub use file_system::FileSystem;
 pub use kind::{Entry, Kind};
+pub use open_file::OpenFile;
 #[cfg(not(unix))]
 pub use portable::{Folder, entries, open_file};
+pub use read_files::ReadFiles;
 #[cfg(unix)]
 pub use unix::{Folder, entries, open_file};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashSet;
 
 use crate::kube::Object;
-use crate::source::{Input, Request, Role, SourceFile, SourceSet, boundary, resolved_within};
+use crate::source::{Input, Request, Role, SourceFile, SourceSet};
 
 use crate::gitops::{deployed_folder, deployment};
 
@@ -66,9 +66,10 @@ impl<'r> NamedFolders<'r> {
             return None;
         }
         let folder = file.parent()?;
-        let repository = boundary(folder);
+        let files = &self.request.filesystem;
+        let repository = files.boundary(folder);
         let directory = &self.request.working_directory;
-        let top = match repository.join(".git").exists() {
+        let top = match files.exists(&repository.join(".git")) {
             true => repository.as_path(),
             false if folder.starts_with(directory) => directory,
             false => folder,
@@ -78,8 +79,12 @@ impl<'r> NamedFolders<'r> {
         above
             .into_iter()
             .rev()
-            .filter_map(|above| resolved_within(above, &wanted, &boundary(top)).ok())
-            .find(|folder| folder.is_dir())
+            .filter_map(|above| {
+                files
+                    .resolved_within(above, &wanted, &files.boundary(top))
+                    .ok()
+            })
+            .find(|folder| files.is_dir(folder))
     }
 
     /// Returns whether the whole tree of a file is read.

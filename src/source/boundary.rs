@@ -6,146 +6,148 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use crate::filesystem::canonical;
+use crate::filesystem::FileSystem;
 use crate::source::git::index::TrackedFiles;
 use crate::source::paths::without_dots;
-use crate::source::repository::repository_root;
-use crate::source::resolve::resolved_or_folded;
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
 
-/// Returns whether a resolved path is in the repository of `folder`; true where there is no
-/// repository.
-pub(in crate::source) fn is_within(folder: &Path, real: &Path) -> bool {
-    let folder = resolved_or_folded(folder);
-    repository_root(&folder).is_none_or(|root| real.starts_with(root))
-}
-
-/// Returns the folder that paths found in a file of `folder` must stay in: its repository; where
-/// there is none, the folder itself.
-#[must_use]
-pub fn boundary(folder: &Path) -> PathBuf {
-    let folder = resolved_or_folded(folder);
-    match repository_root(&folder) {
-        Some(root) => root.to_path_buf(),
-        None => folder,
+impl FileSystem {
+    /// Returns whether a resolved path is in the repository of `folder`; true where there is no
+    /// repository.
+    pub(in crate::source) fn is_within(&self, folder: &Path, real: &Path) -> bool {
+        let folder = self.resolved_or_folded(folder);
+        self.repository_root(&folder)
+            .is_none_or(|root| real.starts_with(root))
     }
-}
 
-/// Returns the root of the repository of a file and the files that git tracks in it, if git tracks that
-/// file. If the index cannot be read, the file may be tracked, and the set of tracked files is empty.
-#[must_use]
-pub fn tracked_with(file: &Path) -> Option<(PathBuf, TrackedFiles)> {
-    let root = repository_root(file.parent()?)?;
-    let tracked = match TrackedFiles::read(root) {
-        Some(Ok(tracked)) if !tracked.contains(file.strip_prefix(root).ok()?) => return None,
-        Some(Ok(tracked)) => tracked,
-        Some(Err(_)) | None => TrackedFiles::default(),
-    };
-    Some((root.to_path_buf(), tracked))
-}
-
-/// Resolves a path from a file of the tree, relative to a folder that exists.
-///
-/// # Errors
-/// The reason why the path must not be opened: it leads out of `boundary`, a resolved path. Paths outside are
-/// never accessed, so the result does not depend on what exists there.
-pub fn resolved_within(
-    folder: &Path,
-    path: &Path,
-    boundary: &Path,
-) -> Result<PathBuf, &'static str> {
-    const LEADS_OUT: &str = "it leads out of the repository";
-    // Resolve `..` in the text first: the system must not access paths outside.
-    let shortest = without_dots(&resolved_or_folded(folder).join(path));
-    let named = shortest.strip_prefix(boundary).map_err(|_| LEADS_OUT)?;
-    let mut real = boundary.to_path_buf();
-    let mut left = LINKS;
-    let mut next = VecDeque::new();
-    prepend(&mut next, named);
-    while let Some(name) = next.pop_front() {
-        if name == ".." {
-            real.pop();
-            if !real.starts_with(boundary) {
-                return Err(LEADS_OUT);
-            }
-            continue;
+    /// Returns the folder that paths found in a file of `folder` must stay in: its repository; where
+    /// there is none, the folder itself.
+    #[must_use]
+    pub fn boundary(&self, folder: &Path) -> PathBuf {
+        let folder = self.resolved_or_folded(folder);
+        match self.repository_root(&folder) {
+            Some(root) => root.to_path_buf(),
+            None => folder,
         }
-        let next_path = real.join(&name);
-        match std::fs::read_link(&next_path) {
-            Ok(target) => {
-                left = left
-                    .checked_sub(1)
-                    .ok_or("it leads through too many links")?;
-                if target.has_root() {
-                    let target = target.strip_prefix(boundary).map_err(|_| LEADS_OUT)?;
-                    real = boundary.to_path_buf();
-                    prepend(&mut next, target);
-                } else {
-                    prepend(&mut next, &target);
+    }
+
+    /// Returns the root of the repository of a file and the files that git tracks in it, if git tracks that
+    /// file. If the index cannot be read, the file may be tracked, and the set of tracked files is empty.
+    #[must_use]
+    pub fn tracked_with(&self, file: &Path) -> Option<(PathBuf, TrackedFiles)> {
+        let root = self.repository_root(file.parent()?)?;
+        let tracked = match TrackedFiles::read(root, self) {
+            Some(Ok(tracked)) if !tracked.contains(file.strip_prefix(root).ok()?) => return None,
+            Some(Ok(tracked)) => tracked,
+            Some(Err(_)) | None => TrackedFiles::default(),
+        };
+        Some((root.to_path_buf(), tracked))
+    }
+
+    /// Resolves a path from a file of the tree, relative to a folder that exists.
+    ///
+    /// # Errors
+    /// The reason why the path must not be opened: it leads out of `boundary`, a resolved path. Paths outside are
+    /// never accessed, so the result does not depend on what exists there.
+    pub fn resolved_within(
+        &self,
+        folder: &Path,
+        path: &Path,
+        boundary: &Path,
+    ) -> Result<PathBuf, &'static str> {
+        const LEADS_OUT: &str = "it leads out of the repository";
+        // Resolve `..` in the text first: the system must not access paths outside.
+        let shortest = without_dots(&self.resolved_or_folded(folder).join(path));
+        let named = shortest.strip_prefix(boundary).map_err(|_| LEADS_OUT)?;
+        let mut real = boundary.to_path_buf();
+        let mut left = LINKS;
+        let mut next = VecDeque::new();
+        prepend(&mut next, named);
+        while let Some(name) = next.pop_front() {
+            if name == ".." {
+                real.pop();
+                if !real.starts_with(boundary) {
+                    return Err(LEADS_OUT);
                 }
+                continue;
             }
-            Err(_) => real = next_path,
+            let next_path = real.join(&name);
+            match self.read_link(&next_path) {
+                Ok(target) => {
+                    left = left
+                        .checked_sub(1)
+                        .ok_or("it leads through too many links")?;
+                    if target.has_root() {
+                        let target = target.strip_prefix(boundary).map_err(|_| LEADS_OUT)?;
+                        real = boundary.to_path_buf();
+                        prepend(&mut next, target);
+                    } else {
+                        prepend(&mut next, &target);
+                    }
+                }
+                Err(_) => real = next_path,
+            }
         }
+        Ok(real)
     }
-    Ok(real)
-}
 
-/// Resolves an absolute path that the user names.
-///
-/// # Errors
-/// The link that makes the path lead out of the repository to which the link belongs. A link that git
-/// does not track belongs to the user, and may lead anywhere.
-pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
-    if let Ok(real) = canonical(path)
-        && real == path
-    {
-        // The given path may still contain `.`.
-        return Ok(real);
-    }
-    let mut real = PathBuf::new();
-    let mut left = LINKS;
-    let mut next = VecDeque::new();
-    prepend(&mut next, path);
-    while let Some(name) = next.pop_front() {
-        if name == ".." {
-            real.pop();
-            continue;
+    /// Resolves an absolute path that the user names.
+    ///
+    /// # Errors
+    /// The link that makes the path lead out of the repository to which the link belongs. A link that git
+    /// does not track belongs to the user, and may lead anywhere.
+    pub fn resolved_as_named(&self, path: &Path) -> Result<PathBuf, PathBuf> {
+        if let Ok(real) = self.canonical(path)
+            && real == path
+        {
+            // The given path may still contain `.`.
+            return Ok(real);
         }
-        // A name with a root replaces what is before it.
-        let next_path = real.join(&name);
-        let Ok(target) = std::fs::read_link(&next_path) else {
-            real = next_path;
-            continue;
-        };
-        left = match left.checked_sub(1) {
-            Some(left) if !leads_out(&real, &next_path, &target) => left,
-            _ => return Err(next_path),
-        };
-        prepend(&mut next, &target);
+        let mut real = PathBuf::new();
+        let mut left = LINKS;
+        let mut next = VecDeque::new();
+        prepend(&mut next, path);
+        while let Some(name) = next.pop_front() {
+            if name == ".." {
+                real.pop();
+                continue;
+            }
+            // A name with a root replaces what is before it.
+            let next_path = real.join(&name);
+            let Ok(target) = self.read_link(&next_path) else {
+                real = next_path;
+                continue;
+            };
+            left = match left.checked_sub(1) {
+                Some(left) if !self.leads_out(&real, &next_path, &target) => left,
+                _ => return Err(next_path),
+            };
+            prepend(&mut next, &target);
+        }
+        // If names can have several spellings, as on Windows, choose one.
+        Ok(if cfg!(unix) {
+            real
+        } else {
+            self.resolved_or_folded(&real)
+        })
     }
-    // If names can have several spellings, as on Windows, choose one.
-    Ok(if cfg!(unix) {
-        real
-    } else {
-        resolved_or_folded(&real)
-    })
-}
 
-/// Returns whether a link in `folder`, a resolved path, belongs to a repository and leads out of it. Checks only
-/// the text of the target, because the caller checks further links of the path one by one.
-fn leads_out(folder: &Path, link: &Path, target: &Path) -> bool {
-    let Some(root) = repository_root(folder) else {
-        return false;
-    };
-    if without_dots(&folder.join(target)).starts_with(root) {
-        return false;
+    /// Returns whether a link in `folder`, a resolved path, belongs to a repository and leads out of it. Checks only
+    /// the text of the target, because the caller checks further links of the path one by one.
+    fn leads_out(&self, folder: &Path, link: &Path, target: &Path) -> bool {
+        let Some(root) = self.repository_root(folder) else {
+            return false;
+        };
+        if without_dots(&folder.join(target)).starts_with(root) {
+            return false;
+        }
+        let below = link.strip_prefix(root).unwrap_or(link);
+        // If the index cannot be read, the link may belong to the repository.
+        TrackedFiles::read(root, self)
+            .is_none_or(|tracked| !tracked.is_ok_and(|tracked| !tracked.contains(below)))
     }
-    let below = link.strip_prefix(root).unwrap_or(link);
-    // If the index cannot be read, the link may belong to the repository.
-    TrackedFiles::read(root)
-        .is_none_or(|tracked| !tracked.is_ok_and(|tracked| !tracked.contains(below)))
 }
 
 /// Inserts the components of a path before the others.

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::filesystem::FileSystem;
+
 /// The name of the output of `helm template`, which is displayed in the folder of its chart.
 pub const HELM_OUTPUT: &str = "(helm template)";
 
@@ -45,14 +47,15 @@ pub fn chart_folder(path: &str) -> Option<&str> {
     }
 }
 
-/// Returns whether a file is below the `templates` folder of a chart, whose `Chart.yaml` is next to
-/// that folder.
-pub(super) fn is_in_chart(path: &Path) -> bool {
-    path.ancestors()
-        .skip(1)
-        .filter(|above| above.file_name() == Some(OsStr::new("templates")))
-        .filter_map(Path::parent)
-        .any(|chart| chart.join("Chart.yaml").is_file())
+impl FileSystem {
+    /// Returns whether a file is below the `templates` folder of a chart, whose `Chart.yaml` is next to that folder.
+    pub(in crate::source) fn is_in_chart(&self, path: &Path) -> bool {
+        path.ancestors()
+            .skip(1)
+            .filter(|above| above.file_name() == Some(OsStr::new("templates")))
+            .filter_map(Path::parent)
+            .any(|chart| self.is_file(&chart.join("Chart.yaml")))
+    }
 }
 
 #[cfg(test)]

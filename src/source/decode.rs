@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::chart::is_in_chart;
 use super::manifest_keys::looks_like_kubernetes;
 use super::memory_budget::MemoryBudget;
 use super::parse_budget::can_parse;
+use crate::filesystem::FileSystem;
 use crate::source::classify::is_other_json;
 use crate::source::kustomization_name::is_kustomization;
 use crate::source::model::fault::Fault;
@@ -15,7 +15,12 @@ use crate::source::model::file::SourceFile;
 
 /// Sets the text of a file and parses it. Sets the fault of the file if the text is not UTF-8 or `budget` has no room
 /// for it.
-pub(super) fn take_text(file: &mut SourceFile, bytes: Cow<'_, [u8]>, budget: &MemoryBudget) {
+pub(super) fn take_text(
+    file: &mut SourceFile,
+    bytes: Cow<'_, [u8]>,
+    files: &FileSystem,
+    budget: &MemoryBudget,
+) {
     // The text is a copy of the bytes. Do not copy bytes that cannot be parsed.
     if !is_other_json(file, &bytes) && !can_parse(bytes.len(), budget) {
         budget.record_refusal();
@@ -24,7 +29,7 @@ pub(super) fn take_text(file: &mut SourceFile, bytes: Cow<'_, [u8]>, budget: &Me
     }
     (file.text, file.fault) = decode(&bytes);
     drop(bytes);
-    file.chart_template = text_is_template(&file.text, file.disk_path.as_deref());
+    file.chart_template = text_is_template(&file.text, file.disk_path.as_deref(), files);
     match &mut file.fault {
         Some(Fault::NotUtf8 { kubernetes }) => *kubernetes |= is_kustomization(&file.path),
         _ => file.parse_within(budget),
@@ -32,8 +37,8 @@ pub(super) fn take_text(file: &mut SourceFile, bytes: Cow<'_, [u8]>, budget: &Me
 }
 
 /// Returns whether a file is a template of a Helm chart. It is one even if it parses as YAML.
-fn text_is_template(text: &str, disk_path: Option<&Path>) -> bool {
-    text.contains("{{") && disk_path.is_some_and(is_in_chart)
+pub(super) fn text_is_template(text: &str, disk_path: Option<&Path>, files: &FileSystem) -> bool {
+    text.contains("{{") && disk_path.is_some_and(|path| files.is_in_chart(path))
 }
 
 fn decode(bytes: &[u8]) -> (Arc<str>, Option<Fault>) {

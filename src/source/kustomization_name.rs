@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::filesystem::FileSystem;
+
 /// File names that kustomize searches for, in this order.
 pub(in crate::source) const NAMES: [&str; 3] =
     ["kustomization.yaml", "kustomization.yml", "Kustomization"];
@@ -13,11 +15,13 @@ pub fn is_kustomization(path: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Returns the kustomization file in a folder, if there is one.
-#[must_use]
-pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
-    NAMES
-        .iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.is_file())
+impl FileSystem {
+    /// Returns the kustomization file in a folder, if there is one.
+    #[must_use]
+    pub fn kustomization_in(&self, folder: &Path) -> Option<PathBuf> {
+        NAMES
+            .iter()
+            .map(|name| folder.join(name))
+            .find(|path| self.is_file(path))
+    }
 }

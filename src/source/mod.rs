@@ -17,6 +17,7 @@ mod list;
 mod manifest_keys;
 mod memory_budget;
 mod model;
+mod on_disk;
 mod origin;
 mod parse_budget;
 mod parse_file;
@@ -33,8 +34,7 @@ mod template_marker;
 mod template_tags;
 mod tree_root;
 
-pub use crate::filesystem::canonical;
-pub use boundary::{boundary, resolved_as_named, resolved_within, tracked_with};
+pub use crate::filesystem::{FileSystem, canonical};
 pub use chart::{
     HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
 };
@@ -47,19 +47,23 @@ pub use git::TrackedFiles;
 pub(crate) use io_error::NO_SUCH_FILE;
 pub use io_error::io_error_reason;
 pub use kustomization_fields::{is_kustomization_field, is_same_field, merged_spellings};
-pub use kustomization_name::{is_kustomization, kustomization_in};
+pub use kustomization_name::is_kustomization;
 pub use list::{TypeMeta, items};
 pub use memory_budget::MemoryBudget;
 pub use model::{
     ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, HiddenFiles,
     IgnoredFolder, Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
 };
+pub use on_disk::{
+    boundary, kustomization_in, read_file, read_resolved_text, read_text, resolved_as_named,
+    resolved_within, tracked_with, tree_root,
+};
 pub use origin::mark_origins;
 pub use parse_budget::parse_budget;
 pub use patch_files::{mark_patches, patch_files};
-pub use read::{read_file, read_open, read_resolved, read_resolved_text, read_stream, read_text};
+pub use read::{read_open, read_stream};
 pub(crate) use shell_word::shell_word;
 pub use shown_path::{relative_path, shown_path};
 pub(crate) use split::segments;
 pub use template_marker::{TemplateMarker, template_marker};
-pub use tree_root::{CONFIG_NAMES, tree_root};
+pub use tree_root::CONFIG_NAMES;

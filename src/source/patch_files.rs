@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::source::boundary::is_within;
+use crate::filesystem::FileSystem;
 use crate::source::discover::folders::Folders;
 use crate::source::kustomization_fields;
 use crate::source::kustomization_name::{NAMES, is_kustomization};
@@ -14,8 +14,6 @@ use crate::source::model::document::Document;
 use crate::source::model::file::SourceFile;
 use crate::source::model::set::SourceSet;
 use crate::source::paths::without_dots;
-use crate::source::read::read_resolved_text;
-use crate::source::resolve::{resolved_or_folded, resolved_path};
 use crate::yaml;
 use crate::yaml::{NodeRef, Span, Tree};
 
@@ -25,35 +23,36 @@ const LEVELS: usize = 8;
 /// Marks the documents of every file that a kustomization uses as a patch. Considers the kustomizations of the
 /// set, and those in the directory of a file or its ancestors, up to the root of the repository.
 pub fn mark_patches(set: &mut SourceSet, folders: &Folders) {
+    let files = &folders.files;
     let patches: Vec<PathBuf> = {
         let read = kustomizations(set);
         directories(set, folders)
             .into_iter()
             .flat_map(|directory| match read.get(directory.as_os_str()) {
-                Some(file) => patches_of(file, directory),
+                Some(file) => patches_of(file, directory, files),
                 None => patches_in(directory, folders),
             })
             .collect()
     };
-    let marked = mark(set, &patches);
+    let marked = mark(set, &patches, files);
     // The other paths may be links, which only the file system can resolve.
     let linked: Vec<PathBuf> = patches
         .iter()
-        .filter(|path| !marked.contains(path.as_os_str()) && path.exists())
-        .map(|path| resolved_or_folded(path))
+        .filter(|path| !marked.contains(path.as_os_str()) && files.exists(path))
+        .map(|path| files.resolved_or_folded(path))
         .collect();
-    mark(set, &linked);
+    mark(set, &linked, files);
 }
 
 /// Marks the files with these resolved paths as patches. Returns the paths of marked files.
-fn mark<'p>(set: &mut SourceSet, patches: &'p [PathBuf]) -> HashSet<&'p OsStr> {
+fn mark<'p>(set: &mut SourceSet, patches: &'p [PathBuf], files: &FileSystem) -> HashSet<&'p OsStr> {
     let patches: HashSet<&OsStr> = patches.iter().map(|patch| patch.as_os_str()).collect();
     let mut found = HashSet::new();
     if patches.is_empty() {
         return found;
     }
     for file in &mut set.files {
-        let path = resolved_path(file);
+        let path = files.resolved_path(file);
         if let Some(patch) = path.and_then(|path| patches.get(path.as_os_str()).copied()) {
             file.set_patch(true);
             found.insert(patch);
@@ -111,7 +110,7 @@ fn kustomizations(set: &SourceSet) -> HashMap<&OsStr, &SourceFile> {
 }
 
 /// Returns the resolved paths of the patch files that a kustomization of the set lists.
-fn patches_of(file: &SourceFile, directory: &Path) -> Vec<PathBuf> {
+fn patches_of(file: &SourceFile, directory: &Path, files: &FileSystem) -> Vec<PathBuf> {
     let patches = file
         .documents
         .iter()
@@ -122,21 +121,24 @@ fn patches_of(file: &SourceFile, directory: &Path) -> Vec<PathBuf> {
         .into_iter();
     // Without links on the path of the kustomization, its directory is a resolved path.
     if file.real == file.disk_path {
-        patches.map(|name| path_in(directory, name)).collect()
+        patches
+            .map(|name| path_in(directory, name, files))
+            .collect()
     } else {
         patches
-            .map(|name| resolved_or_folded(&directory.join(name)))
+            .map(|name| files.resolved_or_folded(&directory.join(name)))
             .collect()
     }
 }
 
 /// Returns the resolved paths of the patch files that the kustomization in `directory` lists, if there is one.
 fn patches_in(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
+    let files = &folders.files;
     let text = folders
         .kustomization_in(directory)
-        .map(|path| resolved_or_folded(&path))
-        .filter(|real| is_within(directory, real))
-        .and_then(|real| read_resolved_text(&real).ok());
+        .map(|path| files.resolved_or_folded(&path))
+        .filter(|real| files.is_within(directory, real))
+        .and_then(|real| files.read_resolved_text(&real).ok());
     let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
     let Ok(Some(mut tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
@@ -145,19 +147,19 @@ fn patches_in(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     kustomization_fields::normalize(&mut tree);
     let patches = tree.root().map(patch_files).unwrap_or_default().into_iter();
     patches
-        .map(|name| resolved_or_folded(&directory.join(name)))
+        .map(|name| files.resolved_or_folded(&directory.join(name)))
         .collect()
 }
 
 /// Returns the path of a name in a directory, which is given by its resolved path. Does not resolve a link at the
 /// end of the path.
-fn path_in(directory: &Path, name: &str) -> PathBuf {
+fn path_in(directory: &Path, name: &str, files: &FileSystem) -> PathBuf {
     let path = directory.join(name);
     let parts = Path::new(name).components();
     let mut rest = parts.skip_while(|part| *part == Component::ParentDir);
     // Only the file system knows the parent of a folder that may be a link.
     if rest.any(|part| part == Component::ParentDir) {
-        resolved_or_folded(&path)
+        files.resolved_or_folded(&path)
     } else {
         without_dots(&path)
     }

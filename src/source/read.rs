@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::filesystem;
+use crate::filesystem::{FileSystem, OpenFile};
 
 use super::memory_budget::{MemoryBudget, Turn};
 
@@ -27,100 +27,106 @@ pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file, which may be an endless device.
-///
-/// # Errors
-/// The errors of [`read_stream`]. A regular file that is too large is not read at all.
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    read_open(File::open(path)?)
-}
-
-/// Reads the regular file at a resolved path.
-///
-/// # Errors
-/// The errors of [`read_file`], and an error if the path contains a link, which was created after the path was
-/// resolved.
-pub fn read_resolved(path: &Path) -> io::Result<Vec<u8>> {
-    read_open(filesystem::open_file(path)?)
-}
-
-/// Waits for the turn of the regular file at a resolved path and reads it. The turn lasts until it is dropped.
-///
-/// # Errors
-/// The errors of [`read_resolved`].
-pub(super) fn read_in_turn<'b>(
-    path: &Path,
-    budget: &'b MemoryBudget,
-) -> io::Result<(Vec<u8>, Turn<'b>)> {
-    let file = filesystem::open_file(path)?;
-    let length = file.metadata()?.len();
-    if length > LIMIT {
-        return Err(too_large(LIMIT));
+impl FileSystem {
+    /// Reads a file, which may be an endless device.
+    ///
+    /// # Errors
+    /// The errors of [`read_stream`]. A regular file that is too large is not read at all.
+    pub fn read_file(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read(self.open_following(path)?)
     }
-    let turn = budget.wait_for_turn(length);
-    Ok((read_open(file)?, turn))
+
+    /// Reads the regular file at a resolved path.
+    ///
+    /// # Errors
+    /// The errors of [`FileSystem::read_file`], and an error if the path contains a link, which was created after the
+    /// path was resolved.
+    pub fn read_resolved(&self, path: &Path) -> io::Result<Vec<u8>> {
+        read(self.open_file(path)?)
+    }
+
+    /// Waits for the turn of the regular file at a resolved path and reads it. The turn lasts until it is dropped.
+    ///
+    /// # Errors
+    /// The errors of [`FileSystem::read_resolved`].
+    pub(super) fn read_in_turn<'b>(
+        &self,
+        path: &Path,
+        budget: &'b MemoryBudget,
+    ) -> io::Result<(Vec<u8>, Turn<'b>)> {
+        let file = self.open_file(path)?;
+        if file.length() > LIMIT {
+            return Err(too_large(LIMIT));
+        }
+        let turn = budget.wait_for_turn(file.length());
+        Ok((read(file)?, turn))
+    }
+
+    /// Waits for the turn of a file of unknown length and reads it. The turn lasts until it is dropped.
+    ///
+    /// # Errors
+    /// The errors of [`FileSystem::read_file`].
+    pub(super) fn read_pipe_in_turn<'b>(
+        &self,
+        path: &Path,
+        budget: &'b MemoryBudget,
+    ) -> io::Result<(Vec<u8>, Turn<'b>)> {
+        let turn = budget.wait_for_turn(LIMIT);
+        Ok((self.read_file(path)?, turn))
+    }
+
+    /// Reads a text file.
+    ///
+    /// # Errors
+    /// The errors of [`FileSystem::read_file`], and [`io::ErrorKind::InvalidData`] for text that is not UTF-8.
+    pub fn read_text(&self, path: &Path) -> io::Result<String> {
+        text(self.read_file(path)?)
+    }
+
+    /// Reads the regular text file at a resolved path: a configuration or a kustomization of a tree, which is parsed
+    /// without a budget.
+    ///
+    /// # Errors
+    /// The errors of [`FileSystem::read_resolved`], but with a limit of 16 MiB, and [`io::ErrorKind::InvalidData`] for
+    /// text that is not UTF-8.
+    pub fn read_resolved_text(&self, path: &Path) -> io::Result<String> {
+        let file = self.open_file(path)?;
+        if file.length() > ORDINARY {
+            return Err(too_large(ORDINARY));
+        }
+        text(read(file)?)
+    }
+
+    /// Returns whether there is a regular file of the size of a manifest that is written by hand.
+    pub(super) fn is_regular_small_file(&self, path: &Path) -> bool {
+        let length = self.file_length(path);
+        length.is_ok_and(|length| length.is_some_and(|length| length <= ORDINARY))
+    }
 }
 
-/// Waits for the turn of a file of unknown length and reads it. The turn lasts until it is dropped.
+/// Reads an open file of the disk to its end.
 ///
 /// # Errors
-/// The errors of [`read_file`].
-pub(super) fn read_pipe_in_turn<'b>(
-    path: &Path,
-    budget: &'b MemoryBudget,
-) -> io::Result<(Vec<u8>, Turn<'b>)> {
-    let turn = budget.wait_for_turn(LIMIT);
-    Ok((read_file(path)?, turn))
+/// The errors of [`FileSystem::read_file`].
+pub fn read_open(file: File) -> io::Result<Vec<u8>> {
+    read(OpenFile::on_disk(file)?)
 }
 
 /// Reads an open file to its end.
-///
-/// # Errors
-/// The errors of [`read_file`].
-pub fn read_open(file: File) -> io::Result<Vec<u8>> {
-    let length = file.metadata()?.len();
-    if length > LIMIT {
+fn read(file: OpenFile) -> io::Result<Vec<u8>> {
+    if file.length() > LIMIT {
         return Err(too_large(LIMIT));
     }
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(length).unwrap_or_default())?;
-    file.take(LIMIT + 1).read_to_end(&mut bytes)?;
+    let bytes = file.read(LIMIT + 1)?;
     if bytes.len() as u64 > LIMIT {
         return Err(too_large(LIMIT));
     }
     Ok(bytes)
 }
 
-/// Reads a text file.
-///
-/// # Errors
-/// The errors of [`read_file`], and [`io::ErrorKind::InvalidData`] for text that is not UTF-8.
-pub fn read_text(path: &Path) -> io::Result<String> {
-    text(read_file(path)?)
-}
-
-/// Reads the regular text file at a resolved path: a configuration or a kustomization of a tree, which is parsed
-/// without a budget.
-///
-/// # Errors
-/// The errors of [`read_resolved`], but with a limit of 16 MiB, and [`io::ErrorKind::InvalidData`] for text that is not
-/// UTF-8.
-pub fn read_resolved_text(path: &Path) -> io::Result<String> {
-    let file = filesystem::open_file(path)?;
-    if file.metadata()?.len() > ORDINARY {
-        return Err(too_large(ORDINARY));
-    }
-    text(read_open(file)?)
-}
-
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes)
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
-}
-
-/// Returns whether there is a regular file of the size of a manifest that is written by hand.
-pub(super) fn is_regular_small_file(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= ORDINARY)
 }
 
 fn too_large(limit: u64) -> io::Error {

@@ -2,8 +2,12 @@
 
 use std::path::Path;
 
-/// Returns the nearest repository that contains a folder, given by its resolved path.
-pub(in crate::source) fn repository_root(folder: &Path) -> Option<&Path> {
-    let mut above = folder.ancestors();
-    above.find(|folder| folder.join(".git").exists())
+use crate::filesystem::FileSystem;
+
+impl FileSystem {
+    /// Returns the nearest repository that contains a folder, given by its resolved path.
+    pub(in crate::source) fn repository_root<'p>(&self, folder: &'p Path) -> Option<&'p Path> {
+        let mut above = folder.ancestors();
+        above.find(|folder| self.exists(&folder.join(".git")))
+    }
 }

@@ -3,32 +3,37 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::read::read_resolved_text;
-use crate::source::resolve::resolved_or_folded;
+use crate::filesystem::{FileSystem, Kind};
 use crate::yaml::{self, NodeRef, Span, Tree};
 
 /// Names of configuration files.
 pub const CONFIG_NAMES: [&str; 2] = [".meshprobe.yaml", ".meshprobe.yml"];
 
-/// Returns the nearest folder that contains a path and is the root of a tree: it contains `.git`, or, unless the run is
-/// `isolated` from configuration files, one with `root: true`. The path is absolute; a folder may be its own root.
-#[must_use]
-pub fn tree_root(path: &Path, isolated: bool) -> Option<PathBuf> {
-    let is_root =
-        |folder: &&Path| folder.join(".git").exists() || (!isolated && declares_root(folder));
-    path.ancestors().find(is_root).map(Path::to_path_buf)
-}
+impl FileSystem {
+    /// Returns the nearest folder that contains a path and is the root of a tree: it contains `.git`, or, unless the
+    /// run is `isolated` from configuration files, one with `root: true`. The path is absolute; a folder may be its own
+    /// root.
+    #[must_use]
+    pub fn tree_root(&self, path: &Path, isolated: bool) -> Option<PathBuf> {
+        let is_root = |folder: &&Path| {
+            self.exists(&folder.join(".git")) || (!isolated && self.declares_root(folder))
+        };
+        path.ancestors().find(is_root).map(Path::to_path_buf)
+    }
 
-/// Returns whether the configuration file of a folder contains `root: true`. A file that is not valid declares nothing;
-/// where it is in use, its errors are reported.
-pub(in crate::source) fn declares_root(folder: &Path) -> bool {
-    CONFIG_NAMES.iter().any(|name| {
-        let file = folder.join(name);
-        // A link may lead out of the repository.
-        let is_file = std::fs::symlink_metadata(&file).is_ok_and(|metadata| metadata.is_file());
-        let text = is_file.then(|| read_resolved_text(&resolved_or_folded(&file)));
-        matches!(text, Some(Ok(text)) if has_root(&text))
-    })
+    /// Returns whether the configuration file of a folder contains `root: true`. A file that is not valid declares
+    /// nothing; where it is in use, its errors are reported.
+    pub(in crate::source) fn declares_root(&self, folder: &Path) -> bool {
+        CONFIG_NAMES.iter().any(|name| {
+            let file = folder.join(name);
+            // A link may lead out of the repository.
+            let is_file = self
+                .symlink_kind(&file)
+                .is_ok_and(|kind| kind == Kind::File);
+            let text = is_file.then(|| self.read_resolved_text(&self.resolved_or_folded(&file)));
+            matches!(text, Some(Ok(text)) if has_root(&text))
+        })
+    }
 }
 
 fn has_root(text: &str) -> bool {

@@ -5,13 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::filesystem::FileSystem;
 use crate::source::decode::take_text;
 use crate::source::io_error::io_error_reason;
 use crate::source::memory_budget::{MemoryBudget, Turn};
 use crate::source::model::fault::Fault;
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::rendered::Rendered;
-use crate::source::read::{read_in_turn, read_pipe_in_turn};
 
 /// File to read.
 #[derive(Clone, Debug)]
@@ -73,14 +73,14 @@ impl Candidate {
 
     /// Reads, splits and parses the file. An error becomes the fault of the file.
     #[must_use]
-    pub fn read(&self) -> SourceFile {
-        self.read_within(&MemoryBudget::unlimited())
+    pub fn read(&self, files: &FileSystem) -> SourceFile {
+        self.read_within(files, &MemoryBudget::unlimited())
     }
 
     /// Reads, splits and parses the file. An error becomes the fault of the file, also if `budget` has no room for the
     /// parsed text.
     #[must_use]
-    pub fn read_within(&self, budget: &MemoryBudget) -> SourceFile {
+    pub fn read_within(&self, files: &FileSystem, budget: &MemoryBudget) -> SourceFile {
         let (location, disk_path) = match &self.read_from {
             ReadFrom::Bytes(_, disk_path) => (None, disk_path.clone()),
             ReadFrom::Disk(path) | ReadFrom::Pipe(path, _) => {
@@ -92,15 +92,19 @@ impl Candidate {
         file.location = location;
         file.real = disk_path.is_some().then(|| self.identity.clone());
         file.disk_path = disk_path;
-        match self.bytes(budget) {
-            Ok((bytes, _turn)) => take_text(&mut file, bytes, budget),
+        match self.bytes(files, budget) {
+            Ok((bytes, _turn)) => take_text(&mut file, bytes, files, budget),
             Err(fault) => file.fault = Some(fault),
         }
         file
     }
 
     /// Waits for the turn of the file and reads its bytes. The turn lasts until the bytes are parsed.
-    fn bytes<'s>(&'s self, budget: &'s MemoryBudget) -> Result<(Cow<'s, [u8]>, Turn<'s>), Fault> {
+    fn bytes<'s>(
+        &'s self,
+        files: &FileSystem,
+        budget: &'s MemoryBudget,
+    ) -> Result<(Cow<'s, [u8]>, Turn<'s>), Fault> {
         let in_memory = |bytes: &'s [u8]| {
             let turn = budget.wait_for_turn(bytes.len() as u64);
             Ok((Cow::Borrowed(bytes), turn))
@@ -111,7 +115,7 @@ impl Candidate {
             ReadFrom::Rendered(rendered) => in_memory(output(rendered)?),
             ReadFrom::Fault(fault) => Err(fault.clone()),
             ReadFrom::Disk(_) => {
-                let read = read_in_turn(&self.identity, budget);
+                let read = files.read_in_turn(&self.identity, budget);
                 let (bytes, turn) = read.map_err(unreadable)?;
                 Ok((Cow::Owned(bytes), turn))
             }
@@ -119,7 +123,8 @@ impl Candidate {
                 if let Some(bytes) = known.get() {
                     return in_memory(bytes);
                 }
-                let (bytes, turn) = read_pipe_in_turn(path, budget).map_err(unreadable)?;
+                let read = files.read_pipe_in_turn(path, budget);
+                let (bytes, turn) = read.map_err(unreadable)?;
                 Ok((Cow::Borrowed(known.get_or_init(|| bytes)), turn))
             }
         }

@@ -2,14 +2,12 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::source::boundary::resolved_as_named;
+use crate::filesystem::FileSystem;
 use crate::source::discover::request::{Input, Request};
 use crate::source::discover::walk::walk_all;
 use crate::source::discover::walk_entry::{LEADS_OUT, WalkEntry};
 use crate::source::discover::walk_root::Root;
 use crate::source::io_error::NO_SUCH_FILE;
-use crate::source::repository::repository_root;
-use crate::source::resolve::resolved_or_folded;
 use crate::source::shown_path::shown_path;
 
 /// Maximum number of consecutive links to folders.
@@ -44,6 +42,7 @@ pub enum TreeKind {
 /// once. For a link to a folder outside of the listed folders, lists the files of that folder.
 #[must_use]
 pub fn tree_items(request: &Request) -> Vec<TreeItem> {
+    let files = &request.filesystem;
     let targets: Vec<(PathBuf, PathBuf)> = request
         .targets
         .iter()
@@ -51,7 +50,7 @@ pub fn tree_items(request: &Request) -> Vec<TreeItem> {
             Input::Path(path) | Input::Resolved(path) => {
                 let path = request.working_directory.join(path);
                 // A link out of the repository is reported when files are read.
-                let real = resolved_as_named(&path).ok()?;
+                let real = files.resolved_as_named(&path).ok()?;
                 Some((path, real))
             }
             Input::Bytes { .. } | Input::Rendered(_) => None,
@@ -59,10 +58,10 @@ pub fn tree_items(request: &Request) -> Vec<TreeItem> {
         .filter(|(path, real)| {
             let shown = shown_path(path, &request.working_directory);
             let options = &request.walk;
-            !(options.force_exclude && options.exclude.excludes(&shown, real.is_dir()))
+            !(options.force_exclude && options.exclude.excludes(&shown, files.is_dir(real)))
         })
         .collect();
-    let root = common(targets.iter().map(|(path, real)| folder(path, real)));
+    let root = common(targets.iter().map(|(path, real)| folder(path, real, files)));
     let mut tree = Tree {
         request,
         folders: Vec::new(),
@@ -70,9 +69,9 @@ pub fn tree_items(request: &Request) -> Vec<TreeItem> {
         links: Vec::new(),
     };
     for (target, real) in &targets {
-        let parent = folder(target, real);
+        let parent = folder(target, real, files);
         let within = parent.strip_prefix(&root).unwrap_or(Path::new(""));
-        if real.is_dir() {
+        if files.is_dir(real) {
             tree.folders.push((parent.clone(), within.to_path_buf()));
             tree.walk(target, parent.clone(), within);
         } else {
@@ -110,7 +109,12 @@ impl Tree<'_> {
     /// Lists the files below `top`, which has the relative path `within`.
     fn walk(&mut self, top: &Path, real: PathBuf, within: &Path) {
         let shown = |path: &Path| shown_path(path, &self.request.working_directory);
-        let root = Root::resolved(top, real, &self.request.working_directory);
+        let root = Root::resolved(
+            top,
+            real,
+            &self.request.working_directory,
+            &self.request.filesystem,
+        );
         for walked in walk_all(&root, &self.request.walk, shown) {
             self.add(walked, |path| root.real(path), top, within);
         }
@@ -146,7 +150,7 @@ impl Tree<'_> {
 
     /// Adds a link to a folder as a link if the folder is listed; otherwise lists the files of the folder.
     fn follow(&mut self, path: PathBuf, below: PathBuf) {
-        let real = resolved_or_folded(&path);
+        let real = self.request.filesystem.resolved_or_folded(&path);
         let place = self.folders.iter().find_map(|(folder, within)| {
             let rest = real.strip_prefix(folder).ok()?;
             Some(within.join(rest))
@@ -180,8 +184,11 @@ impl Tree<'_> {
     /// Returns the reason why a link is not followed, if there is one. A link may lead to any path in its repository;
     /// without a repository, to the tree and its siblings. `l -> /` must not copy the disk.
     fn leads_out(&self, path: &Path, real: &Path) -> Option<&'static str> {
-        let folder = path.parent().map(resolved_or_folded).unwrap_or_default();
-        if let Some(root) = repository_root(&folder) {
+        let files = &self.request.filesystem;
+        let folder = path.parent();
+        let folder = folder.map(|folder| files.resolved_or_folded(folder));
+        let folder = folder.unwrap_or_default();
+        if let Some(root) = files.repository_root(&folder) {
             return (!real.starts_with(root)).then_some(LEADS_OUT);
         }
         let tree = common(self.folders.iter().map(|(folder, _)| folder.clone()));
@@ -214,11 +221,11 @@ fn link_target(from: &Path, to: &Path) -> PathBuf {
 }
 
 /// Returns the resolved path of a target that is a folder, or of the folder of a file.
-fn folder(target: &Path, real: &Path) -> PathBuf {
-    if real.is_dir() {
+fn folder(target: &Path, real: &Path, files: &FileSystem) -> PathBuf {
+    if files.is_dir(real) {
         return real.to_path_buf();
     }
-    resolved_or_folded(target.parent().unwrap_or(target))
+    files.resolved_or_folded(target.parent().unwrap_or(target))
 }
 
 /// Returns the deepest common folder.

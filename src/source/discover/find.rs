@@ -8,8 +8,7 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
-use crate::filesystem::Kind;
-use crate::source::boundary::resolved_as_named;
+use crate::filesystem::{FileSystem, Kind};
 use crate::source::discover::candidate::{Candidate, ReadFrom};
 use crate::source::discover::folders::Folders;
 use crate::source::discover::request::{Input, Request};
@@ -22,7 +21,6 @@ use crate::source::io_error::io_error_reason;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::Role;
 use crate::source::model::links::Links;
-use crate::source::resolve::{link_place, resolved_or_folded, without_parent_dirs};
 use crate::source::shown_path::shown_path;
 
 /// Lists the files of a run, sorted by path. A file with several names is listed once, under the first name; a
@@ -71,6 +69,7 @@ pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
 }
 
 fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -> Vec<Candidate> {
+    let files = &request.filesystem;
     let path = match input {
         Input::Path(path) | Input::Resolved(path) => path,
         Input::Bytes {
@@ -87,7 +86,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
                 role,
                 explicit: true,
                 read_from: ReadFrom::Bytes(Arc::clone(bytes), disk_path.clone()),
-                identity: resolved_or_folded(disk_path.as_ref().unwrap_or(&named)),
+                identity: files.resolved_or_folded(disk_path.as_ref().unwrap_or(&named)),
                 link: None,
             }];
         }
@@ -104,30 +103,30 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
     };
     let working_directory = request.working_directory.clone();
     let named = working_directory.join(path);
-    let full = without_parent_dirs(&named);
+    let full = files.without_parent_dirs(&named);
     let shown = shown_path(&full, &working_directory);
     let real = match input {
         Input::Resolved(real) => Ok(real.clone()),
-        _ => resolved_as_named(&named),
+        _ => files.resolved_as_named(&named),
     };
-    if full.is_dir()
+    if files.is_dir(&full)
         && let Ok(real) = &real
     {
-        let root = Root::resolved(&full, real.clone(), &working_directory);
+        let root = Root::resolved(&full, real.clone(), &working_directory, files);
         return expand_directory(&root, role, request, folders);
     }
     let options = &request.walk;
     if options.force_exclude && options.exclude.excludes(&shown, false) {
         return Vec::new();
     }
-    let link = link_place(&full).filter(|_| real.is_ok());
+    let link = files.link_place(&full).filter(|_| real.is_ok());
     let (identity, read_from) = match real {
-        Ok(real) => (real, origin_of_path(input, full)),
+        Ok(real) => (real, origin_of_path(input, full, files)),
         Err(link) => {
             let link = shown_path(&link, &working_directory);
             let fault = format!("the link {link} leads out of the repository");
             (
-                resolved_or_folded(&full),
+                files.resolved_or_folded(&full),
                 ReadFrom::Fault(Fault::Unreadable(fault)),
             )
         }
@@ -149,6 +148,7 @@ fn expand_directory(
     folders: &mut Folders,
 ) -> Vec<Candidate> {
     let base = &request.working_directory;
+    let files = &request.filesystem;
     if request.walk.force_exclude
         && request
             .walk
@@ -165,7 +165,7 @@ fn expand_directory(
     let walked = walk(root, &request.walk, &bounds, shown, folders);
     // The name of a file takes precedence over links to it.
     let is_file = |walked: &WalkEntry| matches!(walked, WalkEntry::File(_));
-    let (files, mut others): (Vec<WalkEntry>, Vec<WalkEntry>) =
+    let (found, mut others): (Vec<WalkEntry>, Vec<WalkEntry>) =
         walked.into_iter().partition(is_file);
     others.sort();
     let candidate = |walked| {
@@ -174,7 +174,7 @@ fn expand_directory(
             WalkEntry::File(path) => (path.clone(), root.real(&path), ReadFrom::Disk(path)),
             // Do not resolve the link again: it may have changed since.
             WalkEntry::Link(path, real) => {
-                link = link_place(&path);
+                link = files.link_place(&path);
                 (path.clone(), real, ReadFrom::Disk(path))
             }
             WalkEntry::DanglingLink(path) => {
@@ -189,7 +189,7 @@ fn expand_directory(
                 if let Some(real) = real {
                     let named = root.named(&real);
                     let target = named.map_or_else(
-                        || shown_path(&real, &resolved_or_folded(base)),
+                        || shown_path(&real, &files.resolved_or_folded(base)),
                         |named| shown(&named),
                     );
                     folders.links.add(shown(&path), target);
@@ -215,7 +215,7 @@ fn expand_directory(
             link,
         })
     };
-    files
+    found
         .into_iter()
         .chain(others)
         .filter_map(candidate)
@@ -223,10 +223,10 @@ fn expand_directory(
 }
 
 /// Returns how an input path is read.
-fn origin_of_path(input: &Input, path: PathBuf) -> ReadFrom {
-    let kind = match std::fs::metadata(&path) {
-        Ok(metadata) => Kind::from(metadata.file_type()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+fn origin_of_path(input: &Input, path: PathBuf, files: &FileSystem) -> ReadFrom {
+    let kind = match files.kind(&path) {
+        Ok(kind) => kind,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && files.is_symlink(&path) => {
             return ReadFrom::Fault(Fault::DanglingLink);
         }
         Err(error) => return ReadFrom::Fault(Fault::Unreadable(io_error_reason(&error))),

@@ -5,14 +5,16 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 
+use crate::filesystem::FileSystem;
 use crate::source::discover::walk_entry::IgnoreRule;
-use crate::source::kustomization_name::kustomization_in;
 use crate::source::model::links::Links;
 
 /// Folders that a run has listed, with the paths of the walk as strings: hashing a [`Path`] is slower, because it is
 /// hashed component by component.
 #[derive(Debug, Default)]
 pub struct Folders {
+    /// The files that the run reads.
+    pub(in crate::source) files: FileSystem,
     listed: HashMap<OsString, FolderContent>,
     /// The files that ignore files hide, by resolved path; only if they are to be reported.
     pub(in crate::source) hidden: Vec<(PathBuf, IgnoreRule)>,
@@ -30,6 +32,15 @@ pub(in crate::source) struct FolderContent {
 }
 
 impl Folders {
+    /// Creates a cache of the folders of a file system.
+    #[must_use]
+    pub fn of(files: FileSystem) -> Self {
+        Self {
+            files,
+            ..Self::default()
+        }
+    }
+
     pub(in crate::source) fn add(&mut self, folder: PathBuf, holds: FolderContent) {
         self.listed.insert(folder.into_os_string(), holds);
     }
@@ -37,13 +48,15 @@ impl Folders {
     /// Returns whether a folder is the root of a repository.
     pub(in crate::source) fn is_repository(&self, folder: &Path) -> bool {
         let listed = self.listed.get(folder.as_os_str());
-        listed.is_none_or(|holds| holds.git) && folder.join(".git").exists()
+        listed.is_none_or(|holds| holds.git) && self.files.exists(&folder.join(".git"))
     }
 
     /// Returns the kustomization file in a folder, if there is one.
     pub(in crate::source) fn kustomization_in(&self, folder: &Path) -> Option<PathBuf> {
         let listed = self.listed.get(folder.as_os_str());
         let may_hold = listed.is_none_or(|holds| holds.kustomization);
-        may_hold.then(|| kustomization_in(folder)).flatten()
+        may_hold
+            .then(|| self.files.kustomization_in(folder))
+            .flatten()
     }
 }

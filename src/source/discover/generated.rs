@@ -1,11 +1,10 @@
 //! Recognizes entries of kustomizations that are generated before a build, such as the file to which a post-renderer of
 //! helm writes its input.
 
-use std::fs;
 use std::path::Path;
 
+use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::discover::ignores::Rules;
-use crate::source::read::read_resolved_text;
 
 /// The maximum number of files of a folder that are searched.
 const FILES: usize = 64;
@@ -15,17 +14,17 @@ const LIMIT: u64 = 64 << 10;
 
 /// Returns whether the missing entry at the resolved path `place` is generated: git ignores it, or a script in the
 /// folder of the kustomization writes it. `folder` is the resolved path of that folder.
-pub(super) fn is_generated(folder: &Path, place: &Path) -> bool {
-    is_ignored(folder, place) || is_written_by_script(folder, place)
+pub(super) fn is_generated(folder: &Path, place: &Path, files: &FileSystem) -> bool {
+    is_ignored(folder, place, files) || is_written_by_script(folder, place, files)
 }
 
 /// Returns whether an ignore file hides a path, or a folder of it that does not contain `folder`.
-fn is_ignored(folder: &Path, place: &Path) -> bool {
+fn is_ignored(folder: &Path, place: &Path, files: &FileSystem) -> bool {
     let Some(parent) = place.parent() else {
         return false;
     };
-    let rules = Rules::above(parent)
-        .and_then(|rules| rules.within(parent, || parent.to_path_buf(), |_| true));
+    let rules = Rules::above(parent, files)
+        .and_then(|rules| rules.within(parent, || parent.to_path_buf(), |_| true, files));
     let Ok(rules) = rules else {
         return false;
     };
@@ -36,25 +35,33 @@ fn is_ignored(folder: &Path, place: &Path) -> bool {
 }
 
 /// Returns whether a script in a folder writes the file.
-fn is_written_by_script(folder: &Path, place: &Path) -> bool {
+fn is_written_by_script(folder: &Path, place: &Path, files: &FileSystem) -> bool {
     let name = place.file_name().and_then(|name| name.to_str());
     let (Some(name), true) = (name, place.parent() == Some(folder)) else {
         return false;
     };
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(entries) = files.entries(folder) else {
         return false;
     };
-    entries.take(FILES).flatten().any(|entry| {
-        let metadata = entry.metadata();
-        let is_small = metadata.is_ok_and(|found| found.is_file() && found.len() <= LIMIT);
-        is_small && is_script_that_writes(&entry.path(), name)
-    })
+    let mut entries: Vec<Entry> = entries.into_iter().flatten().collect();
+    // The order of directory entries is arbitrary.
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    let is_small = |path: &Path| {
+        let length = files.file_length(path);
+        length.is_ok_and(|length| length.is_some_and(|length| length <= LIMIT))
+    };
+    entries
+        .iter()
+        .take(FILES)
+        .filter(|entry| entry.kind == Kind::File)
+        .map(|entry| folder.join(&entry.name))
+        .any(|path| is_small(&path) && is_script_that_writes(&path, name, files))
 }
 
-fn is_script_that_writes(path: &Path, name: &str) -> bool {
+fn is_script_that_writes(path: &Path, name: &str, files: &FileSystem) -> bool {
     let file_name = path.file_name().and_then(|name| name.to_str());
     let is_makefile = file_name.is_some_and(|name| name.eq_ignore_ascii_case("makefile"));
-    let text = read_resolved_text(path).unwrap_or_default();
+    let text = files.read_resolved_text(path).unwrap_or_default();
     (is_makefile || text.starts_with("#!")) && text.lines().any(|line| writes(line, name))
 }
 

@@ -9,8 +9,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 use memchr::memmem;
 
-use crate::source::boundary::resolved_within;
-use crate::source::chart::is_in_chart;
+use crate::filesystem::FileSystem;
 use crate::source::classify::mentions_manifest;
 use crate::source::decode::strip_utf16_zeros;
 use crate::source::discover::folders::Folders;
@@ -27,9 +26,6 @@ use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::hidden_files::HiddenFiles;
 use crate::source::model::set::SourceSet;
 use crate::source::parse_budget::can_parse;
-use crate::source::read::{is_regular_small_file, read_resolved};
-use crate::source::repository::repository_root;
-use crate::source::resolve::{identity_path, resolved_or_folded, resolved_path};
 use crate::source::shown_path::shown_path;
 
 /// Content of a hidden file.
@@ -83,23 +79,30 @@ fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) 
         TrackedHidden::Overlays => overlay_content,
     };
     let mut repositories = Repositories::new();
-    let read: HashSet<PathBuf> = set.files.iter().flat_map(paths_read).collect();
+    let files = &request.filesystem;
+    let read: HashSet<PathBuf> = set
+        .files
+        .iter()
+        .flat_map(|file| paths_read(file, files))
+        .collect();
     let mut found = Found::new();
     for (hidden, ignore_rule) in &folders.hidden {
         let folder = hidden.parent().unwrap_or(hidden);
-        let Some(root) = repository_root(folder) else {
+        let Some(root) = files.repository_root(folder) else {
             continue;
         };
         let tracked = repositories
             .entry(root.to_path_buf())
-            .or_insert_with(|| TrackedFiles::read(root));
+            .or_insert_with(|| TrackedFiles::read(root, files));
         match tracked {
             Some(Ok(tracked)) => {
                 let manifests = manifests(root, hidden, tracked);
                 let unread: Vec<_> = manifests
-                    .filter(|path| !is_read(&read, path, root) && !is_excluded(path, request))
+                    .filter(|path| {
+                        !is_read(&read, path, root, files) && !is_excluded(path, request)
+                    })
                     .filter_map(|path| {
-                        let content = content_of(&path, root)?;
+                        let content = content_of(&path, root, files)?;
                         Some((path, content))
                     })
                     .collect();
@@ -125,9 +128,12 @@ fn tracked_hidden<'f>(set: &SourceSet, request: &Request, folders: &'f Folders) 
 
 /// Returns the resolved paths that are read with a file: its own, and that of the target of a link. Omits a
 /// kustomization that is the target of a link, because it is not read in its own folder.
-fn paths_read(file: &SourceFile) -> impl Iterator<Item = PathBuf> {
-    let target = resolved_path(file).filter(|path| !path.to_str().is_some_and(is_kustomization));
-    identity_path(file)
+fn paths_read(file: &SourceFile, files: &FileSystem) -> impl Iterator<Item = PathBuf> {
+    let target = files
+        .resolved_path(file)
+        .filter(|path| !path.to_str().is_some_and(is_kustomization));
+    files
+        .identity_path(file)
         .into_iter()
         .chain(target)
         .map(Cow::into_owned)
@@ -139,7 +145,9 @@ fn add_ignore_files(set: &mut SourceSet, request: &Request, found: Found<'_>) {
     let mut texts: HashMap<&Path, Arc<str>> = HashMap::new();
     for (ignore_rule, paths) in found {
         let text = texts.entry(&ignore_rule.file).or_insert_with(|| {
-            let bytes = read_resolved(&resolved_or_folded(&ignore_rule.file)).unwrap_or_default();
+            let files = &request.filesystem;
+            let real = files.resolved_or_folded(&ignore_rule.file);
+            let bytes = files.read_resolved(&real).unwrap_or_default();
             String::from_utf8_lossy(&bytes).into()
         });
         let mut hidden = HiddenFiles {
@@ -193,12 +201,14 @@ fn manifests<'t>(
 
 /// Returns whether the run reads a file, under any name: a link to a file leads to the same objects. A linked
 /// kustomization is a separate file, because its paths are relative to the folder of the link.
-fn is_read(read: &HashSet<PathBuf>, path: &Path, root: &Path) -> bool {
+fn is_read(read: &HashSet<PathBuf>, path: &Path, root: &Path, files: &FileSystem) -> bool {
     let is_kustomization = || path.to_str().is_some_and(is_kustomization);
     let is_link_to_read = || {
-        path.is_symlink()
+        files.is_symlink(path)
             && !is_kustomization()
-            && resolved_within(root, path, root).is_ok_and(|real| read.contains(&real))
+            && files
+                .resolved_within(root, path, root)
+                .is_ok_and(|real| read.contains(&real))
     };
     read.contains(path) || is_link_to_read()
 }
@@ -213,17 +223,17 @@ const LARGE: usize = 1 << 20;
 
 /// Returns the content of a file that contains a Kubernetes manifest, however its keys are written, or is a
 /// kustomization; `None` for other files. Follows links within the repository at `root`, a resolved path.
-fn kubernetes_content(path: &Path, root: &Path) -> Option<HiddenContent> {
+fn kubernetes_content(path: &Path, root: &Path, files: &FileSystem) -> Option<HiddenContent> {
     // Opening a pipe would block the run.
-    if !is_regular_small_file(path) {
+    if !files.is_regular_small_file(path) {
         return None;
     }
     if path.to_str().is_some_and(is_kustomization) {
         return Some(HiddenContent::Manifest);
     }
-    let bytes = read_within(path, root)?;
+    let bytes = read_within(path, root, files)?;
     let bytes = strip_utf16_zeros(&bytes);
-    let is_template = || memmem::find(&bytes, b"{{").is_some() && is_in_chart(path);
+    let is_template = || memmem::find(&bytes, b"{{").is_some() && files.is_in_chart(path);
     contains_manifest(&bytes).then(|| match is_template() {
         true => HiddenContent::ChartTemplate,
         false => HiddenContent::Manifest,
@@ -256,7 +266,7 @@ fn contains_manifest(bytes: &[u8]) -> bool {
 }
 
 /// Returns [`HiddenContent::Overlay`] if a file exists and is a kustomization, or mentions objects that deploy folders.
-fn overlay_content(path: &Path, root: &Path) -> Option<HiddenContent> {
+fn overlay_content(path: &Path, root: &Path, files: &FileSystem) -> Option<HiddenContent> {
     let has = |text: &[u8]| {
         let needles = ["kustomize.toolkit.fluxcd.io", "argoproj.io"];
         needles
@@ -264,15 +274,16 @@ fn overlay_content(path: &Path, root: &Path) -> Option<HiddenContent> {
             .any(|needle| memmem::find(text, needle.as_bytes()).is_some())
     };
     let is_named = path.to_str().is_some_and(is_kustomization);
-    let is_overlay = is_regular_small_file(path)
-        && (is_named || read_within(path, root).is_some_and(|text| has(&text)));
+    let is_overlay = files.is_regular_small_file(path)
+        && (is_named || read_within(path, root, files).is_some_and(|text| has(&text)));
     is_overlay.then_some(HiddenContent::Overlay)
 }
 
 /// Returns a hidden overlay, without its text if it is large.
 fn overlay(path: &Path, request: &Request) -> SourceFile {
-    let root = repository_root(path).unwrap_or(path);
-    let text = read_within(path, root)
+    let files = &request.filesystem;
+    let root = files.repository_root(path).unwrap_or(path);
+    let text = read_within(path, root, files)
         .filter(|bytes| bytes.len() <= LARGE)
         .and_then(|bytes| String::from_utf8(bytes).ok());
     let shown = shown_path(path, &request.working_directory);
@@ -280,6 +291,7 @@ fn overlay(path: &Path, request: &Request) -> SourceFile {
 }
 
 /// Reads a file through its resolved path, unless that is outside of the repository at `root`.
-fn read_within(path: &Path, root: &Path) -> Option<Vec<u8>> {
-    read_resolved(&resolved_within(root, path, root).ok()?).ok()
+fn read_within(path: &Path, root: &Path, files: &FileSystem) -> Option<Vec<u8>> {
+    let real = files.resolved_within(root, path, root).ok()?;
+    files.read_resolved(&real).ok()
 }

@@ -8,19 +8,20 @@ use hashbrown::HashMap;
 use crate::source::discover::folders::Folders;
 use crate::source::discover::request::Request;
 use crate::source::model::hidden_files::IgnoredFolder;
-use crate::source::read::read_resolved;
-use crate::source::resolve::resolved_or_folded;
 use crate::source::shown_path::shown_path;
 use crate::yaml::Span;
 
 /// Returns the hidden folders, each with the line that hides it.
 pub(super) fn ignored_folders(request: &Request, folders: &Folders) -> Arc<[IgnoredFolder]> {
     let mut texts: HashMap<&Path, String> = HashMap::new();
-    let hidden = folders.hidden.iter().filter(|(path, _)| path.is_dir());
+    let files = &request.filesystem;
+    let hidden = folders.hidden.iter().filter(|(path, _)| files.is_dir(path));
     hidden
         .map(|(path, rule)| {
             let text = texts.entry(&rule.file).or_insert_with(|| {
-                let bytes = read_resolved(&resolved_or_folded(&rule.file)).unwrap_or_default();
+                let bytes = files
+                    .read_resolved(&files.resolved_or_folded(&rule.file))
+                    .unwrap_or_default();
                 String::from_utf8_lossy(&bytes).into_owned()
             });
             let before = text.get(..line_of(text, &rule.pattern).start);

@@ -3,19 +3,15 @@
 //! If an ignore file is a pipe, a device, a huge file, or a link out of the repository, nothing below its
 //! folder is hidden: reading a link to `/dev/zero` would never end.
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
-use crate::filesystem::Kind;
-use crate::source::boundary::is_within;
+use crate::filesystem::{FileSystem, Kind};
 use crate::source::discover::walk_entry::{IgnoreRule, LEADS_OUT, WalkEntry};
 use crate::source::git::folders::git_folders;
-use crate::source::read::read_resolved;
-use crate::source::resolve::resolved_or_folded;
 
 /// Names of the ignore files of a folder, by precedence.
 const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
@@ -24,7 +20,7 @@ const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
 const LIMIT: u64 = 4 << 20;
 
 /// Ignore files of one folder, by precedence.
-type Files = [Option<IgnoreFile>; NAMES.len()];
+type Found = [Option<IgnoreFile>; NAMES.len()];
 
 /// Ignore file that may be opened.
 #[derive(Debug)]
@@ -48,15 +44,15 @@ impl Rules {
     ///
     /// # Errors
     /// The first file that must not be opened.
-    pub(in crate::source) fn above(folder: &Path) -> Result<Self, WalkEntry> {
-        let found: Vec<(&Path, Files)> = folder
+    pub(in crate::source) fn above(folder: &Path, files: &FileSystem) -> Result<Self, WalkEntry> {
+        let found: Vec<(&Path, Found)> = folder
             .ancestors()
             .skip(1)
-            .map(|folder| Ok((folder, ignore_files(folder, |_| true)?)))
+            .map(|folder| Ok((folder, ignore_files(folder, |_| true, files)?)))
             .collect::<Result<_, WalkEntry>>()?;
         let mut rules = Self::default();
-        for (folder, files) in found.into_iter().rev() {
-            rules.add(folder, files);
+        for (folder, found) in found.into_iter().rev() {
+            rules.add(folder, found, files);
         }
         Ok(rules)
     }
@@ -71,19 +67,20 @@ impl Rules {
         folder: &Path,
         real: impl Fn() -> PathBuf,
         holds: impl Fn(&str) -> bool,
+        files: &FileSystem,
     ) -> Result<Self, WalkEntry> {
-        let files = ignore_files(folder, holds)?;
+        let found = ignore_files(folder, holds, files)?;
         let mut rules = self.clone();
-        if files.iter().any(Option::is_some) {
-            rules.add(&real(), files);
+        if found.iter().any(Option::is_some) {
+            rules.add(&real(), found, files);
         }
         Ok(rules)
     }
 
-    fn add(&mut self, folder: &Path, files: Files) {
-        for (globs, file) in self.0.iter_mut().zip(files) {
+    fn add(&mut self, folder: &Path, found: Found, files: &FileSystem) {
+        for (globs, file) in self.0.iter_mut().zip(found) {
             if let Some(file) = file {
-                globs.add(folder, &file);
+                globs.add(folder, &file, files);
             }
         }
     }
@@ -123,8 +120,8 @@ impl Rules {
 }
 
 impl Globs {
-    fn add(&mut self, folder: &Path, file: &IgnoreFile) {
-        let Ok(bytes) = read_resolved(&file.real) else {
+    fn add(&mut self, folder: &Path, file: &IgnoreFile, files: &FileSystem) {
+        let Ok(bytes) = files.read_resolved(&file.real) else {
             return;
         };
         let text = String::from_utf8_lossy(&bytes);
@@ -150,18 +147,22 @@ impl Globs {
 }
 
 /// Returns the ignore files of a folder; `holds` returns whether the folder has an entry of a name.
-fn ignore_files(folder: &Path, holds: impl Fn(&str) -> bool) -> Result<Files, WalkEntry> {
-    let mut found = Files::default();
+fn ignore_files(
+    folder: &Path,
+    holds: impl Fn(&str) -> bool,
+    files: &FileSystem,
+) -> Result<Found, WalkEntry> {
+    let mut found = Found::default();
     for (found, name) in found.iter_mut().zip(NAMES).filter(|(_, name)| holds(name)) {
         let path = match name {
-            ".git" => exclude_file(folder),
+            ".git" => exclude_file(folder, files),
             _ => Some(folder.join(name)),
         };
         let Some(path) = path else { continue };
-        let Ok(metadata) = std::fs::symlink_metadata(&path) else {
+        let Ok(kind) = files.symlink_kind(&path) else {
             continue;
         };
-        *found = usable(folder, path, &metadata, name == ".git")?;
+        *found = usable(folder, path, kind, name == ".git", files)?;
     }
     Ok(found)
 }
@@ -173,44 +174,44 @@ fn ignore_files(folder: &Path, holds: impl Fn(&str) -> bool) -> Result<Files, Wa
 fn usable(
     folder: &Path,
     path: PathBuf,
-    metadata: &Metadata,
+    kind: Kind,
     is_of_git: bool,
+    files: &FileSystem,
 ) -> Result<Option<IgnoreFile>, WalkEntry> {
     let refused = |path: PathBuf, what: &str| {
         let reason = format!("{what}, so nothing is hidden by it");
         Err(WalkEntry::Unopened(path, reason))
     };
-    let real = if metadata.is_symlink() {
-        let real = resolved_or_folded(&path);
-        // A repository cannot contain files in `.git`: a link there belongs to the user.
-        if !is_of_git && !is_within(folder, &real) {
-            return refused(path, LEADS_OUT);
-        }
-        real
-    } else {
-        resolved_or_folded(&path)
-    };
-    let Ok(metadata) = std::fs::metadata(&real) else {
+    let real = files.resolved_or_folded(&path);
+    // A repository cannot contain files in `.git`: a link there belongs to the user.
+    if kind == Kind::Link && !is_of_git && !files.is_within(folder, &real) {
+        return refused(path, LEADS_OUT);
+    }
+    let Ok(kind) = files.kind(&real) else {
         return Ok(None);
     };
-    match unusable(&metadata) {
+    match unusable(kind, &real, files) {
         Some(what) => refused(path, &format!("it is {what}")),
         None => Ok(Some(IgnoreFile { path, real })),
     }
 }
 
 /// Returns the reason why an ignore file must not be opened, if there is one.
-fn unusable(metadata: &Metadata) -> Option<&'static str> {
-    let special = Kind::from(metadata.file_type()).special();
-    special.or((metadata.len() > LIMIT).then_some("larger than 4 MiB"))
+fn unusable(kind: Kind, real: &Path, files: &FileSystem) -> Option<&'static str> {
+    let is_large = || {
+        let length = files.file_length(real);
+        length.is_ok_and(|length| length.is_some_and(|length| length > LIMIT))
+    };
+    kind.special()
+        .or_else(|| is_large().then_some("larger than 4 MiB"))
 }
 
 /// Returns the exclude file of a clone, which git does not track.
-fn exclude_file(folder: &Path) -> Option<PathBuf> {
+fn exclude_file(folder: &Path, files: &FileSystem) -> Option<PathBuf> {
     let git = folder.join(".git");
-    if git.is_dir() {
+    if files.is_dir(&git) {
         return Some(git.join("info/exclude"));
     }
-    let folders = git_folders(&resolved_or_folded(folder))?;
+    let folders = git_folders(&files.resolved_or_folded(folder), files)?;
     Some(folders.shared?.join("info/exclude"))
 }

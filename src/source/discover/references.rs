@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use crate::filesystem::FileSystem;
 use crate::source::discover::candidate::Candidate;
 use crate::source::discover::generated::is_generated;
 use crate::source::discover::request::Request;
@@ -19,9 +20,6 @@ use crate::source::model::links::Links;
 use crate::source::model::set::SourceSet;
 use crate::source::paths;
 use crate::source::paths::without_dots;
-use crate::source::read::is_regular_small_file;
-use crate::source::repository::repository_root;
-use crate::source::resolve::{identity_path, link_place, resolved_or_folded};
 use crate::source::shown_path::shown_path;
 use crate::yaml::{NodeRef, Tree};
 
@@ -86,6 +84,7 @@ impl<'r> Named<'r> {
         let folder = file.disk_path.as_deref()?.parent()?;
         // The displayed path of a linked folder is that of the link.
         let directory = &self.request.working_directory;
+        let files = &self.request.filesystem;
         let shown_folder = paths::folder(&file.path);
         if is_in_set(set, shown_folder, entry) {
             return None;
@@ -95,32 +94,32 @@ impl<'r> Named<'r> {
             directory.join(unescaped_path(shown_folder)).join(entry),
         );
         // Follow links, but not out of the repository: files outside must not be accessed.
-        let mut real = resolved_or_folded(&place);
+        let mut real = files.resolved_or_folded(&place);
         if !self.is_within(folder, &real) {
             return None;
         }
         let link = set.joined(shown_folder, entry);
-        if is_absent(&place) && is_absent(&real) {
-            if !is_generated(&resolved_or_folded(folder), &real) {
+        if is_absent(&place, files) && is_absent(&real, files) {
+            if !is_generated(&files.resolved_or_folded(folder), &real, files) {
                 self.absent.insert(link);
             }
             return None;
         }
-        let is_folder = real.is_dir();
-        if real != without_dots(&resolved_or_folded(folder).join(entry)) {
+        let is_folder = files.is_dir(&real);
+        if real != without_dots(&files.resolved_or_folded(folder).join(entry)) {
             // Use the resolved path, because the entries of the target are relative to it.
-            let target = shown_path(&real, &resolved_or_folded(directory));
+            let target = shown_path(&real, &files.resolved_or_folded(directory));
             spelled = directory.join(unescaped_path(&target));
             self.links.add(link.clone(), target);
         }
         if is_folder {
-            let name = NAMES.iter().find(|name| place.join(name).is_file())?;
+            let name = NAMES.iter().find(|name| files.is_file(&place.join(name)))?;
             place.push(name);
             spelled.push(name);
-            real = resolved_or_folded(&place);
+            real = files.resolved_or_folded(&place);
         }
         let shown = shown_path(&spelled, directory);
-        let is_read = set.file(&shown).is_some() || !is_regular_small_file(&real);
+        let is_read = set.file(&shown).is_some() || !files.is_regular_small_file(&real);
         if is_read || self.request.walk.exclude.excludes(&shown, false) {
             return None;
         }
@@ -128,7 +127,7 @@ impl<'r> Named<'r> {
             return None;
         }
         // A linked kustomization is read in the folder of the link.
-        let linked = link_place(&place);
+        let linked = files.link_place(&place);
         let key = linked.as_deref().unwrap_or(&real);
         if let Some(known) = self.known_or_insert(set, key, &shown) {
             let target = if is_folder {
@@ -149,11 +148,12 @@ impl<'r> Named<'r> {
     /// Returns the displayed path of the file with the resolved path `place`, in the set or found so far. If there is
     /// none, adds `shown` for it.
     fn known_or_insert(&mut self, set: &SourceSet, place: &Path, shown: &str) -> Option<Arc<str>> {
+        let files = &self.request.filesystem;
         let known = self.known.get_or_insert_with(|| {
             set.files
                 .iter()
                 .filter_map(|file| {
-                    let key = identity_path(file)?.into_owned();
+                    let key = files.identity_path(file)?.into_owned();
                     Some((key.into(), Arc::clone(&file.path)))
                 })
                 .collect()
@@ -167,17 +167,18 @@ impl<'r> Named<'r> {
 
     /// Returns whether a resolved path is in the repository of `folder`; always `true` if there is no repository.
     fn is_within(&mut self, folder: &Path, real: &Path) -> bool {
+        let files = &self.request.filesystem;
         let root = self.roots.entry(folder.to_path_buf()).or_insert_with(|| {
-            let folder = resolved_or_folded(folder);
-            repository_root(&folder).map(Path::to_path_buf)
+            let folder = files.resolved_or_folded(folder);
+            files.repository_root(&folder).map(Path::to_path_buf)
         });
         root.as_deref().is_none_or(|root| real.starts_with(root))
     }
 }
 
 /// Returns whether nothing has this path, not even a link.
-fn is_absent(path: &Path) -> bool {
-    let found = path.symlink_metadata();
+fn is_absent(path: &Path, files: &FileSystem) -> bool {
+    let found = files.symlink_kind(path);
     found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 

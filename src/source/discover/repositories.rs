@@ -11,12 +11,14 @@ use crate::source::discover::folders::Folders;
 use crate::source::discover::request::Request;
 use crate::source::git::remotes::remote_urls;
 use crate::source::model::set::SourceSet;
-use crate::source::resolve::resolved_or_folded;
 use crate::source::shown_path::shown_path;
 
 /// Sets the repository of each file, as a path relative to the working directory, and the remotes of the repositories.
 pub fn mark_repositories(set: &mut SourceSet, request: &Request, folders: &Folders) {
-    let directory: Arc<Path> = resolved_or_folded(&request.working_directory).into();
+    let directory: Arc<Path> = request
+        .filesystem
+        .resolved_or_folded(&request.working_directory)
+        .into();
     let mut roots = Roots {
         working_directory: &request.working_directory,
         folders,
@@ -63,7 +65,8 @@ impl<'s> Roots<'_, 's> {
                     shown => format!("{}/", shown.trim_end_matches('/')).into(),
                 };
                 let remotes = self.remotes.entry(Arc::clone(&root));
-                remotes.or_insert_with(|| remote_urls(&resolved_or_folded(above)));
+                let files = &self.folders.files;
+                remotes.or_insert_with(|| remote_urls(&files.resolved_or_folded(above), files));
                 found = Some(root);
                 break;
             }

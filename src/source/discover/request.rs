@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::filesystem::FileSystem;
 use crate::source::discover::walk_options::WalkOptions;
 use crate::source::model::rendered::Rendered;
 
@@ -37,6 +38,8 @@ pub struct Request {
     pub roots: Vec<PathBuf>,
     /// Folders that are not read as a part of [`Request::roots`].
     pub omitted: Vec<PathBuf>,
+    /// The files to read; by default those on disk.
+    pub filesystem: FileSystem,
     /// The directory to which relative paths refer.
     pub working_directory: PathBuf,
     /// Options for the walk of directories.

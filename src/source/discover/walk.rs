@@ -5,8 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::filesystem;
-use crate::filesystem::{Entry, Kind, canonical};
+use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::discover::folders::{FolderContent, Folders};
 use crate::source::discover::ignores::Rules;
 use crate::source::discover::walk_bounds::WalkBounds;
@@ -31,6 +30,7 @@ pub(in crate::source) fn walk(
     folders: &mut Folders,
 ) -> Vec<WalkEntry> {
     let walk = Walk {
+        files: &root.files,
         root,
         options,
         bounds,
@@ -48,6 +48,7 @@ pub(in crate::source) fn walk_all(
     shown: impl Fn(&Path) -> String,
 ) -> Vec<WalkEntry> {
     let walk = Walk {
+        files: &root.files,
         root,
         options,
         bounds: &WalkBounds::default(),
@@ -58,6 +59,7 @@ pub(in crate::source) fn walk_all(
 }
 
 struct Walk<'w, S> {
+    files: &'w FileSystem,
     root: &'w Root,
     options: &'w WalkOptions,
     bounds: &'w WalkBounds,
@@ -75,13 +77,13 @@ struct Folder {
 impl<S: Fn(&Path) -> String> Walk<'_, S> {
     fn all(&self, folders: &mut Folders) -> Vec<WalkEntry> {
         let mut walked = Vec::new();
-        let above = (!self.options.no_ignore).then(|| Rules::above(&self.root.real));
+        let above = (!self.options.no_ignore).then(|| Rules::above(&self.root.real, self.files));
         let rules = above.and_then(|above| usable(above, &mut walked));
         let path = self.root.path.clone();
         let mut next = VecDeque::from([Folder { path, rules }]);
         while let Some(folder) = next.pop_front() {
             let real = self.root.real(&folder.path);
-            let entries = match entries(&folder.path, &real, &mut walked) {
+            let entries = match entries(self.files, &folder.path, &real, &mut walked) {
                 Ok(entries) => entries,
                 Err(error) => {
                     walked.push(WalkEntry::Fault(folder.path, io_error_reason(&error)));
@@ -108,7 +110,10 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
     ) -> Option<Rules> {
         let holds = |name: &str| entries.iter().any(|entry| entry.name == name);
         let real = || self.root.real(&folder.path);
-        let within = folder.rules.as_ref()?.within(&folder.path, real, holds);
+        let within = folder
+            .rules
+            .as_ref()?
+            .within(&folder.path, real, holds, self.files);
         usable(within, walked)
     }
 
@@ -128,7 +133,7 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         }
         let path = folder.join(&entry.name);
         // A link without the name of a manifest may lead to a folder.
-        if entry.kind == Kind::Link && !is_wanted() && !path.is_dir() {
+        if entry.kind == Kind::Link && !is_wanted() && !self.files.is_dir(&path) {
             return;
         }
         if self.is_excluded(&path, is_directory) {
@@ -169,23 +174,23 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             None if kind == Kind::File => return WalkEntry::File(path),
             None => {}
         }
-        let real = match canonical(&path) {
+        let real = match self.files.canonical(&path) {
             Ok(real) => real,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return WalkEntry::DanglingLink(path);
             }
             Err(error) => return WalkEntry::Unopened(path, io_error_reason(&error)),
         };
-        let metadata = match std::fs::metadata(&real) {
-            Ok(metadata) => metadata,
+        let kind = match self.files.kind(&real) {
+            Ok(kind) => kind,
             Err(error) => return WalkEntry::Unopened(path, io_error_reason(&error)),
         };
-        if metadata.is_dir() {
+        if kind == Kind::Folder {
             let folder = path.parent().unwrap_or(&path);
             let stays = self.root.leads_out(folder, &real).is_none();
             return WalkEntry::FolderLink(path, stays.then_some(real));
         }
-        if let Some(kind) = Kind::from(metadata.file_type()).special() {
+        if let Some(kind) = kind.special() {
             return WalkEntry::Unopened(path, format!("it leads to {kind}"));
         }
         let folder = path.parent().unwrap_or(&path);
@@ -202,9 +207,14 @@ fn usable(rules: Result<Rules, WalkEntry>, walked: &mut Vec<WalkEntry>) -> Optio
 }
 
 /// Lists a folder, sorted by name. Records entries that cannot be read.
-fn entries(folder: &Path, real: &Path, walked: &mut Vec<WalkEntry>) -> io::Result<Vec<Entry>> {
+fn entries(
+    files: &FileSystem,
+    folder: &Path,
+    real: &Path,
+    walked: &mut Vec<WalkEntry>,
+) -> io::Result<Vec<Entry>> {
     let mut found = Vec::new();
-    for entry in filesystem::entries(real)? {
+    for entry in files.entries(real)? {
         match entry {
             Ok(entry) => found.push(entry),
             Err(error) => walked.push(WalkEntry::Fault(

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::Entry;
+use crate::filesystem::{Entry, FileSystem};
 use crate::source::discover::request::{Input, Request};
 use crate::source::discover::walk_root::Root;
-use crate::source::resolve::resolved_or_folded;
-use crate::source::tree_root::{CONFIG_NAMES, declares_root};
+use crate::source::tree_root::CONFIG_NAMES;
 
 /// Folders that a walk leaves out. Without folders, a walk visits everything below its root.
 #[derive(Clone, Debug, Default)]
 pub(in crate::source) struct WalkBounds {
     /// Folders that are not visited, by resolved path.
     omitted: Vec<PathBuf>,
+    files: FileSystem,
     /// The resolved path of the root, if folders below it that declare to be a root are not visited.
     root: Option<PathBuf>,
 }
@@ -22,12 +22,10 @@ impl WalkBounds {
     /// reads anyway, and trees of their own.
     pub(in crate::source) fn of_surroundings(root: &Root, request: &Request) -> Self {
         let read = folders(request).filter(|folder| *folder != root.real);
-        let omitted = request
-            .omitted
-            .iter()
-            .map(|path| resolved_or_folded(&request.working_directory.join(path)));
+        let omitted = request.omitted.iter().map(|path| resolved(request, path));
         Self {
             omitted: read.chain(omitted).collect(),
+            files: request.filesystem.clone(),
             root: (!request.walk.isolated).then(|| root.real.clone()),
         }
     }
@@ -43,7 +41,9 @@ impl WalkBounds {
             let is_config = |entry: &Entry| CONFIG_NAMES.iter().any(|name| entry.name == *name);
             entries.iter().any(is_config)
         };
-        self.root.as_ref().is_some_and(|root| root != real) && has_config() && declares_root(real)
+        self.root.as_ref().is_some_and(|root| root != real)
+            && has_config()
+            && self.files.declares_root(real)
     }
 }
 
@@ -54,7 +54,7 @@ pub(in crate::source) fn unread_roots(request: &Request) -> Vec<Input> {
         .roots
         .iter()
         .filter(|root| {
-            let real = resolved_or_folded(&request.working_directory.join(root));
+            let real = resolved(request, root);
             !read.iter().any(|folder| real.starts_with(folder))
         })
         .cloned()
@@ -67,9 +67,14 @@ fn folders(request: &Request) -> impl Iterator<Item = PathBuf> {
     let inputs = request.targets.iter().chain(&request.context);
     inputs.filter_map(|input| match input {
         Input::Path(path) | Input::Resolved(path) => {
-            let real = resolved_or_folded(&request.working_directory.join(path));
-            Some(real).filter(|path| path.is_dir())
+            Some(resolved(request, path)).filter(|path| request.filesystem.is_dir(path))
         }
         Input::Bytes { .. } | Input::Rendered(_) => None,
     })
+}
+
+/// Returns the resolved path of a path of a request.
+fn resolved(request: &Request, path: &Path) -> PathBuf {
+    let path = request.working_directory.join(path);
+    request.filesystem.resolved_or_folded(&path)
 }

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::filesystem::FileSystem;
 use crate::source::discover::walk_entry::{LEADS_FAR, LEADS_OUT};
-use crate::source::repository::repository_root;
-use crate::source::resolve::resolved_or_folded;
 
 /// Folder at which a walk starts.
 #[derive(Clone, Debug)]
@@ -15,6 +14,7 @@ pub(in crate::source) struct Root {
     pub(in crate::source) real: PathBuf,
     /// The resolved path of the folder that links must not leave if there is no repository.
     around: PathBuf,
+    pub(in crate::source) files: FileSystem,
 }
 
 impl Root {
@@ -23,8 +23,9 @@ impl Root {
         path: &Path,
         real: PathBuf,
         working_directory: &Path,
+        files: &FileSystem,
     ) -> Self {
-        let working_directory = resolved_or_folded(working_directory);
+        let working_directory = files.resolved_or_folded(working_directory);
         let around = if real.starts_with(&working_directory) {
             working_directory
         } else {
@@ -34,12 +35,14 @@ impl Root {
             path: path.to_path_buf(),
             real,
             around,
+            files: files.clone(),
         }
     }
 
     /// Returns the reason why a link in `folder` that leads to `real` is not followed, if there is one.
     pub(in crate::source) fn leads_out(&self, folder: &Path, real: &Path) -> Option<&'static str> {
-        match repository_root(&resolved_or_folded(folder)) {
+        let folder = self.files.resolved_or_folded(folder);
+        match self.files.repository_root(&folder) {
             Some(root) => (!real.starts_with(root)).then_some(LEADS_OUT),
             None => (!real.starts_with(&self.around)).then_some(LEADS_FAR),
         }
@@ -54,6 +57,9 @@ impl Root {
     /// resolving the root is sufficient.
     pub(in crate::source) fn real(&self, path: &Path) -> PathBuf {
         let below = path.strip_prefix(&self.path);
-        below.map_or_else(|_| resolved_or_folded(path), |below| self.real.join(below))
+        below.map_or_else(
+            |_| self.files.resolved_or_folded(path),
+            |below| self.real.join(below),
+        )
     }
 }

@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::canonical;
+use crate::filesystem::FileSystem;
 use crate::source::git::index::TrackedFiles;
-use crate::source::read::{read_file, read_text};
-use crate::source::resolve::resolved_or_folded;
 
 /// Maximum size of small files that git writes, in bytes.
 const SMALL: u64 = 64 << 10;
@@ -24,24 +22,24 @@ pub(in crate::source) struct GitFolders {
 /// If `.git` is a file, it names another folder, which is used only if it provably belongs to this working tree:
 /// the git folder of a worktree names the worktree, and that of a submodule is inside the git folder of the
 /// outer repository.
-pub(in crate::source) fn git_folders(root: &Path) -> Option<GitFolders> {
+pub(in crate::source) fn git_folders(root: &Path, files: &FileSystem) -> Option<GitFolders> {
     let git = root.join(".git");
-    if git.is_dir() {
+    if files.is_dir(&git) {
         return Some(GitFolders {
             own: git,
             shared: None,
         });
     }
-    let own = root.join(first_line(&git)?.strip_prefix("gitdir: ")?);
-    let own = canonical(&own).ok()?;
-    let shared = first_line(&own.join("commondir")).map(|path| own.join(path));
+    let own = root.join(first_line(&git, files)?.strip_prefix("gitdir: ")?);
+    let own = files.canonical(&own).ok()?;
+    let shared = first_line(&own.join("commondir"), files).map(|path| own.join(path));
     let names_worktree = || {
-        let named = own.join(first_line(&own.join("gitdir"))?);
-        Some(resolved_or_folded(&named) == resolved_or_folded(&git))
+        let named = own.join(first_line(&own.join("gitdir"), files)?);
+        Some(files.resolved_or_folded(&named) == files.resolved_or_folded(&git))
     };
     let is_submodule = || {
-        let outer = crate::source::repository::repository_root(root.parent()?)?;
-        let outer = canonical(&git_folders(outer)?.own).ok()?;
+        let outer = files.repository_root(root.parent()?)?;
+        let outer = files.canonical(&git_folders(outer, files)?.own).ok()?;
         Some(own.starts_with(outer))
     };
     let is_known = names_worktree().or_else(is_submodule).unwrap_or(false);
@@ -49,17 +47,17 @@ pub(in crate::source) fn git_folders(root: &Path) -> Option<GitFolders> {
 }
 
 /// Returns the first line of a small regular file.
-fn first_line(file: &Path) -> Option<String> {
-    small_text(file)?.lines().next().map(str::to_owned)
+fn first_line(file: &Path, files: &FileSystem) -> Option<String> {
+    small_text(file, files)?.lines().next().map(str::to_owned)
 }
 
 /// Returns the text of a small regular file.
-pub(in crate::source) fn small_text(file: &Path) -> Option<String> {
-    let metadata = std::fs::metadata(file).ok()?;
-    if !metadata.is_file() || metadata.len() > SMALL {
+pub(in crate::source) fn small_text(file: &Path, files: &FileSystem) -> Option<String> {
+    let length = files.file_length(file).ok()??;
+    if length > SMALL {
         return None;
     }
-    read_text(file).ok()
+    files.read_text(file).ok()
 }
 
 impl TrackedFiles {
@@ -69,9 +67,9 @@ impl TrackedFiles {
     /// # Errors
     /// The reason why the index cannot be read.
     #[must_use]
-    pub fn read(root: &Path) -> Option<Result<Self, String>> {
-        let index = git_folders(root)?.own.join("index");
-        Some(match read_file(&index) {
+    pub fn read(root: &Path, files: &FileSystem) -> Option<Result<Self, String>> {
+        let index = git_folders(root, files)?.own.join("index");
+        Some(match files.read_file(&index) {
             Ok(bytes) => Self::parse(&bytes),
             // No file was added yet.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),

@@ -4,15 +4,16 @@
 
 use std::path::Path;
 
+use crate::filesystem::FileSystem;
 use crate::source::git::folders::{git_folders, small_text};
 
 /// Returns the URLs of all remotes of the repository at `root`, a resolved path. Included files are not read.
-pub(in crate::source) fn remote_urls(root: &Path) -> Vec<String> {
-    let Some(folders) = git_folders(root) else {
+pub(in crate::source) fn remote_urls(root: &Path, files: &FileSystem) -> Vec<String> {
+    let Some(folders) = git_folders(root, files) else {
         return Vec::new();
     };
     let folder = folders.shared.unwrap_or(folders.own);
-    let config = small_text(&folder.join("config"));
+    let config = small_text(&folder.join("config"), files);
     config.as_deref().map(urls).unwrap_or_default()
 }
 

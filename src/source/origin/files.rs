@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::filesystem::Kind;
-use crate::source::boundary::{boundary, resolved_within};
+use crate::filesystem::{FileSystem, Kind};
 use crate::source::discover::candidate::Candidate;
 use crate::source::escaped_name::escaped_name;
 use crate::source::model::file::{Role, SourceFile};
@@ -17,11 +16,9 @@ use crate::source::origin::original::Original;
 use crate::source::origin::origins::Origin;
 use crate::source::origin::place::may_come_from;
 use crate::source::paths::without_dots;
-use crate::source::read::{is_regular_small_file, read_resolved_text};
-use crate::source::resolve::resolved_or_folded;
 use crate::source::shown_path::relative_path;
+use crate::yaml;
 use crate::yaml::{NodeRef, Span};
-use crate::{filesystem, yaml};
 
 /// Maximum depth below the working directory for the search for charts.
 const DEPTH: usize = 3;
@@ -35,6 +32,7 @@ const TEMPLATE_BYTES: usize = 8 << 20;
 
 /// Cache that finds files and reads each of them once.
 pub(in crate::source) struct Files<'r> {
+    filesystem: &'r FileSystem,
     working_directory: &'r Path,
     /// The folders that may contain the files, by resolved path: the repository of the working
     /// directory, and that of the rendered file.
@@ -50,8 +48,9 @@ pub(in crate::source) struct Files<'r> {
 }
 
 impl<'r> Files<'r> {
-    pub(super) fn new(working_directory: &'r Path) -> Self {
+    pub(super) fn new(working_directory: &'r Path, filesystem: &'r FileSystem) -> Self {
         Self {
+            filesystem,
             working_directory,
             allowed: Vec::new(),
             read: HashMap::new(),
@@ -70,7 +69,11 @@ impl<'r> Files<'r> {
             Trail::Chart(folder) => folder.as_path(),
         });
         let folders = [Some(self.working_directory), folder, built];
-        let mut allowed: Vec<PathBuf> = folders.into_iter().flatten().map(boundary).collect();
+        let mut allowed: Vec<PathBuf> = folders
+            .into_iter()
+            .flatten()
+            .map(|folder| self.filesystem.boundary(folder))
+            .collect();
         allowed.dedup();
         if allowed != self.allowed {
             self.allowed = allowed;
@@ -85,8 +88,8 @@ impl<'r> Files<'r> {
         let path = Path::new(path);
         self.allowed
             .iter()
-            .find_map(|boundary| resolved_within(folder, path, boundary).ok())
-            .filter(|real| is_regular_small_file(real))
+            .find_map(|boundary| self.filesystem.resolved_within(folder, path, boundary).ok())
+            .filter(|real| self.filesystem.is_regular_small_file(real))
     }
 
     /// Returns the origin of an object of `file`.
@@ -155,7 +158,7 @@ impl<'r> Files<'r> {
         }
         let read = self.permitted(folder, path).map(|real| {
             let shown = escaped_name(place.as_os_str());
-            let file = Candidate::on_disk(shown.into(), Role::Context, real).read();
+            let file = Candidate::on_disk(shown.into(), Role::Context, real).read(self.filesystem);
             Arc::new(Original::new(file, &mut self.template_bytes))
         });
         let exists = read.is_some();
@@ -234,7 +237,7 @@ impl<'r> Files<'r> {
     fn charts_below(&self, root: &Path) -> HashMap<String, Option<PathBuf>> {
         let mut found: HashMap<String, Option<PathBuf>> = HashMap::new();
         let mut left = FOLDERS;
-        let mut next = VecDeque::from([(resolved_or_folded(root), 0)]);
+        let mut next = VecDeque::from([(self.filesystem.resolved_or_folded(root), 0)]);
         while let Some((folder, depth)) = next.pop_front() {
             if let Some(name) = self.chart_name(&folder) {
                 let is_ambiguous = found.contains_key(&name);
@@ -244,7 +247,9 @@ impl<'r> Files<'r> {
             if depth == DEPTH {
                 continue;
             }
-            let mut below: Vec<PathBuf> = filesystem::entries(&folder)
+            let mut below: Vec<PathBuf> = self
+                .filesystem
+                .entries(&folder)
                 .into_iter()
                 .flatten()
                 .filter_map(Result::ok)
@@ -264,7 +269,7 @@ impl<'r> Files<'r> {
     /// Returns the name in the `Chart.yaml` of `folder`.
     fn chart_name(&self, folder: &Path) -> Option<String> {
         let file = self.permitted(folder, "Chart.yaml")?;
-        let text: Arc<str> = read_resolved_text(&file).ok()?.into();
+        let text: Arc<str> = self.filesystem.read_resolved_text(&file).ok()?.into();
         let tree = yaml::parse_embedded(&text, Span::new(0, text.len())).ok()??;
         tree.root()?.get("name")?.text().map(str::to_owned)
     }

@@ -25,7 +25,7 @@ pub fn mark_origins(set: &mut SourceSet, request: &Request) {
             _ => None,
         })
         .collect();
-    let mut files = Files::new(&request.working_directory);
+    let mut files = Files::new(&request.working_directory, &request.filesystem);
     for file in &mut set.files {
         let trail = rendered.get(&*file.path).map(|rendered| &rendered.trail);
         if trail.is_some() || hint::may_have_origin(&file.text) {
