@@ -27,6 +27,8 @@ pub struct Cause {
     pub place: Option<Label>,
     /// The state that has the line.
     pub side: Side,
+    /// Whether the message is an option of the user.
+    pub is_option: bool,
 }
 
 impl Cause {
@@ -35,6 +37,7 @@ impl Cause {
             message: reason.message.clone(),
             place: reason.place.clone(),
             side,
+            is_option: false,
         }
     }
 
@@ -45,6 +48,17 @@ impl Cause {
             message: format!("`{text}`"),
             place: None,
             side: Side::After,
+            is_option: true,
+        }
+    }
+
+    /// Returns the cause that a release changed its behaviour.
+    pub(super) fn fact(text: &str) -> Self {
+        Self {
+            message: text.to_owned(),
+            place: None,
+            side: Side::After,
+            is_option: false,
         }
     }
 
@@ -59,6 +73,7 @@ impl Cause {
             ),
             place: Some(after.place.clone()),
             side: Side::After,
+            is_option: false,
         }
     }
 }

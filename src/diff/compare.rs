@@ -206,6 +206,7 @@ fn finding_cause(finding: &Finding) -> Option<Cause> {
         message: place.message.clone(),
         place: Some(place),
         side: super::cause::Side::After,
+        is_option: false,
     })
 }
 

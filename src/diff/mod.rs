@@ -11,6 +11,7 @@ mod finding_key;
 mod group;
 mod pairing;
 mod probe_state;
+mod release;
 mod state;
 
 pub use cause::{Cause, Side};
@@ -19,4 +20,5 @@ pub use class::{Class, FailOn};
 pub use compare::{Comparison, compare};
 pub use group::{Group, groups};
 pub use probe_state::{ProbeId, ProbeState};
+pub use release::explain_releases;
 pub use state::State;

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use crate::finding::{Certainty, Label};
+use crate::kube::ContainerList;
 use crate::mesh::Reason;
 use crate::predict::{
-    HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, rewritten_text,
+    Cause, HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text,
+    rewritten_text,
 };
+use crate::source::SourceSet;
 
 /// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +62,12 @@ pub struct ProbeState {
     pub outcome: Outcome,
     /// A short description of the cause of the outcome.
     pub why: String,
+    /// The cause of the outcome; `None` for a virtual machine.
+    pub(super) cause: Option<Cause>,
+    /// The list of the container; `None` for a virtual machine.
+    pub(super) list: Option<ContainerList>,
+    /// The line of the annotation for which the injector refuses the pod.
+    pub(super) refused_for: Option<String>,
     /// The certainty of the outcome.
     pub certainty: Certainty,
     /// The text that the kubelet prints, if it is known.
@@ -75,6 +84,7 @@ impl ProbeState {
         pod: &WorkloadPrediction<'_>,
         prediction: &HandlerPrediction<'_>,
         environment_name: Option<Arc<str>>,
+        sources: &SourceSet,
         relative: &dyn Fn(&str) -> String,
     ) -> Self {
         let object = &pod.workload.object;
@@ -98,6 +108,9 @@ impl ProbeState {
                 .unwrap_or_default(),
             outcome: verdict.outcome,
             why: verdict.cause.describe().to_owned(),
+            cause: Some(verdict.cause),
+            list: Some(prediction.container.list),
+            refused_for: refused_for(pod, sources),
             certainty: verdict.certainty,
             kubelet: verdict.kubelet.clone(),
             assumptions: verdict.assumptions(),
@@ -127,6 +140,9 @@ impl ProbeState {
             rewritten_to: String::new(),
             outcome: machine.outcome,
             why: machine.why.to_owned(),
+            cause: None,
+            list: None,
+            refused_for: None,
             certainty: machine.certainty,
             kubelet: None,
             assumptions: crate::predict::assumptions(&machine.because),
@@ -137,13 +153,20 @@ impl ProbeState {
     /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and what the mesh makes of
     /// an unchanged handler. The lines behind it may differ.
     pub(super) fn is_same_prediction(&self, other: &Self) -> bool {
+        if (self.outcome, &self.why) != (other.outcome, &other.why) {
+            return false;
+        }
+        // What the mesh makes of a handler that never runs does not matter.
+        if self.outcome.is_invalid() {
+            return true;
+        }
         let is_same_rewrite = if self.written == other.written {
             self.rewritten_to == other.rewritten_to
         } else {
             self.rewritten_to.is_empty() == other.rewritten_to.is_empty()
         };
         let is_same_text = self.kubelet == other.kubelet || self.written != other.written;
-        (self.outcome, &self.why) == (other.outcome, &other.why) && is_same_rewrite && is_same_text
+        is_same_rewrite && is_same_text
     }
 
     /// Returns the name of the handler for messages: "readinessProbe of container `web`".
@@ -154,4 +177,13 @@ impl ProbeState {
             container => crate::predict::handler_title(self.id.slot, container),
         }
     }
+}
+
+/// Returns the line of the annotation for which the injector refuses a pod.
+fn refused_for(pod: &WorkloadPrediction<'_>, sources: &SourceSet) -> Option<String> {
+    let reason = pod.refused.as_ref()?.because.first()?;
+    let place = reason.place.as_ref()?;
+    let file = sources.file(&place.path)?;
+    let line = file.lines().line(&file.text, file.line_of(place.span))?;
+    Some(file.text.get(line.start..line.end)?.trim().to_owned())
 }

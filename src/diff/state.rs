@@ -79,7 +79,13 @@ fn probes_of(
         let overlay = pod.workload.object.overlay;
         let environment = overlay.map(|overlay| names.name(overlay));
         pod.handlers.iter().map(move |handler| {
-            ProbeState::of_handler(pod, handler, environment.clone(), &relative)
+            ProbeState::of_handler(
+                pod,
+                handler,
+                environment.clone(),
+                context.sources,
+                &relative,
+            )
         })
     });
     let machines = predict::machines(context);

@@ -4,7 +4,7 @@ mod changed_facts;
 mod reports;
 mod states;
 
-use crate::diff::{Cause, Comparison, FailOn, compare};
+use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases};
 use crate::engine::Exit;
 use crate::report::changes::{Changes, ReportedState};
 
@@ -27,6 +27,9 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     );
     if let Some(text) = changed_fact {
         name_option(&mut comparison, &text);
+        if let (Some(before), Some(after)) = (before.istio_release, after.istio_release) {
+            explain_releases(&mut comparison, before, after);
+        }
     }
     let fail_on = fail_on(args.fail_on);
     let changes = Changes {

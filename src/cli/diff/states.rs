@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diff::State;
 use crate::engine::RenderedOverlays;
-use crate::settings::{FailOn, Layer};
+use crate::settings::{FailOn, Layer, Mesh, Version};
 
 use super::super::args::{Common, DiffArgs};
 use super::super::environments::reject_unknown_environments;
@@ -28,6 +28,8 @@ pub(super) struct Loaded {
     /// The files. Both states may share them.
     pub(super) run: Arc<Run>,
     pub(super) state: State,
+    /// The release of Istio that an option or the configuration sets for all pods.
+    pub(super) istio_release: Option<Version>,
 }
 
 /// Reads both states, and predicts them.
@@ -118,5 +120,15 @@ fn judged(
     let (state, outcome) =
         run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
     reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
-    Ok(Loaded { name, run, state })
+    let selected = settings.selected.as_ref();
+    let istio_release = selected
+        .and_then(|selected| selected.mesh_version)
+        .or(settings.mesh_version)
+        .filter(|_| settings.versioned_mesh() == Mesh::ISTIO);
+    Ok(Loaded {
+        name,
+        run,
+        state,
+        istio_release,
+    })
 }

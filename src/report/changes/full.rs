@@ -101,6 +101,9 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
         let width = style.width.saturating_sub(GUTTER).max(40);
         let regions = excerpt_regions(set, &[label], width);
         out.push_str(&drawn(regions, finding.severity, style));
+        if let Some(cause) = change.cause.as_ref().filter(|cause| cause.place.is_none()) {
+            line(out, "cause", &cause.message, style);
+        }
         if let Some(help) = finding.help.as_ref().filter(|_| !change.is_gone()) {
             line(out, "help", help, style);
         }

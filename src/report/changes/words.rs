@@ -47,31 +47,27 @@ impl<'a> Changes<'a> {
         match (group.class, group.cause) {
             (Class::Added, _) => format!("{probes} with a fault"),
             (Class::Removed, _) => format!("{probes} not found any more"),
-            (class, Some(cause)) => self.sentence_with_cause(class, cause, &probes),
-            (class, None) => {
-                let verb = match (class, count) {
-                    (Class::Regression, 1) => "breaks",
-                    (Class::Regression, _) => "break",
-                    (Class::Improvement, 1) => "is fixed",
-                    (Class::Improvement, _) => "are fixed",
-                    (_, 1) => "changes",
-                    _ => "change",
-                };
-                format!("{probes} {verb}")
-            }
+            (class, Some(cause)) => self.sentence_with_cause(class, cause, &probes, count),
+            (class, None) => format!("{probes} {}", verb_of(class, count)),
         }
     }
 
-    fn sentence_with_cause(&self, class: Class, cause: &Cause, probes: &str) -> String {
+    fn sentence_with_cause(
+        &self,
+        class: Class,
+        cause: &Cause,
+        probes: &str,
+        count: usize,
+    ) -> String {
         let verb = match class {
             Class::Regression => "breaks",
             Class::Improvement => "fixes",
             Class::Changed | Class::Added | Class::Removed => "changes",
         };
         let Some(label) = &cause.place else {
-            return match cause.message.starts_with('`') {
+            return match cause.is_option {
                 true => format!("{} {verb} {probes}", cause.message),
-                false => format!("a fact {verb} {probes}: {}", cause.message),
+                false => format!("{probes} {}: {}", verb_of(class, count), cause.message),
             };
         };
         let line = place(self.state_of(cause.side).set, label);
@@ -85,6 +81,18 @@ impl<'a> Changes<'a> {
                 )
             }
         }
+    }
+}
+
+/// Returns the verb of which the probes are the subject.
+const fn verb_of(class: Class, count: usize) -> &'static str {
+    match (class, count) {
+        (Class::Regression, 1) => "breaks",
+        (Class::Regression, _) => "break",
+        (Class::Improvement, 1) => "is fixed",
+        (Class::Improvement, _) => "are fixed",
+        (_, 1) => "changes",
+        _ => "change",
     }
 }
 

@@ -3,6 +3,7 @@
 mod formats;
 mod identity;
 mod trees;
+mod upgrades;
 mod what_if;
 
 use serde_json::Value;

@@ -1,0 +1,211 @@
+//! The changes of behaviour that affect probes, by release of Istio.
+
+use crate::mesh::{ReleaseChange, Version};
+
+/// What a change of behaviour affects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    TcpSocketRewritten,
+    GrpcRewritten,
+    InitContainersRewritten,
+    HooksRewritten,
+    HookEntriesAccepted,
+    ProberEnvMerged,
+    ProberEnvAppended,
+    InjectLabelExact,
+    RestartPolicyKept,
+    NativeSidecarsByDefault,
+    HostHeaderKept,
+    QuantitiesValidated,
+    InterfacesValidated,
+    PrometheusPortsChecked,
+    MachineCertificatesVerified,
+    PathTemplatesRead,
+    OwnInterfacesInAmbient,
+}
+
+/// A change of behaviour, with its source.
+#[derive(Debug)]
+pub(super) struct ReleaseFact {
+    pub(super) effect: Effect,
+    pub(super) change: ReleaseChange,
+    /// The release as text, with the patch releases that have the change.
+    release: &'static str,
+    /// What the release does.
+    text: &'static str,
+    /// The file or the issue that shows it.
+    source: &'static str,
+    /// The rules whose findings depend on it.
+    pub(super) rules: &'static [&'static str],
+}
+
+impl ReleaseFact {
+    /// Returns the text of the cause.
+    pub(super) fn sentence(&self) -> String {
+        format!(
+            "since Istio {}, {} ({})",
+            self.release, self.text, self.source
+        )
+    }
+}
+
+const fn since(minor: u16) -> ReleaseChange {
+    ReleaseChange::new(Version::new(1, minor), &[])
+}
+
+/// All facts, oldest first.
+pub(super) const FACTS: &[ReleaseFact] = &[
+    ReleaseFact {
+        effect: Effect::TcpSocketRewritten,
+        change: since(12),
+        release: "1.12",
+        text: "the injector rewrites tcpSocket probes",
+        source: "pkg/kube/inject/app_probe.go",
+        rules: &["tcp-probe-needs-1-12"],
+    },
+    ReleaseFact {
+        effect: Effect::GrpcRewritten,
+        change: since(13),
+        release: "1.13",
+        text: "the injector rewrites grpc probes",
+        source: "pkg/kube/inject/app_probe.go",
+        rules: &["grpc-probe-needs-1-13"],
+    },
+    ReleaseFact {
+        effect: Effect::ProberEnvMerged,
+        change: since(17),
+        release: "1.17",
+        text: "a second injection keeps the entries of the prober env",
+        source: "mergeOrAppendProbers in pkg/kube/inject/webhook.go",
+        rules: &["probers-lost-on-reinjection"],
+    },
+    ReleaseFact {
+        effect: Effect::HostHeaderKept,
+        change: ReleaseChange::new(Version::new(1, 19), &[(18, 3)]),
+        release: "1.18.3",
+        text: "the agent keeps the header `Host` of a probe, which 1.18.1 and 1.18.2 drop",
+        source: "istio#46087",
+        rules: &["host-header-dropped"],
+    },
+    ReleaseFact {
+        effect: Effect::InitContainersRewritten,
+        change: since(19),
+        release: "1.19",
+        text: "the injector rewrites the probes of init containers",
+        source: "pkg/kube/inject/app_probe.go",
+        rules: &["init-probe-needs-1-19"],
+    },
+    ReleaseFact {
+        effect: Effect::RestartPolicyKept,
+        change: since(19),
+        release: "1.19",
+        text: "the injector keeps `restartPolicy` of init containers",
+        source: "istio#45959",
+        rules: &[],
+    },
+    ReleaseFact {
+        effect: Effect::PathTemplatesRead,
+        change: since(22),
+        release: "1.22",
+        text: "AuthorizationPolicies may contain path templates",
+        source: "pkg/config/security/security.go",
+        rules: &["policy-invalid"],
+    },
+    ReleaseFact {
+        effect: Effect::MachineCertificatesVerified,
+        change: since(24),
+        release: "1.24",
+        text: "the agent of a virtual machine verifies the certificate of an HTTPS check",
+        source: "pkg/istio-agent/health/health_check.go",
+        rules: &["vm-https-verified"],
+    },
+    ReleaseFact {
+        effect: Effect::HooksRewritten,
+        change: since(25),
+        release: "1.25",
+        text: "the injector rewrites lifecycle hooks",
+        source: "pkg/kube/inject/app_probe.go",
+        rules: &["lifecycle-hook-host-rewritten"],
+    },
+    ReleaseFact {
+        effect: Effect::HookEntriesAccepted,
+        change: since(25),
+        release: "1.25",
+        text: "the agent accepts entries of lifecycle hooks; older agents do not start with them",
+        source: "pilot/cmd/pilot-agent/status/server.go",
+        rules: &["lifecycle-key-needs-1-25"],
+    },
+    ReleaseFact {
+        effect: Effect::ProberEnvAppended,
+        change: since(27),
+        release: "1.27",
+        text: "a second injection adds the prober env if it is missing",
+        source: "istio#56102",
+        rules: &["probers-lost-on-reinjection"],
+    },
+    ReleaseFact {
+        effect: Effect::InjectLabelExact,
+        change: since(27),
+        release: "1.27",
+        text: "`sidecar.istio.io/inject` accepts only `true` and `false`",
+        source: "injectRequired in pkg/kube/inject/inject.go",
+        rules: &["inject-label-invalid", "inject-value-changed-in-1-27"],
+    },
+    ReleaseFact {
+        effect: Effect::NativeSidecarsByDefault,
+        change: since(27),
+        release: "1.27",
+        text: "sidecars are native where all nodes run Kubernetes 1.33 or later",
+        source: "ENABLE_NATIVE_SIDECARS in pilot/pkg/features",
+        rules: &[],
+    },
+    ReleaseFact {
+        effect: Effect::QuantitiesValidated,
+        change: ReleaseChange::new(Version::new(1, 29), &[(27, 6), (28, 4)]),
+        release: "1.29 (1.27.6, 1.28.4)",
+        text: "the injector refuses pods whose annotations contain invalid quantities",
+        source: "istio#58928",
+        rules: &["invalid-traffic-annotation"],
+    },
+    ReleaseFact {
+        effect: Effect::InterfacesValidated,
+        change: since(30),
+        release: "1.30",
+        text: "the injector refuses pods whose annotations contain invalid names of interfaces",
+        source: "ValidateInterfaceNames in pkg/util/net/ip.go",
+        rules: &["invalid-traffic-annotation"],
+    },
+    ReleaseFact {
+        effect: Effect::OwnInterfacesInAmbient,
+        change: ReleaseChange::new(Version::new(1, 30), &[(28, 7), (29, 3)]),
+        release: "1.30 (1.28.7, 1.29.3)",
+        text: "ambient mode supports pods with a network interface of their own",
+        source: "istio#59778",
+        rules: &["ambient-plugin-drops-probes"],
+    },
+    ReleaseFact {
+        effect: Effect::PrometheusPortsChecked,
+        change: since(31),
+        release: "1.31",
+        text: "the injector refuses pods whose metrics cannot be merged",
+        source: "istio#59924",
+        rules: &["prometheus-port-refused"],
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::explained;
+
+    #[test]
+    fn the_rules_of_facts_exist() {
+        let known = explained();
+        for rule in FACTS.iter().flat_map(|fact| fact.rules) {
+            assert!(
+                known.iter().any(|notice| notice.id.as_str() == *rule),
+                "{rule}"
+            );
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The upgrade check: a change between two releases of Istio is explained by what a release changed.
+
+use super::report;
+use crate::support::{fixture, meshprobe};
+
+/// Returns the texts of the causes of all changes of the fixtures between two releases.
+fn causes(from: &str, to: &str) -> Vec<String> {
+    let (from, to) = (format!("mesh-version={from}"), format!("mesh-version={to}"));
+    let arguments = [
+        "diff",
+        "--isolated",
+        "--override",
+        "injection=all",
+        "--output-format",
+        "json",
+        "--from",
+        &from,
+        "--to",
+        &to,
+        "istio",
+        "rules",
+    ];
+    let run = meshprobe(&fixture(""), &arguments, "");
+    let changes = report(&run);
+    let changes = changes.pointer("/changes").unwrap().as_array().unwrap();
+    let cause = |change: &serde_json::Value| {
+        let message = change.pointer("/cause/message").unwrap().as_str().unwrap();
+        message.to_owned()
+    };
+    changes.iter().map(cause).collect()
+}
+
+#[test]
+fn every_change_between_two_releases_names_a_release() {
+    for (from, to, least) in [
+        ("1.30", "1.31", 2),
+        ("1.26", "1.29", 60),
+        ("1.18", "1.31", 150),
+    ] {
+        let causes = causes(from, to);
+        assert!(causes.len() >= least, "{from} {to}: {}", causes.len());
+        for cause in &causes {
+            assert!(cause.starts_with("since Istio 1."), "{from} {to}: {cause}");
+        }
+        let back = self::causes(to, from);
+        assert_eq!(back.len(), causes.len());
+    }
+}
