@@ -12,6 +12,7 @@ pub mod diff;
 pub mod engine;
 pub mod filesystem;
 pub mod finding;
+pub mod git;
 pub mod gitops;
 pub mod krm;
 pub mod kube;

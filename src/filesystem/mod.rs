@@ -16,6 +16,7 @@ mod disk;
 mod file_system;
 mod kind;
 mod open_file;
+mod path_problem;
 #[cfg(not(unix))]
 mod portable;
 mod read_files;
@@ -30,8 +31,9 @@ pub use disk::Disk;
 pub use file_system::FileSystem;
 pub use kind::{Entry, Kind};
 pub use open_file::OpenFile;
+pub use path_problem::PathProblem;
 #[cfg(not(unix))]
-pub use portable::{Folder, entries, open_file};
+pub use portable::{Folder, entries, open_file, path_error};
 pub use read_files::ReadFiles;
 #[cfg(unix)]
-pub use unix::{Folder, entries, open_file};
+pub use unix::{Folder, entries, open_file, path_error};

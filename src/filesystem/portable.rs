@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::path_problem::PathProblem;
 use super::{Entry, Kind, canonical};
 
 /// Opens the regular file at a resolved path for reading.
@@ -34,6 +35,17 @@ pub fn entries(path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
         Ok(Entry { name, kind })
     };
     Ok(listing.map(entry).collect())
+}
+
+/// Returns the error for a problem with a path.
+pub fn path_error(problem: PathProblem) -> io::Error {
+    match problem {
+        PathProblem::Missing => io::ErrorKind::NotFound.into(),
+        PathProblem::NotAFolder => io::ErrorKind::NotADirectory.into(),
+        PathProblem::TooLong => io::ErrorKind::InvalidFilename.into(),
+        PathProblem::TooManyLinks => io::Error::other("too many levels of symbolic links"),
+        PathProblem::NotALink => io::ErrorKind::InvalidInput.into(),
+    }
 }
 
 fn resolved<T>(path: &Path, open: impl Fn() -> io::Result<T>) -> io::Result<T> {

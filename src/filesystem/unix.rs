@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::path_problem::PathProblem;
 use super::{Entry, Kind};
 
 /// Flags to open a folder only for access to its entries. With `O_PATH`, this requires no permission to list the folder.
@@ -201,6 +202,18 @@ pub(super) fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
         folder = step(&folder, name, ENTER)?;
     }
     step(&folder, last, flags)
+}
+
+/// Returns the error of the system for a problem with a path.
+pub fn path_error(problem: PathProblem) -> io::Error {
+    match problem {
+        PathProblem::Missing => Errno::NOENT,
+        PathProblem::NotAFolder => Errno::NOTDIR,
+        PathProblem::TooLong => Errno::NAMETOOLONG,
+        PathProblem::TooManyLinks => Errno::LOOP,
+        PathProblem::NotALink => Errno::INVAL,
+    }
+    .into()
 }
 
 fn regular(file: OwnedFd) -> io::Result<File> {

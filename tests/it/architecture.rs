@@ -8,6 +8,7 @@ use crate::support::rust_code::{USE, code, imported_paths, rust_files};
 /// The layers from the bottom to the top; each uses only the layers before it.
 const LAYERS: &[&str] = &[
     "filesystem",
+    "git",
     "yaml",
     "source",
     "finding",
@@ -36,7 +37,6 @@ const TOP_LAYER_IDENTIFIERS: &[&str] = &[
     "print!(",
     "dbg!",
     "process::exit",
-    "std::process",
     "std::env",
     "env::var",
     "env::args",
@@ -61,7 +61,13 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
 ];
 
 /// Where programs are run: at the user's wish, and nowhere else.
-const PROGRAMS: &[&str] = &["cli/render/process.rs", "cli/run.rs", "cli/session.rs"];
+const PROGRAMS: &[&str] = &[
+    "cli/render/process.rs",
+    "cli/run.rs",
+    "cli/session.rs",
+    "git/batch.rs",
+    "git/command.rs",
+];
 
 struct SourceText {
     /// The path relative to `src`, with `/`.

@@ -27,6 +27,8 @@ mod fuzz_regressions;
 )]
 mod fuzz_targets;
 #[cfg(target_os = "linux")]
+mod git;
+#[cfg(target_os = "linux")]
 mod growth;
 mod import_circles;
 mod install;

@@ -1,0 +1,142 @@
+//! The paths that differ between two states of a repository.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashSet;
+
+use super::command::Git;
+use super::error::GitError;
+use super::names::text;
+use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
+use super::repository::{Commit, Repository};
+use super::submodules::GITLINK;
+use super::tree::list;
+use super::working_tree::hidden_changes;
+
+/// The state with which a commit is compared.
+#[derive(Clone, Debug)]
+pub enum Side {
+    /// The files of the working tree.
+    WorkingTree,
+    /// The staged files.
+    Index,
+    /// The files of another commit.
+    Commit(Commit),
+}
+
+/// Paths that may differ between two states of a repository. Paths outside of it are equal.
+#[derive(Clone, Debug, Default)]
+pub struct ChangedPaths {
+    files: HashSet<OsString>,
+    /// Folders in which every path may differ, such as submodules.
+    folders: Vec<PathBuf>,
+}
+
+impl ChangedPaths {
+    /// Returns whether the file at a resolved path may differ.
+    #[must_use]
+    pub fn contains(&self, path: &Path) -> bool {
+        self.files.contains(path.as_os_str())
+            || self.folders.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Returns the paths that may differ, sorted; folders in which every path may differ are listed as one path.
+    #[must_use]
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let files = self.files.iter().map(PathBuf::from);
+        let mut paths: Vec<PathBuf> = files.chain(self.folders.iter().cloned()).collect();
+        paths.sort();
+        paths
+    }
+}
+
+impl Repository {
+    /// Returns the paths that may differ between a commit and another state. All other paths are equal.
+    ///
+    /// # Errors
+    /// Git cannot compare the states.
+    pub fn changed(&self, commit: &Commit, side: &Side) -> Result<ChangedPaths, GitError> {
+        changed(self, commit, side)
+    }
+}
+
+fn changed(
+    repository: &Repository,
+    commit: &Commit,
+    side: &Side,
+) -> Result<ChangedPaths, GitError> {
+    let mut found = ChangedPaths::default();
+    let Some((git, ends)) = comparison(repository, commit, side)? else {
+        found.folders.push(repository.root.clone());
+        return Ok(found);
+    };
+    let (command, ends) = ends.split_first().unwrap_or((&"diff-tree", &[]));
+    let arguments: Vec<&str> = std::iter::once(*command)
+        .chain(OPTIONS)
+        .chain(ends.iter().copied())
+        .chain(["--"])
+        .collect();
+    let differences = parse(&git.run(&arguments)?)?;
+    let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
+    if matches!(side, Side::WorkingTree) {
+        paths.extend(hidden_changes(repository)?);
+    }
+    let absolute = paths.iter().map(|path| repository.root.join(path));
+    found.files = absolute.map(PathBuf::into_os_string).collect();
+    found.folders = submodules(repository, commit)?;
+    found.folders.sort();
+    Ok(found)
+}
+
+/// Returns the command that compares two states, with its arguments except for the options; `None` if every path may
+/// differ.
+fn comparison<'c>(
+    repository: &Repository,
+    commit: &'c Commit,
+    side: &'c Side,
+) -> Result<Option<(Git, Vec<&'c str>)>, GitError> {
+    let git = &repository.git;
+    Ok(match side {
+        Side::Commit(other) => Some((git.clone(), vec!["diff-tree", &commit.hash, &other.hash])),
+        Side::Index => {
+            let command = vec!["diff-index", "--cached", ANNOUNCED_IS_ABSENT, &commit.hash];
+            Some((git.clone(), command))
+        }
+        Side::WorkingTree if repository.is_bare => None,
+        Side::WorkingTree => without_filters(git)?.map(|settings| {
+            let git = git.with_settings(settings);
+            (git, vec!["diff-index", commit.hash.as_str()])
+        }),
+    })
+}
+
+/// Returns the submodules of a commit. All of their files count as changed, because git would have to run in each of
+/// them to find out.
+fn submodules(repository: &Repository, commit: &Commit) -> Result<Vec<PathBuf>, GitError> {
+    let listed = list(&repository.git, &commit.hash)?.into_iter();
+    Ok(listed
+        .filter(|listed| listed.mode == GITLINK)
+        .map(|listed| repository.root.join(listed.path))
+        .collect())
+}
+
+/// Returns settings that prevent git from running the filters of the repository, which it does for files that it has to
+/// compare. A filtered file then counts as changed. Returns `None` if a filter cannot be prevented.
+fn without_filters(git: &Git) -> Result<Option<Vec<String>>, GitError> {
+    let pattern = r"^filter\..*\.(clean|process|required)$";
+    let output = git.output(&["config", "-z", "--name-only", "--get-regexp", pattern])?;
+    let mut settings = Vec::new();
+    for key in output.stdout.split(|byte| *byte == 0) {
+        let key = text(key);
+        if key.contains(['=', '\u{fffd}']) {
+            return Ok(None);
+        }
+        match key.rsplit_once('.') {
+            Some((_, "required")) => settings.push(format!("{key}=false")),
+            Some(_) => settings.push(format!("{key}=")),
+            None => {}
+        }
+    }
+    Ok(Some(settings))
+}

@@ -1,0 +1,196 @@
+//! Runs git so that it neither writes, nor uses the network, nor runs other programs.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use super::error::GitError;
+use super::names::text;
+
+/// Settings that override those of the repository and of the user.
+const SETTINGS: [&str; 8] = [
+    // A setting may name a program.
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    // A changed file must not count as unchanged.
+    "core.checkStat=default",
+    "core.trustctime=true",
+    "core.untrackedCache=false",
+    "core.ignoreStat=false",
+    "protocol.allow=never",
+    "submodule.recurse=false",
+];
+
+/// Variables that override the settings of the user, or prevent that a command writes, waits or uses the network.
+const VARIABLES: [(&str, &str); 6] = [
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
+    ("LANGUAGE", "C"),
+];
+
+/// Variables that would select another repository than that of the path, or change the meaning of arguments.
+const REMOVED: [&str; 12] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_COMMON_DIR",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_DIFF_OPTS",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+
+/// The command `git` in a folder.
+#[derive(Clone, Debug)]
+pub(super) struct Git {
+    folder: PathBuf,
+    /// Whether the folder is used as the folder of git, without a search for it.
+    is_git_folder: bool,
+    /// Whether the index that the environment names is used.
+    pub(super) keeps_index: bool,
+    /// More settings, as `KEY=VALUE`.
+    settings: Vec<String>,
+}
+
+impl Git {
+    /// Creates the command in a folder of a repository.
+    pub(super) fn in_folder(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_path_buf(),
+            is_git_folder: false,
+            keeps_index: true,
+            settings: Vec::new(),
+        }
+    }
+
+    /// Creates the command for a folder of git inside of that of a repository which git trusts.
+    pub(super) fn in_git_folder(folder: &Path) -> Self {
+        Self {
+            is_git_folder: true,
+            keeps_index: false,
+            ..Self::in_folder(folder)
+        }
+    }
+
+    /// Returns the command with more settings.
+    pub(super) fn with_settings(&self, settings: Vec<String>) -> Self {
+        Self {
+            settings,
+            ..self.clone()
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the command with arguments, which is not started.
+    pub(super) fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new("git");
+        command.args(["--no-pager", "--literal-pathspecs"]);
+        let settings = SETTINGS.into_iter();
+        for setting in settings.chain(self.settings.iter().map(String::as_str)) {
+            command.args(["-c", setting]);
+        }
+        for variable in REMOVED {
+            command.env_remove(variable);
+        }
+        if !self.keeps_index {
+            command.env_remove("GIT_INDEX_FILE");
+        }
+        command.envs(VARIABLES);
+        if self.is_git_folder {
+            // The settings of a submodule may name a working tree that does not exist.
+            command.args(["--git-dir=.", "--work-tree=."]);
+        }
+        command
+            .args(arguments)
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs a command, and returns its output, whether or not it succeeds.
+    pub(super) fn output<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Output, GitError> {
+        self.command(arguments)
+            .output()
+            .map_err(|error| start_error(&error))
+    }
+
+    /// Runs a command, and returns what it prints.
+    pub(super) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Vec<u8>, GitError> {
+        let output = self.output(arguments)?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(self.failure(arguments, &output))
+    }
+
+    /// Runs a command, and returns what it prints; `None` if it fails without a message.
+    pub(super) fn find<S: AsRef<OsStr>>(
+        &self,
+        arguments: &[S],
+    ) -> Result<Option<Vec<u8>>, GitError> {
+        let output = self.output(arguments)?;
+        if output.status.success() {
+            return Ok(Some(output.stdout));
+        }
+        if output.stderr.trim_ascii().is_empty() {
+            return Ok(None);
+        }
+        Err(self.failure(arguments, &output))
+    }
+
+    /// Returns the error of a failed command.
+    pub(super) fn failure<S: AsRef<OsStr>>(&self, arguments: &[S], output: &Output) -> GitError {
+        let message = text(&output.stderr);
+        if message.contains("dubious ownership") {
+            return GitError::DubiousOwnership(self.folder.clone());
+        }
+        if message.contains("not a git repository") {
+            return GitError::NotARepository(self.folder.clone());
+        }
+        let words: Vec<OsString> = arguments.iter().map(Into::into).collect();
+        let command = words
+            .iter()
+            .map(|word| word.to_string_lossy())
+            .collect::<Vec<_>>()
+            .join(" ");
+        GitError::Failed(command, summary(&message))
+    }
+}
+
+/// Returns the error for a command that cannot be started.
+pub(super) fn start_error(error: &io::Error) -> GitError {
+    match error.kind() {
+        io::ErrorKind::NotFound => GitError::NotInstalled,
+        _ => GitError::Failed("…".to_owned(), error.to_string()),
+    }
+}
+
+/// Returns the message of git without its prefix, on one line.
+pub(super) fn summary(message: &str) -> String {
+    let lines = message
+        .lines()
+        .map(|line| {
+            line.trim()
+                .trim_start_matches("fatal: ")
+                .trim_start_matches("error: ")
+        })
+        .filter(|line| !line.is_empty() && !line.starts_with("hint:"));
+    let words: Vec<&str> = lines.collect();
+    if words.is_empty() {
+        "it printed no message".to_owned()
+    } else {
+        words.join("; ")
+    }
+}

@@ -1,0 +1,161 @@
+//! Reasons why a revision cannot be read.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Reason why a revision cannot be read. [`fmt::Display`] names it; [`GitError::help`] names what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GitError {
+    /// `git` is not installed.
+    NotInstalled,
+    /// A path is not in a repository.
+    NotARepository(PathBuf),
+    /// A path is in a folder of git, such as `.git`.
+    InsideGitFolder(PathBuf),
+    /// The repository belongs to another user, so git does not trust it.
+    DubiousOwnership(PathBuf),
+    /// The repository has no commit.
+    NoCommits,
+    /// A revision does not exist; with the message of git.
+    UnknownRevision(String, String),
+    /// A revision is not in the history of a shallow clone.
+    ShallowRevision(String),
+    /// Two revisions have no merge base in the history of a shallow clone.
+    ShallowMergeBase(String, String),
+    /// Two revisions have no merge base.
+    NoMergeBase(String, String),
+    /// The default branch of a remote cannot be determined.
+    NoDefaultBranch {
+        /// Whether the clone is shallow.
+        is_shallow: bool,
+    },
+    /// An object is not stored in the repository.
+    MissingObject {
+        /// The name of the object, or the message of git.
+        object: String,
+        /// Whether the clone leaves out objects.
+        is_partial: bool,
+    },
+    /// Git would not check out a path of a revision.
+    InvalidPath(String),
+    /// The index contains a merge conflict in this file.
+    Unmerged(String),
+    /// The output of git is not as documented.
+    UnexpectedOutput(String),
+    /// A command of git failed: the command, and the message of git.
+    Failed(String, String),
+}
+
+impl fmt::Display for GitError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotInstalled => formatter.write_str("`git` is not on the PATH"),
+            Self::NotARepository(path) => {
+                write!(formatter, "`{}` is not in a git repository", path.display())
+            }
+            Self::InsideGitFolder(path) => {
+                write!(
+                    formatter,
+                    "`{}` is in a folder of git, not in a working tree",
+                    path.display()
+                )
+            }
+            Self::DubiousOwnership(path) => write!(
+                formatter,
+                "git does not read the repository of `{}`, because it belongs to another user",
+                path.display()
+            ),
+            Self::NoCommits => formatter.write_str("the repository has no commit"),
+            Self::UnknownRevision(name, message) if message.is_empty() => {
+                write!(formatter, "unknown revision `{name}`")
+            }
+            Self::UnknownRevision(name, message) => {
+                write!(formatter, "unknown revision `{name}`: {message}")
+            }
+            Self::ShallowRevision(name) => {
+                write!(formatter, "revision `{name}` is not in this shallow clone")
+            }
+            Self::ShallowMergeBase(one, other) => write!(
+                formatter,
+                "`{one}` and `{other}` have no merge base in this shallow clone"
+            ),
+            Self::NoMergeBase(one, other) => {
+                write!(
+                    formatter,
+                    "`{one}` and `{other}` have no merge base: their histories are unrelated"
+                )
+            }
+            Self::NoDefaultBranch { .. } => {
+                formatter.write_str("the default branch of a remote cannot be determined")
+            }
+            Self::MissingObject { object, .. } => {
+                write!(
+                    formatter,
+                    "object `{object}` is not stored in the repository"
+                )
+            }
+            Self::InvalidPath(path) => {
+                write!(
+                    formatter,
+                    "the revision contains the path `{path}`, which git does not check out"
+                )
+            }
+            Self::Unmerged(path) => {
+                write!(formatter, "the index contains a merge conflict in `{path}`")
+            }
+            Self::UnexpectedOutput(command) => {
+                write!(
+                    formatter,
+                    "the output of `git {command}` is not as documented"
+                )
+            }
+            Self::Failed(command, message) => {
+                write!(formatter, "`git {command}` failed: {message}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for GitError {}
+
+impl GitError {
+    /// Returns what the user can do.
+    #[must_use]
+    pub fn help(&self) -> Option<String> {
+        const DEEPEN: &str = "or the whole history with `git fetch --unshallow`";
+        Some(match self {
+            Self::NotInstalled => "install git; it reads the revisions".to_owned(),
+            Self::NotARepository(_) | Self::InsideGitFolder(_) => {
+                "run the command in the working tree of a repository, or compare two folders".to_owned()
+            }
+            Self::DubiousOwnership(path) => format!(
+                "if you trust it, run `git config --global --add safe.directory {}`",
+                path.display()
+            ),
+            Self::NoCommits => "commit the files first".to_owned(),
+            Self::UnknownRevision(..) => {
+                "name a branch, a tag or a commit of this repository; fetch it first if it is only on a remote".to_owned()
+            }
+            Self::ShallowRevision(name) => {
+                format!("fetch it with `git fetch --depth=1 origin {name}`, {DEEPEN}")
+            }
+            Self::ShallowMergeBase(..) => {
+                format!("fetch more of the history with `git fetch --deepen=100`, {DEEPEN}")
+            }
+            Self::NoMergeBase(..) => "name the revision to compare with".to_owned(),
+            Self::NoDefaultBranch { is_shallow: false } => {
+                "name the revision to compare with, or set the default branch with `git remote set-head origin --auto`"
+                    .to_owned()
+            }
+            Self::NoDefaultBranch { is_shallow: true } => format!(
+                "fetch the base branch, for example with `git fetch origin main`, {DEEPEN}, and name the revision"
+            ),
+            Self::MissingObject { is_partial: true, .. } => {
+                "this is a partial clone: fetch all objects with `git fetch --refetch --no-filter`".to_owned()
+            }
+            Self::MissingObject { .. } => "check the repository with `git fsck`".to_owned(),
+            Self::Unmerged(_) => "resolve the conflict, and add the file".to_owned(),
+            Self::InvalidPath(_) | Self::UnexpectedOutput(_) | Self::Failed(..) => return None,
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! Revisions of a repository, read from the objects of git as if they were on disk.
+//!
+//! The `git` binary reads the objects. `docs/decisions/0016-git-binary.md` explains the reasons. No command writes into
+//! the repository, uses the network, or runs a program that the repository configures.
+
+mod batch;
+mod blobs;
+mod changed;
+mod command;
+mod default_base;
+mod error;
+mod failures;
+mod index_file;
+mod lfs;
+mod names;
+mod object_files;
+mod object_reader;
+mod raw_diff;
+mod repository;
+mod resolve;
+mod snapshot;
+mod submodules;
+mod tree;
+mod working_tree;
+
+pub use changed::{ChangedPaths, Side};
+pub use error::GitError;
+pub use repository::{Commit, Repository};
+pub use snapshot::Snapshot;

@@ -1,0 +1,205 @@
+//! A repository, and the names of its revisions.
+
+use std::path::{Path, PathBuf};
+
+use super::command::Git;
+use super::error::GitError;
+use super::names::{path_of, text};
+use crate::filesystem::canonical;
+
+/// A repository that git trusts.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    pub(super) git: Git,
+    /// The resolved root of the working tree; for a bare repository, its folder.
+    pub(super) root: PathBuf,
+    /// The resolved folder of git that belongs to this working tree.
+    pub(super) own: PathBuf,
+    /// The resolved folder of git that all working trees share.
+    pub(super) common: PathBuf,
+    pub(super) is_bare: bool,
+}
+
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    /// The name by which the user knows it.
+    pub name: String,
+    /// The full hash.
+    pub hash: String,
+    /// The shortest unique start of the hash.
+    pub short: String,
+}
+
+impl Repository {
+    /// Finds the repository of a path, which may be a file, and need not exist.
+    ///
+    /// # Errors
+    /// Git is not installed, the path is not in a repository, or git does not trust it.
+    pub fn discover(path: &Path) -> Result<Self, GitError> {
+        let folder = path.ancestors().find(|above| above.is_dir());
+        let folder = folder.ok_or_else(|| GitError::NotARepository(path.to_path_buf()))?;
+        let git = Git::in_folder(folder);
+        let kind = git.run(&["rev-parse", "--is-bare-repository", "--is-inside-work-tree"])?;
+        let (is_bare, is_inside) = match text(&kind).as_str() {
+            "true\nfalse" => (true, false),
+            kind => (false, kind == "false\ntrue"),
+        };
+        let own = resolved_output(&git, &["rev-parse", "--absolute-git-dir"])?;
+        let root = match (is_bare, is_inside) {
+            (true, _) => own.clone(),
+            (false, true) => resolved_output(&git, &["rev-parse", "--show-toplevel"])?,
+            (false, false) => return Err(GitError::InsideGitFolder(path.to_path_buf())),
+        };
+        let mut git = Git::in_folder(&root);
+        let common = resolved_output(&git, &["rev-parse", "--git-common-dir"])?;
+        // Hooks of git name the index of the commit. The index of another repository must not be used.
+        let index = git.run(&["rev-parse", "--git-path", "index"])?;
+        let index = root.join(path_of(line(&index)));
+        let folder = index.parent().and_then(|folder| canonical(folder).ok());
+        git.keeps_index = folder.is_some_and(|folder| folder.starts_with(&own));
+        Ok(Self {
+            git,
+            root,
+            own,
+            common,
+            is_bare,
+        })
+    }
+
+    /// Returns the resolved root of the working tree; for a bare repository, its folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns whether the repository has no working tree.
+    #[must_use]
+    pub const fn is_bare(&self) -> bool {
+        self.is_bare
+    }
+
+    /// Returns the commit that a revision names.
+    ///
+    /// # Errors
+    /// The revision is not a commit of the repository.
+    pub fn resolve(&self, revision: &str) -> Result<Commit, GitError> {
+        self.find_commit(revision)?
+            .ok_or_else(|| self.unknown(revision))
+    }
+
+    /// Returns the commit that a revision names; `None` if it is not known.
+    pub(super) fn find_commit(&self, revision: &str) -> Result<Option<Commit>, GitError> {
+        let is_name =
+            !revision.is_empty() && !revision.starts_with('-') && !revision.contains('\0');
+        if !is_name {
+            return Ok(None);
+        }
+        let peeled = format!("{revision}^{{commit}}");
+        let arguments = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &peeled,
+        ];
+        let output = self.git.output(&arguments)?;
+        if !output.status.success() {
+            return Ok(None);
+        }
+        let hash = text(&output.stdout);
+        let short = self.git.run(&["rev-parse", "--short", &hash])?;
+        Ok(Some(Commit {
+            name: revision.to_owned(),
+            short: text(&short),
+            hash,
+        }))
+    }
+
+    /// Returns the error for a revision that is not known.
+    fn unknown(&self, revision: &str) -> GitError {
+        if !self.has_commits() {
+            return GitError::NoCommits;
+        }
+        if self.is_shallow() {
+            return GitError::ShallowRevision(revision.to_owned());
+        }
+        GitError::UnknownRevision(revision.to_owned(), self.ambiguity(revision))
+    }
+
+    /// Returns the message of git about an ambiguous start of a hash; empty for other revisions.
+    fn ambiguity(&self, revision: &str) -> String {
+        if revision.starts_with('-') || revision.contains('\0') {
+            return "it starts with `-` or contains a zero byte".to_owned();
+        }
+        let output = self
+            .git
+            .output(&["rev-parse", "--verify", "--end-of-options", revision]);
+        let message = output
+            .map(|output| text(&output.stderr))
+            .unwrap_or_default();
+        let first = message.lines().next().unwrap_or_default();
+        let is_ambiguous = first.contains("ambiguous");
+        if is_ambiguous {
+            first.trim_start_matches("error: ").to_owned()
+        } else {
+            String::new()
+        }
+    }
+
+    /// Returns whether a reference or `HEAD` leads to a commit.
+    fn has_commits(&self) -> bool {
+        let listings: [&[&str]; 2] = [
+            &["rev-list", "--max-count=1", "HEAD"],
+            &["rev-list", "--max-count=1", "--all"],
+        ];
+        let lists = |arguments: &&[&str]| {
+            let output = self.git.output(arguments);
+            output.is_ok_and(|output| !output.stdout.is_empty())
+        };
+        listings.iter().any(lists)
+    }
+
+    pub(super) fn is_shallow(&self) -> bool {
+        let output = self.git.run(&["rev-parse", "--is-shallow-repository"]);
+        output.is_ok_and(|output| text(&output) == "true")
+    }
+
+    /// Returns the best common ancestor of two commits.
+    ///
+    /// # Errors
+    /// There is none, or it is not in the history of a shallow clone.
+    pub fn merge_base(&self, one: &Commit, other: &Commit) -> Result<Commit, GitError> {
+        let found = self.git.find(&["merge-base", &one.hash, &other.hash])?;
+        let names = || (one.name.clone(), other.name.clone());
+        let hash = match found.as_deref().map(text) {
+            Some(hash) if !hash.is_empty() => hash,
+            _ if self.is_shallow() => {
+                let (one, other) = names();
+                return Err(GitError::ShallowMergeBase(one, other));
+            }
+            _ => {
+                let (one, other) = names();
+                return Err(GitError::NoMergeBase(one, other));
+            }
+        };
+        let name = format!("merge base of {} and {}", one.name, other.name);
+        Ok(Commit {
+            name,
+            ..self.resolve(&hash)?
+        })
+    }
+}
+
+/// Returns the resolved path that a command prints, relative to the folder of the command.
+fn resolved_output(git: &Git, arguments: &[&str]) -> Result<PathBuf, GitError> {
+    let output = git.run(arguments)?;
+    let path = git.folder().join(path_of(line(&output)));
+    canonical(&path).map_err(|error| GitError::Failed(arguments.join(" "), error.to_string()))
+}
+
+/// Removes the line break at the end of the output of a command. A path may contain others.
+fn line(output: &[u8]) -> &[u8] {
+    let output = output.strip_suffix(b"\n").unwrap_or(output);
+    output.strip_suffix(b"\r").unwrap_or(output)
+}

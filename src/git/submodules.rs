@@ -1,0 +1,176 @@
+//! Submodules: folders of a revision whose content is stored in another repository.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::blobs::Blobs;
+use super::command::Git;
+use super::error::GitError;
+use super::names::{path_of, text};
+use super::tree::{Listed, Node, Object, Tree, list};
+
+/// Mode of a submodule in a tree.
+pub(super) const GITLINK: &str = "160000";
+
+/// Mode of a symbolic link in a tree.
+pub(super) const LINK: &str = "120000";
+
+/// Maximum depth of nested submodules.
+const DEPTH: usize = 8;
+
+/// Builds the tree of a revision with the content of its submodules.
+#[derive(Debug)]
+pub(super) struct TreeBuilder<'r> {
+    pub(super) tree: Tree,
+    /// The resolved root of the working tree.
+    pub(super) root: &'r Path,
+    pub(super) is_bare: bool,
+    /// The submodules, with the folder of git of each.
+    pub(super) submodules: Vec<Submodule>,
+    /// The submodules whose content is not stored locally, with the reason.
+    pub(super) unread: Vec<(PathBuf, String)>,
+}
+
+/// A submodule whose content is read.
+#[derive(Debug)]
+pub(super) struct Submodule {
+    /// Its path relative to the root of the revision.
+    pub(super) path: PathBuf,
+    pub(super) git_folder: PathBuf,
+    /// Its files, relative to its folder, with the names of their objects.
+    pub(super) files: Vec<(PathBuf, String)>,
+}
+
+impl TreeBuilder<'_> {
+    /// Adds the files of a repository at `top`, relative to the root. `git_folders` may contain the folder `modules`.
+    pub(super) fn add(
+        &mut self,
+        git: &Git,
+        git_folders: &[&Path],
+        top: &Path,
+        listed: Vec<Listed>,
+        depth: usize,
+    ) -> Result<(), GitError> {
+        let blobs = Arc::new(Blobs::new(git.clone()));
+        let mut links = Vec::new();
+        let modules = listed
+            .iter()
+            .find(|listed| listed.path.as_os_str() == ".gitmodules");
+        let modules = modules.map(|listed| listed.object.clone());
+        for Listed { path, mode, object } in listed {
+            let path = top.join(path);
+            let object = Object {
+                name: object,
+                blobs: Arc::clone(&blobs),
+            };
+            match mode.as_str() {
+                GITLINK => links.push((path, object.name)),
+                LINK => self.tree.add(&path, Node::Link(object)),
+                _ => self.tree.add(&path, Node::File(object)),
+            }
+        }
+        if links.is_empty() {
+            return Ok(());
+        }
+        let names = match modules {
+            Some(object) => module_names(git, &object)?,
+            None => HashMap::new(),
+        };
+        for (path, commit) in links {
+            let below = path.strip_prefix(top).unwrap_or(&path);
+            let name = names.get(below).map_or(below, |name| Path::new(name));
+            let name = name.to_path_buf();
+            self.add_submodule(git_folders, &name, path, &commit, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the content of a submodule, if its commit is stored locally. A folder that is not initialized in the working
+    /// tree either stays empty, as in a checkout.
+    fn add_submodule(
+        &mut self,
+        git_folders: &[&Path],
+        name: &Path,
+        path: PathBuf,
+        commit: &str,
+        depth: usize,
+    ) -> Result<(), GitError> {
+        let on_disk = self.root.join(&path);
+        let found = repository_of(git_folders, name, &on_disk);
+        let content = match found {
+            Some(_) if depth >= DEPTH => Err("the submodules are nested too deeply".to_owned()),
+            Some((git, folder)) => match list(&git, commit) {
+                Ok(listed) => Ok((git, folder, listed)),
+                Err(error) => Err(error.to_string()),
+            },
+            None => Err("the submodule is not cloned".to_owned()),
+        };
+        match content {
+            Ok((git, git_folder, listed)) => {
+                self.tree.add(&path, Node::Folder);
+                let files = listed.iter();
+                let files = files.map(|listed| (listed.path.clone(), listed.object.clone()));
+                self.submodules.push(Submodule {
+                    path: path.clone(),
+                    git_folder: git_folder.clone(),
+                    files: files.collect(),
+                });
+                self.add(&git, &[&git_folder], &path, listed, depth + 1)
+            }
+            Err(reason) => {
+                let reason =
+                    format!("commit {commit} of the submodule is not stored locally: {reason}");
+                let is_initialized =
+                    self.is_bare || on_disk.join(".git").symlink_metadata().is_ok();
+                let node = match is_initialized {
+                    true => Node::Unread(reason.clone()),
+                    false => Node::Folder,
+                };
+                self.tree.add(&path, node);
+                self.unread.push((on_disk, reason));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the repository that stores a submodule, with its folder of git: in that of the outer repository, or in the
+/// working tree.
+fn repository_of(git_folders: &[&Path], name: &Path, on_disk: &Path) -> Option<(Git, PathBuf)> {
+    let is_normal = |part| matches!(part, std::path::Component::Normal(_));
+    if name.components().all(is_normal) {
+        let folders = git_folders
+            .iter()
+            .map(|folder| folder.join("modules").join(name));
+        let found = folders
+            .map(|folder| folder.join("HEAD"))
+            .find(|head| head.is_file());
+        if let Some(folder) = found.as_deref().and_then(Path::parent) {
+            return Some((Git::in_git_folder(folder), folder.to_path_buf()));
+        }
+    }
+    // Without `.git`, git would find the outer repository.
+    on_disk.join(".git").symlink_metadata().ok()?;
+    let mut git = Git::in_folder(on_disk);
+    git.keeps_index = false;
+    let output = git.run(&["rev-parse", "--absolute-git-dir"]).ok()?;
+    let folder = path_of(output.strip_suffix(b"\n").unwrap_or(&output));
+    Some((git, folder))
+}
+
+/// Returns the names of the submodules by their paths, as `.gitmodules` of a revision declares them.
+fn module_names(git: &Git, object: &str) -> Result<HashMap<PathBuf, String>, GitError> {
+    let pattern = r"^submodule\..*\.path$";
+    let output = git.output(&["config", "-z", "--blob", object, "--get-regexp", pattern])?;
+    let entries = output.stdout.split(|byte| *byte == 0);
+    Ok(entries
+        .filter_map(|entry| {
+            let end = entry.iter().position(|byte| *byte == b'\n')?;
+            let key = text(entry.get(..end)?);
+            let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+            Some((path_of(entry.get(end + 1..)?), name.to_owned()))
+        })
+        .collect())
+}

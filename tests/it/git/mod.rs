@@ -1,0 +1,7 @@
+//! Revisions that are read from the objects of git.
+
+mod changes;
+mod clones;
+mod repository;
+mod revisions;
+mod snapshots;
