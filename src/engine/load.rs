@@ -71,6 +71,7 @@ fn deployed(
     let request = Request {
         context,
         filesystem: request.filesystem.clone(),
+        shared: request.shared.clone(),
         working_directory: request.working_directory.clone(),
         walk: request.walk.clone(),
         ..Request::default()
@@ -110,7 +111,7 @@ fn read_guarded(candidate: &Candidate, request: &Request, budget: &MemoryBudget)
         if budget.is_over() {
             return candidate.without_text();
         }
-        let file = candidate.read_within(&request.filesystem, budget);
+        let file = candidate.read_within(request, budget);
         #[cfg(debug_assertions)]
         planted_panic::trip("load", &file.path);
         file

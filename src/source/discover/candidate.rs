@@ -7,11 +7,13 @@ use std::sync::{Arc, OnceLock};
 
 use crate::filesystem::FileSystem;
 use crate::source::decode::take_text;
+use crate::source::discover::request::Request;
 use crate::source::io_error::io_error_reason;
 use crate::source::memory_budget::{MemoryBudget, Turn};
 use crate::source::model::fault::Fault;
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::rendered::Rendered;
+use crate::source::shared_files::SharedFiles;
 
 /// File to read.
 #[derive(Clone, Debug)]
@@ -74,13 +76,22 @@ impl Candidate {
     /// Reads, splits and parses the file. An error becomes the fault of the file.
     #[must_use]
     pub fn read(&self, files: &FileSystem) -> SourceFile {
-        self.read_within(files, &MemoryBudget::unlimited())
+        self.read_sharing(files, None, &MemoryBudget::unlimited())
     }
 
     /// Reads, splits and parses the file. An error becomes the fault of the file, also if `budget` has no room for the
     /// parsed text.
     #[must_use]
-    pub fn read_within(&self, files: &FileSystem, budget: &MemoryBudget) -> SourceFile {
+    pub fn read_within(&self, request: &Request, budget: &MemoryBudget) -> SourceFile {
+        self.read_sharing(&request.filesystem, request.shared.as_deref(), budget)
+    }
+
+    fn read_sharing(
+        &self,
+        files: &FileSystem,
+        shared: Option<&SharedFiles>,
+        budget: &MemoryBudget,
+    ) -> SourceFile {
         let (location, disk_path) = match &self.read_from {
             ReadFrom::Bytes(_, disk_path) => (None, disk_path.clone()),
             ReadFrom::Disk(path) | ReadFrom::Pipe(path, _) => {
@@ -92,6 +103,12 @@ impl Candidate {
         file.location = location;
         file.real = disk_path.is_some().then(|| self.identity.clone());
         file.disk_path = disk_path;
+        let is_on_disk = matches!(self.read_from, ReadFrom::Disk(_));
+        if let Some(shared) = shared.filter(|_| is_on_disk)
+            && shared.fill(&mut file, files)
+        {
+            return file;
+        }
         match self.bytes(files, budget) {
             Ok((bytes, _turn)) => take_text(&mut file, bytes, files, budget),
             Err(fault) => file.fault = Some(fault),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::filesystem::FileSystem;
 use crate::source::discover::walk_options::WalkOptions;
 use crate::source::model::rendered::Rendered;
+use crate::source::shared_files::SharedFiles;
 
 /// Input of a run.
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct Request {
     pub omitted: Vec<PathBuf>,
     /// The files to read; by default those on disk.
     pub filesystem: FileSystem,
+    /// Parsed files of another state of the tree, which are used instead of reading equal files again.
+    pub shared: Option<Arc<SharedFiles>>,
     /// The directory to which relative paths refer.
     pub working_directory: PathBuf,
     /// Options for the walk of directories.

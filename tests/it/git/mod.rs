@@ -4,4 +4,5 @@ mod changes;
 mod clones;
 mod repository;
 mod revisions;
+mod sharing;
 mod snapshots;

@@ -1,0 +1,96 @@
+//! Files that two states of a tree share.
+
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+use meshprobe::engine;
+use meshprobe::git::Side;
+use meshprobe::source::{Request, SharedFiles, SourceFile, SourceSet};
+
+use super::repository::{TestRepository, load, load_commit, request};
+
+const DEPLOYMENT: &str = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n";
+
+/// Returns a repository whose last commit changes how unchanged files are used.
+fn two_states() -> TestRepository {
+    let repository = TestRepository::new();
+    repository.write("app/web.yaml", DEPLOYMENT);
+    repository.write("app/patch.yaml", DEPLOYMENT);
+    repository.write("app/kustomization.yaml", "resources: [web.yaml]\n");
+    repository.write(
+        "chart/templates/a.yaml",
+        format!("{DEPLOYMENT}# {{{{ .x }}}}\n"),
+    );
+    repository.write("other/kustomization.yaml", "resources: [../app]\n");
+    repository.write("latin.yaml", b"apiVersion: v1\nkind: Pod\nx: \xff\n");
+    repository.write("text.yaml", "a: b\n");
+    symlink("app/web.yaml", repository.root.join("link.yaml")).unwrap();
+    repository.commit("one");
+    repository.write(
+        "app/kustomization.yaml",
+        "resources: [web.yaml]\npatches: [{path: patch.yaml}]\n",
+    );
+    repository.write("chart/Chart.yaml", "name: web\n");
+    repository.write("text.yaml", "a: c\n");
+    repository.write("new.yaml", DEPLOYMENT);
+    repository
+}
+
+fn shares(one: &SourceSet, other: &SourceSet, path: &str) -> bool {
+    let text = |set: &SourceSet| Arc::clone(&set.file(path).unwrap().text);
+    Arc::ptr_eq(&text(one), &text(other))
+}
+
+#[test]
+fn shared_files_equal_those_that_are_read_again() {
+    let repository = two_states();
+    let opened = repository.open();
+    let head = opened.resolve("HEAD").unwrap();
+    let after = load(&repository.root, Request::default().filesystem);
+    let changed = opened.changed(&head, &Side::WorkingTree).unwrap();
+    let snapshot = opened.snapshot(&head).unwrap();
+    let shared = engine::load(&Request {
+        shared: Some(Arc::new(SharedFiles::new(&after, changed))),
+        ..request(&repository.root, snapshot.files())
+    });
+    let alone = load_commit(&opened, &head);
+    assert_eq!(format!("{shared:#?}"), format!("{alone:#?}"));
+    for path in [
+        "app/web.yaml",
+        "app/patch.yaml",
+        "other/kustomization.yaml",
+        "latin.yaml",
+    ] {
+        assert!(shares(&shared, &after, path), "{path}");
+    }
+    for path in ["app/kustomization.yaml", "text.yaml"] {
+        assert!(!shares(&shared, &after, path), "{path}");
+    }
+    let is_patch = |file: &SourceFile| file.documents.iter().any(|document| document.patch);
+    let patch = |set: &SourceSet| is_patch(set.file("app/patch.yaml").unwrap());
+    assert!(patch(&after) && !patch(&shared));
+    // It is a template only where `Chart.yaml` exists.
+    assert!(!shares(&shared, &after, "chart/templates/a.yaml"));
+    assert!(shared.file("new.yaml").is_none());
+}
+
+#[test]
+fn shared_files_are_not_counted_by_the_memory_limit() {
+    let repository = two_states();
+    let opened = repository.open();
+    let head = opened.resolve("HEAD").unwrap();
+    let after = load(&repository.root, Request::default().filesystem);
+    let load_with = |shared: Option<SharedFiles>| {
+        let snapshot = opened.snapshot(&head).unwrap();
+        let set = engine::load(&Request {
+            shared: shared.map(Arc::new),
+            max_parsed: Some(1 << 10),
+            ..request(&repository.root, snapshot.files())
+        });
+        set.file("app/web.yaml").unwrap().fault.is_none()
+    };
+    let changed = opened.changed(&head, &Side::WorkingTree).unwrap();
+    assert!(load_with(Some(SharedFiles::new(&after, changed))));
+    // Alone, the files do not fit.
+    assert!(!load_with(None));
+}
