@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{self, Exit};
+use crate::filesystem::FileSystem;
 use crate::finding::{Finding, Severity};
 use crate::mesh::Version;
 use crate::report;
 use crate::settings::{FailOn, Layer};
 use crate::source::{
-    Content, Exclude, Fault, Input, Rendered, RenderedChart, Request, Role, SourceFile, SourceSet,
-    TrackedHidden, WalkOptions,
+    Content, Exclude, Fault, Input, Rendered, RenderedChart, Request, Role, SharedFiles,
+    SourceFile, SourceSet, TrackedHidden, WalkOptions,
 };
 
 use super::args::Common;
@@ -46,6 +47,41 @@ impl Run {
     ) -> T {
         self.progress
             .during(session, "analysing", || self.pool.install(work))
+    }
+
+    /// Reads the same paths from another file system, with the same settings. `shared` are files of this run that are equal
+    /// there.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub(super) fn read_again(
+        &self,
+        session: &Session,
+        common: &Common,
+        filesystem: FileSystem,
+        shared: SharedFiles,
+    ) -> Result<Self, Stop> {
+        let mut request = Request {
+            filesystem,
+            shared: Some(Arc::new(shared)),
+            ..self.request.clone()
+        };
+        let pool = pool(common.threads.map_or_else(cores, usize::from))?;
+        let progress = Progress::new(session, common);
+        let load = || engine::load(&request);
+        let mut set = progress.during(session, "reading files", || pool.install(load));
+        set.context_option = self.set.context_option.clone();
+        // The shared files would keep both states in memory.
+        request.shared = None;
+        Ok(Self {
+            set,
+            layer: self.layer.clone(),
+            request,
+            from_stdin: self.from_stdin,
+            single: self.single,
+            pool,
+            progress,
+        })
     }
 
     /// Returns the exit code that follows from reading: a failure if a path that the user named cannot be read, or if a
@@ -93,6 +129,26 @@ pub(super) fn prepare(
     gate: Gate,
     output: Option<&Path>,
 ) -> Result<Run, Stop> {
+    prepare_in(
+        session,
+        common,
+        (fallback, gate),
+        output,
+        FileSystem::default(),
+    )
+}
+
+/// Reads the settings from the disk, and the files of a run from `filesystem`.
+///
+/// # Errors
+/// An option, a path or the configuration file is invalid.
+pub(super) fn prepare_in(
+    session: &Session,
+    common: &Common,
+    (fallback, gate): (RenderFallback, Gate),
+    output: Option<&Path>,
+    filesystem: FileSystem,
+) -> Result<Run, Stop> {
     let directory = session.directory()?;
     let LoadedConfig {
         layer,
@@ -101,6 +157,7 @@ pub(super) fn prepare(
     } = config::load_config(common, directory)?;
     check_release(session, &layer, common)?;
     let mut request = request(session, common, context, fallback)?;
+    request.filesystem = filesystem;
     let limits = surroundings::Limits {
         is_isolated: common.isolated,
         config: folder.as_deref(),
@@ -121,7 +178,7 @@ pub(super) fn prepare(
         .iter()
         .any(|input| matches!(input, Input::Bytes { .. } | Input::Rendered(_)));
     let single = match request.targets.as_slice() {
-        [Input::Path(path)] => !directory.join(path).is_dir(),
+        [Input::Path(path)] => !request.filesystem.is_dir(&directory.join(path)),
         [Input::Bytes { .. } | Input::Rendered(_)] => true,
         _ => false,
     };

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{ContextOption, Input, Request, canonical, relative_path, tree_root};
+use crate::filesystem::FileSystem;
+use crate::source::{ContextOption, Input, Request, canonical, relative_path};
 
 use super::args::Common;
 use super::session::Session;
@@ -43,7 +44,7 @@ pub(super) fn add(
     let home = home(session);
     let mut homes = Vec::new();
     for path in paths(request, common) {
-        let Some(root) = root(&directory.join(path), limits) else {
+        let Some(root) = root(&request.filesystem, &directory.join(path), limits) else {
             continue;
         };
         let known = if is_home(home.as_deref(), &root) {
@@ -77,7 +78,7 @@ pub(super) fn context_option(
     let directory = session.directory()?;
     let mut roots = request.roots.clone();
     if roots.is_empty() {
-        roots.extend(root(directory, limits));
+        roots.extend(root(&request.filesystem, directory, limits));
         let home = home(session);
         roots.retain(|root| !is_home(home.as_deref(), root));
     }
@@ -107,13 +108,15 @@ fn paths(request: &Request, common: &Common) -> Vec<PathBuf> {
 }
 
 /// Returns the root of the tree that an absolute path belongs to.
-fn root(path: &Path, limits: &Limits<'_>) -> Option<PathBuf> {
-    let real = canonical(path).ok()?;
+fn root(files: &FileSystem, path: &Path, limits: &Limits<'_>) -> Option<PathBuf> {
+    let real = files.canonical(path).ok()?;
     // `..` after a link is the parent of the target of the link.
     let has_detour = path.components().any(|part| part.as_os_str() == "..");
     let spelled = if has_detour { &real } else { path };
-    let root = tree_root(folder(spelled), limits.is_isolated)
-        .or_else(|| tree_root(folder(&real), limits.is_isolated));
+    let folder = |path| folder(files, path);
+    let root = files
+        .tree_root(folder(spelled), limits.is_isolated)
+        .or_else(|| files.tree_root(folder(&real), limits.is_isolated));
     let config = limits.config.filter(|config| spelled.starts_with(config));
     match (root, config) {
         (Some(root), Some(config)) if limits.declares_root && config.starts_with(&root) => {
@@ -125,9 +128,9 @@ fn root(path: &Path, limits: &Limits<'_>) -> Option<PathBuf> {
 }
 
 /// Returns a folder itself, and the folder of a file.
-fn folder(path: &Path) -> &Path {
+fn folder<'p>(files: &FileSystem, path: &'p Path) -> &'p Path {
     match path.parent() {
-        Some(parent) if !path.is_dir() => parent,
+        Some(parent) if !files.is_dir(path) => parent,
         _ => path,
     }
 }
@@ -143,7 +146,7 @@ pub(super) fn common_folder(common: &Common, directory: &Path) -> Option<PathBuf
         .chain(&common.kustomize)
         .chain(common.charts())
         .filter_map(|path| canonical(&directory.join(path)).ok())
-        .map(|path| folder(&path).to_path_buf())
+        .map(|path| folder(&FileSystem::default(), &path).to_path_buf())
         .reduce(|one, other| {
             let parts = one.components().zip(other.components());
             let shared = parts.take_while(|(one, other)| one == other);

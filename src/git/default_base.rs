@@ -11,9 +11,16 @@ impl Repository {
     /// # Errors
     /// There is no such branch, or no merge base.
     pub fn default_base(&self) -> Result<Commit, GitError> {
-        let head = self.resolve("HEAD")?;
+        self.default_base_of(&self.resolve("HEAD")?)
+    }
+
+    /// Returns the merge base of a commit and the default branch of a remote, as [`Repository::default_base`] does.
+    ///
+    /// # Errors
+    /// There is no such branch, or no merge base.
+    pub fn default_base_of(&self, commit: &Commit) -> Result<Commit, GitError> {
         let branch = default_branch(self)?;
-        self.merge_base(&head, &branch)
+        self.merge_base(commit, &branch)
     }
 }
 

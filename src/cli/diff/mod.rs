@@ -2,6 +2,7 @@
 
 mod changed_facts;
 mod reports;
+mod revisions;
 mod states;
 
 use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases};
@@ -43,9 +44,8 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     let mut all = comparison.changes.iter();
     let fails = all.any(|change| fail_on.includes(change.class));
     let exit = before
-        .run
-        .exit()
-        .or(after.run.exit() == Exit::Failure, Exit::Failure)
+        .exit
+        .or(after.exit == Exit::Failure, Exit::Failure)
         .or(fails, Exit::Findings)
         .or(failed, Exit::Failure);
     session.release((before, after, comparison));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::diff::State;
-use crate::engine::RenderedOverlays;
+use crate::engine::{Exit, RenderedOverlays};
 use crate::settings::{FailOn, Layer, Mesh, Version};
 
 use super::super::args::{Common, DiffArgs};
@@ -13,6 +13,7 @@ use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::{ChangedFacts, WhatIf};
+use super::revisions;
 
 /// The two states.
 pub(super) struct States {
@@ -28,6 +29,8 @@ pub(super) struct Loaded {
     /// The files. Both states may share them.
     pub(super) run: Arc<Run>,
     pub(super) state: State,
+    /// The exit code that follows from reading the files.
+    pub(super) exit: Exit,
     /// The release of Istio that an option or the configuration sets for all pods.
     pub(super) istio_release: Option<Version>,
 }
@@ -43,7 +46,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let names_revision = args.since.is_some() || args.until.is_some() || args.staged;
     match args.common.paths.as_slice() {
         [before, after] if !names_revision => trees(session, args, before, after),
-        _ => revisions(session, args),
+        _ => revisions::load(session, args),
     }
 }
 
@@ -97,10 +100,6 @@ fn root(path: &Path) -> String {
     shown.strip_prefix("./").unwrap_or(shown).to_owned()
 }
 
-fn revisions(_: &Session, _: &DiffArgs) -> Result<States, Stop> {
-    Err(Stop::usage("expected two trees, `--from` or `--to`"))
-}
-
 fn read(session: &Session, common: &Common) -> Result<Run, Stop> {
     let run = prepare(session, common, RenderFallback::Files, Gate::No, None)?;
     print_files(session, &run.set, common);
@@ -108,7 +107,7 @@ fn read(session: &Session, common: &Common) -> Result<Run, Stop> {
 }
 
 /// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are relative.
-fn judged(
+pub(super) fn judged(
     session: &Session,
     args: &DiffArgs,
     (run, rendered): (Arc<Run>, &RenderedOverlays),
@@ -127,6 +126,7 @@ fn judged(
         .filter(|_| settings.versioned_mesh() == Mesh::ISTIO);
     Ok(Loaded {
         name,
+        exit: run.exit(),
         run,
         state,
         istio_release,

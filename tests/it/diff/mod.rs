@@ -2,6 +2,7 @@
 
 mod formats;
 mod identity;
+mod revisions;
 mod trees;
 mod upgrades;
 mod what_if;

@@ -1,0 +1,212 @@
+//! Loads two revisions of a git repository, or a revision and the working tree.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::engine::{Exit, RenderedOverlays, unread_paths};
+use crate::git::{Commit, GitError, Repository, Side, Snapshot};
+use crate::source::SharedFiles;
+
+use super::super::args::DiffArgs;
+use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
+use super::super::session::Session;
+use super::super::stop::Stop;
+use super::states::{Loaded, States, judged};
+
+/// The second state: its name, its files, and how git finds what differs from it.
+struct After {
+    name: String,
+    files: Snapshot,
+    side: Side,
+}
+
+/// Reads both states. A file that is equal in both is parsed once.
+///
+/// # Errors
+/// The repository, a revision or an object cannot be read.
+pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
+    reject_rendered(args)?;
+    let directory = session.directory()?;
+    let named = args.common.paths.first().map(|path| directory.join(path));
+    let repository = Repository::discover(named.as_deref().unwrap_or(directory)).map_err(stop)?;
+    let base = base(&repository, args)?;
+    let after = after(&repository, args)?;
+    let run = read_after(session, args, &repository, &after)?;
+    let changed = repository.changed(&base, &after.side).map_err(stop)?;
+    let files = repository.snapshot(&base).map_err(stop)?;
+    let shared = SharedFiles::new(&run.set, changed);
+    let old = run.read_again(session, &args.common, files.files(), shared)?;
+    print_files(session, &old.set, &args.common);
+    for snapshot in [&after.files, &files] {
+        report_incomplete(session, args, snapshot)?;
+    }
+    let state = |run: Run, name: String| {
+        let layer = run.layer.clone();
+        let files = (Arc::new(run), &RenderedOverlays::default());
+        judged(session, args, files, layer, (name, ""))
+    };
+    let mut before = state(old, shown(&base))?;
+    let mut after = state(run, after.name)?;
+    ignore_missing_paths(&mut before, &mut after);
+    Ok(States {
+        before,
+        after,
+        changed_fact: None,
+    })
+}
+
+/// Rejects options that render or read something else than the files of a revision.
+fn reject_rendered(args: &DiffArgs) -> Result<(), Stop> {
+    if args.common.renders() || args.common.renders_charts_of_tree() {
+        return Err(Stop::usage(
+            "`--kustomize` and `--helm` cannot render the files of a revision",
+        )
+        .help("render both states, and compare the results with `meshprobe diff before.yaml after.yaml`"));
+    }
+    if args.common.paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(
+            Stop::usage("standard input (`-`) does not belong to a revision")
+                .help("compare two files: `meshprobe diff before.yaml -`"),
+        );
+    }
+    Ok(())
+}
+
+/// Returns the revision of the first state: that of `--since` if `--until` is given as well, otherwise the merge base of the
+/// second state with `--since` or with the default branch, so that changes of that branch only are not shown.
+fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
+    let commit = match (&args.since, &args.until) {
+        (Some(since), Some(_)) => repository.resolve(since),
+        (Some(since), None) => repository
+            .resolve(since)
+            .and_then(|since| repository.merge_base(&repository.resolve("HEAD")?, &since)),
+        (None, Some(until)) => repository
+            .resolve(until)
+            .and_then(|until| repository.default_base_of(&until)),
+        (None, None) if args.staged => repository.resolve("HEAD"),
+        (None, None) => repository.default_base(),
+    };
+    commit.map_err(stop)
+}
+
+/// Returns the second state.
+fn after(repository: &Repository, args: &DiffArgs) -> Result<After, Stop> {
+    let after = match (&args.until, args.staged) {
+        (Some(revision), _) => repository.resolve(revision).and_then(|commit| {
+            Ok(After {
+                name: shown(&commit),
+                files: repository.snapshot(&commit)?,
+                side: Side::Commit(commit),
+            })
+        }),
+        (None, true) => repository.snapshot_of_index().map(|files| After {
+            name: "the staged files".to_owned(),
+            files,
+            side: Side::Index,
+        }),
+        (None, false) => repository.snapshot_of_working_tree().map(|files| After {
+            name: "the working tree".to_owned(),
+            files,
+            side: Side::WorkingTree,
+        }),
+    };
+    after.map_err(stop)
+}
+
+fn read_after(
+    session: &Session,
+    args: &DiffArgs,
+    repository: &Repository,
+    after: &After,
+) -> Result<Run, Stop> {
+    let how = (RenderFallback::Files, Gate::No);
+    let mut common = args.common.clone();
+    if common.paths.is_empty() {
+        common.paths.push(PathBuf::from("."));
+    }
+    let mut run = prepare_in(session, &common, how, None, after.files.files())?;
+    // A path that only the first state has leads to no root in the second.
+    if run.request.roots.is_empty() && !common.no_context {
+        run.request.roots.push(repository.root().to_path_buf());
+    }
+    print_files(session, &run.set, &common);
+    Ok(run)
+}
+
+/// Reports an object that cannot be read, and submodules that are not cloned.
+///
+/// # Errors
+/// An object cannot be read, so that the state is not complete.
+fn report_incomplete(session: &Session, args: &DiffArgs, snapshot: &Snapshot) -> Result<(), Stop> {
+    if let Some((path, error)) = snapshot.failure() {
+        let error = GitErrorOf(path, error);
+        return Err(error.stop());
+    }
+    for (path, reason) in snapshot.unread_submodules() {
+        if !args.common.quiet {
+            let path = path.display();
+            session.errln(&format!(
+                "warning: submodule `{path}` is not compared: {reason}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// An error about a file of a revision.
+struct GitErrorOf(PathBuf, GitError);
+
+impl GitErrorOf {
+    fn stop(self) -> Stop {
+        let Self(path, error) = self;
+        let message = format!("cannot read `{}`: {error}", path.display());
+        match error.help() {
+            Some(help) => Stop::usage(message).help(help),
+            None => Stop::usage(message),
+        }
+    }
+}
+
+fn stop(error: GitError) -> Stop {
+    let message = error.to_string();
+    match error.help() {
+        Some(help) => Stop::usage(message).help(help),
+        None => Stop::usage(message),
+    }
+}
+
+/// Returns a revision for people, such as "`v1.2` (3c1f2a9)".
+fn shown(commit: &Commit) -> String {
+    let Commit { name, short, .. } = commit;
+    match name.contains(' ') {
+        true => format!("the {name} ({short})"),
+        false => format!("`{name}` ({short})"),
+    }
+}
+
+/// A path that the user names and that only one state has is new or removed, which is not an error.
+fn ignore_missing_paths(before: &mut Loaded, after: &mut Loaded) {
+    let unread = |state: &Loaded| -> BTreeSet<Arc<str>> {
+        unread_paths(&state.run.set).into_iter().collect()
+    };
+    let (old, new) = (unread(before), unread(after));
+    let only = |own: &BTreeSet<Arc<str>>, other: &BTreeSet<Arc<str>>| -> BTreeSet<Arc<str>> {
+        own.difference(other).cloned().collect()
+    };
+    for (state, own, other) in [(before, &old, &new), (after, &new, &old)] {
+        let missing = only(own, other);
+        let is_missing = |path: &Arc<str>| missing.contains(path);
+        state
+            .state
+            .findings
+            .retain(|finding| !is_missing(&finding.primary.path));
+        state
+            .state
+            .not_judged
+            .retain(|found| !is_missing(&found.place.path));
+        if own.iter().all(is_missing) && !own.is_empty() {
+            state.exit = Exit::Success;
+        }
+    }
+}

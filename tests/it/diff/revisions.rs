@@ -1,0 +1,186 @@
+//! Two revisions of a git repository, or a revision and the working tree.
+
+use super::{cause, changes, report};
+use crate::support::Run;
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT};
+use crate::support::project::Project;
+
+const JSON: [&str; 3] = ["diff", "--output-format", "json"];
+
+/// A repository with a commit on the branch `main`, which the remote `origin` has too.
+fn repository() -> Project {
+    let project = Project::with(&[("apps/ns.yaml", INJECTED), ("apps/web.yaml", NOT_REWRITTEN)]);
+    std::fs::remove_dir(project.path(".git")).unwrap();
+    project.git("", &["init", "--quiet", "--initial-branch", "main"]);
+    project.git("", &["config", "user.name", "n"]);
+    project.git("", &["config", "user.email", "n@example.org"]);
+    commit(&project, "base");
+    project.git("", &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    project.git(
+        "",
+        &["remote", "add", "origin", "https://example.org/r.git"],
+    );
+    project
+}
+
+fn commit(project: &Project, message: &str) {
+    project.git("", &["add", "--all"]);
+    project.git("", &["commit", "--quiet", "--message", message]);
+}
+
+fn run(project: &Project, options: &[&str], code: i32) -> Run {
+    project.run(&[&JSON[..], options].concat()).exits(code)
+}
+
+const BROKEN: [&str; 1] = ["regression web readinessProbe: ok -> fails"];
+
+#[test]
+fn the_working_tree_is_compared_with_the_default_branch() {
+    let project = repository();
+    assert_eq!(changes(&run(&project, &[], 0)), [""; 0]);
+    project.write("infra/mtls.yaml", STRICT);
+    let changed = run(&project, &[], 1);
+    assert_eq!(changes(&changed), BROKEN);
+    assert_eq!(
+        cause(&changed, 0),
+        "infra/mtls.yaml:4 STRICT for namespace `shop`"
+    );
+    let names = report(&changed);
+    let name = |pointer| names.pointer(pointer).unwrap().as_str().unwrap();
+    assert!(name("/before/name").starts_with("the merge base of HEAD and origin/main ("));
+    assert_eq!(name("/after/name"), "the working tree");
+    commit(&project, "strict");
+    assert_eq!(changes(&run(&project, &[], 1)), BROKEN);
+}
+
+#[test]
+fn two_revisions() {
+    let project = repository();
+    project.git("", &["tag", "v1"]);
+    project.write("infra/mtls.yaml", STRICT);
+    commit(&project, "strict");
+    project.git("", &["tag", "--annotate", "--message", "m", "v2"]);
+    project.write("infra/mtls.yaml", "");
+    assert_eq!(
+        changes(&run(&project, &["--since", "v1", "--until", "v2"], 1)),
+        BROKEN
+    );
+    let back = run(&project, &["--since", "v2", "--until", "v1"], 0);
+    assert_eq!(
+        changes(&back),
+        ["improvement web readinessProbe: fails -> ok"]
+    );
+    assert_eq!(
+        cause(&back, 0),
+        "-infra/mtls.yaml:4 STRICT for namespace `shop`"
+    );
+    assert_eq!(changes(&run(&project, &["--since", "HEAD~1"], 0)), [""; 0]);
+}
+
+#[test]
+fn staged_files_are_compared_with_head() {
+    let project = repository();
+    project.write("infra/mtls.yaml", STRICT);
+    assert_eq!(changes(&run(&project, &["--staged"], 0)), [""; 0]);
+    project.git("", &["add", "--all"]);
+    project.write("infra/mtls.yaml", "");
+    assert_eq!(changes(&run(&project, &["--staged"], 1)), BROKEN);
+}
+
+#[test]
+fn a_part_of_the_tree_has_the_facts_of_the_whole() {
+    let project = repository();
+    project.write("infra/mtls.yaml", STRICT);
+    assert_eq!(changes(&run(&project, &["apps"], 1)), BROKEN);
+    assert_eq!(changes(&run(&project, &["infra"], 0)), [""; 0]);
+    let inside = [&JSON[..], &["web.yaml"]].concat();
+    let inside = project.run_in("apps", &inside, "").exits(1);
+    assert_eq!(changes(&inside), BROKEN);
+}
+
+#[test]
+fn new_and_removed_paths_are_no_errors() {
+    let project = repository();
+    project.write("infra/mtls.yaml", STRICT);
+    project.write(
+        "more/web.yaml",
+        NOT_REWRITTEN.replace("name: web", "name: more"),
+    );
+    let added = run(&project, &["more"], 1);
+    assert_eq!(
+        changes(&added),
+        ["added more readinessProbe: none -> fails"]
+    );
+    std::fs::remove_dir_all(project.path("apps")).unwrap();
+    let removed = run(&project, &["apps"], 0);
+    assert_eq!(
+        changes(&removed),
+        ["removed web readinessProbe: ok -> none"]
+    );
+    run(&project, &["nowhere"], 2);
+}
+
+#[test]
+fn renamed_files_are_no_change() {
+    let project = repository();
+    project.git("", &["mv", "apps", "workloads"]);
+    assert_eq!(changes(&run(&project, &[], 0)), [""; 0]);
+}
+
+#[test]
+fn a_state_that_cannot_be_read_is_an_error() {
+    let project = repository();
+    for (options, message) in [
+        (&["--since", "nothing"][..], "nothing"),
+        (&["--since", "HEAD", "--until", "nothing"], "nothing"),
+        (&["--since", "--help"], "--help"),
+        (&["--staged", "--since", "HEAD"], "--staged"),
+        (&["--since", "HEAD", "-"], "standard input"),
+    ] {
+        let run = project.run(&[&["diff"], options].concat()).exits(2);
+        assert!(run.stderr.contains(message), "{options:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "");
+    }
+    let outside = Project::with(&[("web.yaml", NOT_REWRITTEN)]);
+    std::fs::remove_dir(outside.path(".git")).unwrap();
+    let outside = outside.run(&["diff"]).exits(2);
+    assert!(outside.stderr.contains("error: "), "{}", outside.stderr);
+}
+
+#[test]
+fn old_findings_are_silent() {
+    let project = repository();
+    for number in 0..50 {
+        let tcp = NOT_REWRITTEN
+            .replace("httpGet: {path: /, port: 8080}", "tcpSocket: {port: 8080}")
+            .replace("name: web", &format!("name: old{number}"));
+        project.write(&format!("old/{number}.yaml"), tcp);
+    }
+    commit(&project, "old findings");
+    project.git("", &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    project.run(&["check", "old"]).exits(1);
+    for name in ["one", "two"] {
+        let text = NOT_REWRITTEN.replace("name: web", &format!("name: {name}"));
+        project.write(&format!("apps/{name}.yaml"), text);
+    }
+    commit(&project, "three probes that are not rewritten");
+    project.git("", &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    project.write("infra/mtls.yaml", STRICT);
+    commit(&project, "STRICT for one namespace");
+    let run = project.run(&["diff"]).exits(1);
+    let text = run.stdout;
+    assert!(
+        text.starts_with(
+            "regression: infra/mtls.yaml:4 breaks 3 probes: STRICT for namespace `shop`\n"
+        ),
+        "{text}"
+    );
+    assert_eq!(text.matches("regression: ").count(), 1);
+    project.git("", &["revert", "--no-edit", "HEAD"]);
+    let reverted = project.run(&["diff"]).exits(0);
+    assert!(
+        reverted.stdout.starts_with("No changes between "),
+        "{}",
+        reverted.stdout
+    );
+}
