@@ -136,12 +136,8 @@ impl GitError {
             Self::UnknownRevision(..) => {
                 "name a branch, a tag or a commit of this repository; fetch it first if it is only on a remote".to_owned()
             }
-            Self::ShallowRevision(name) => {
-                format!("fetch it with `git fetch --depth=1 origin {name}`, {DEEPEN}")
-            }
-            Self::ShallowMergeBase(..) => {
-                format!("fetch more of the history with `git fetch --deepen=100`, {DEEPEN}")
-            }
+            Self::ShallowRevision(name) => format!("{}, {DEEPEN}", fetch_of(name)),
+            Self::ShallowMergeBase(..) => format!("{MORE}, {DEEPEN}"),
             Self::NoMergeBase(..) => "name the revision to compare with".to_owned(),
             Self::NoDefaultBranch { is_shallow: false } => {
                 "name the revision to compare with, or set the default branch with `git remote set-head origin --auto`"
@@ -157,5 +153,44 @@ impl GitError {
             Self::Unmerged(_) => "resolve the conflict, and add the file".to_owned(),
             Self::InvalidPath(_) | Self::UnexpectedOutput(_) | Self::Failed(..) => return None,
         })
+    }
+}
+
+/// What to do if a part of the history is not in a shallow clone.
+const MORE: &str = "fetch more of the history with `git fetch --deepen=100`";
+
+/// Returns how to fetch a revision into a shallow clone.
+fn fetch_of(name: &str) -> String {
+    let is_hash = name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if name.contains(['~', '^', '@', ':', '{']) {
+        MORE.to_owned()
+    } else if let Some(branch) = name.strip_prefix("origin/") {
+        format!("fetch it with `git fetch --depth=1 origin {branch}:refs/remotes/origin/{branch}`")
+    } else if is_hash {
+        format!("fetch it with `git fetch --depth=1 origin {name}`")
+    } else {
+        format!("fetch it with `git fetch --depth=1 origin {name}`, and name it `FETCH_HEAD`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GitError;
+
+    #[test]
+    fn the_help_fetches_what_is_named() {
+        let hash = "0".repeat(40);
+        for (name, command) in [
+            ("origin/main", "origin main:refs/remotes/origin/main`"),
+            ("v1", "origin v1`, and name it `FETCH_HEAD`"),
+            (&hash, "--depth=1 origin 0"),
+            ("HEAD~3", "--deepen=100`"),
+        ] {
+            let help = GitError::ShallowRevision(name.to_owned()).help().unwrap();
+            assert!(
+                help.contains(command) && help.ends_with("--unshallow`"),
+                "{help}"
+            );
+        }
     }
 }

@@ -1,10 +1,11 @@
 //! The files of a revision, read as if they were on disk.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::failures::Failures;
 use super::names::path_of;
@@ -80,36 +81,34 @@ impl ObjectFiles {
         let Ok(below) = path.strip_prefix(&self.root) else {
             return Ok(self.git_place(path));
         };
-        if below
-            .components()
-            .next()
-            .is_some_and(|part| part.as_os_str() == GIT)
-        {
-            let rest = below.strip_prefix(GIT).unwrap_or(below);
-            return Ok(match &self.bare {
-                Some(folder) if rest.as_os_str().is_empty() => Place::Disk(folder.clone()),
-                Some(folder) => self.git_place(&folder.join(rest)),
-                None => self.git_place(path),
-            });
-        }
-        if let Some(content) = self.submodules.get(path) {
-            return Ok(match path.symlink_metadata() {
-                Ok(_) => Place::Disk(path.to_path_buf()),
-                Err(_) => Place::Bytes(content),
-            });
-        }
-        let is_in_submodule = || {
-            let mut above = path.ancestors().skip(1);
-            above.any(|above| self.submodules.contains_key(above))
-        };
-        if !self.submodules.is_empty() && is_in_submodule() {
-            return Ok(self.git_place(path));
+        let is_of_git = below.components().any(|part| part.as_os_str() == GIT);
+        if is_of_git && let Some(place) = self.place_in_git(path, below) {
+            return Ok(place);
         }
         if self.prefers_disk && path.symlink_metadata().is_ok() {
             return Ok(Place::Disk(path.to_path_buf()));
         }
         let node = self.tree.get(below).map(Place::Tree);
         node.ok_or_else(|| path_error(PathProblem::Missing))
+    }
+
+    /// Returns where a path is stored that is `.git`, or below it; `None` if git does not use this folder.
+    fn place_in_git(&self, path: &Path, below: &Path) -> Option<Place<'_>> {
+        if let Ok(rest) = below.strip_prefix(GIT) {
+            return Some(match &self.bare {
+                Some(folder) if rest.as_os_str().is_empty() => Place::Disk(folder.clone()),
+                Some(folder) => self.git_place(&folder.join(rest)),
+                None => self.git_place(path),
+            });
+        }
+        if let Some(content) = self.submodules.get(path)
+            && path.symlink_metadata().is_err()
+        {
+            return Some(Place::Bytes(content));
+        }
+        let mut above = path.ancestors();
+        let is_of_submodule = above.any(|above| self.submodules.contains_key(above));
+        is_of_submodule.then(|| self.git_place(path))
     }
 
     fn git_place(&self, path: &Path) -> Place<'_> {
@@ -156,9 +155,10 @@ impl ObjectFiles {
             true => Disk.entries(path)?,
             false => Vec::new(),
         };
-        let known: Vec<Entry> = entries.iter().flatten().cloned().collect();
+        let names = entries.iter().flatten().map(|entry| entry.name.clone());
+        let known: HashSet<OsString> = names.collect();
         let stored = self.tree.entries(below).iter();
-        let stored = stored.filter(|entry| !known.iter().any(|known| known.name == entry.name));
+        let stored = stored.filter(|entry| !known.contains(&entry.name));
         entries.extend(stored.cloned().map(Ok));
         let git = path.join(GIT);
         let may_have_git = below.as_os_str().is_empty() || self.submodules.contains_key(&git);

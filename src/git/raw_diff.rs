@@ -45,7 +45,8 @@ pub(super) fn parse(output: &[u8]) -> Result<Vec<Difference>, GitError> {
         let [_, mode, _, object, status] = words.as_slice() else {
             return Err(unexpected());
         };
-        let path = parts.next().ok_or_else(unexpected)?;
+        let path = parts.next().filter(|path| !path.is_empty());
+        let path = path.ok_or_else(unexpected)?;
         let is_deleted = *mode == "000000";
         found.push(Difference {
             path: path_of(path),

@@ -32,7 +32,7 @@ fn a_shallow_clone_names_what_to_fetch() {
     let error = opened.resolve("HEAD~1").unwrap_err();
     assert_eq!(error, GitError::ShallowRevision("HEAD~1".to_owned()));
     let help = error.help().unwrap();
-    assert!(help.contains("git fetch --depth=1 origin HEAD~1") && help.contains("--unshallow"));
+    assert!(help.contains("git fetch --deepen=100") && help.contains("--unshallow"));
     // A commit that was fetched without its history has no merge base.
     let first = repository.git(&["rev-parse", "HEAD~2"]);
     repository.git(&["config", "uploadpack.allowAnySHA1InWant", "true"]);

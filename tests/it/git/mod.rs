@@ -2,6 +2,7 @@
 
 mod changes;
 mod clones;
+mod random;
 mod repository;
 mod revisions;
 mod sharing;
