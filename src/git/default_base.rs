@@ -11,7 +11,15 @@ impl Repository {
     /// # Errors
     /// There is no such branch, or no merge base.
     pub fn default_base(&self) -> Result<Commit, GitError> {
-        self.default_base_of(&self.resolve("HEAD")?)
+        self.default_base_of(&self.head()?)
+    }
+
+    /// Returns the commit that is checked out.
+    ///
+    /// # Errors
+    /// There is no commit yet.
+    pub fn head(&self) -> Result<Commit, GitError> {
+        self.resolve("HEAD")
     }
 
     /// Returns the merge base of a commit and the default branch of a remote, as [`Repository::default_base`] does.

@@ -103,6 +103,7 @@ repos:
     rev: $(git -C "$hooks" rev-parse HEAD)
     hooks:
       - id: meshprobe-check
+      - id: meshprobe-diff
       - id: meshprobe-rewrite
         stages: [manual]
 YAML
@@ -111,6 +112,20 @@ status 0 "$work/clean.log" pre-commit run meshprobe-check --all-files --verbose
 has "$work/clean.log" 'Passed'
 git diff --exit-code || fail "the check changed files"
 pass "meshprobe-check passes in a clean repository that contains its own configuration"
+
+cp "$work/bad/web.yaml" web.yaml
+git add web.yaml
+status 1 "$work/diff.log" pre-commit run meshprobe-diff --verbose
+has "$work/diff.log" 'regression: '
+git checkout --quiet HEAD -- web.yaml
+cp web.yaml more.yaml
+sed -i.bak 's/name: web$/name: more/' more.yaml
+rm more.yaml.bak
+git add more.yaml
+status 0 "$work/diff.log" pre-commit run meshprobe-diff --verbose
+git rm -q --cached more.yaml
+rm more.yaml
+pass "meshprobe-diff compares the staged files with HEAD"
 
 # Hundreds of files are checked in one run: the facts are read once, and nothing is reported twice.
 mkdir many

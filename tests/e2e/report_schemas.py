@@ -52,6 +52,7 @@ def main():
     checks = {
         "sarif": json_errors(schemas / "sarif-2.1.0.json"),
         "json": json_errors(ours / "check-v1.json"),
+        "diff": json_errors(ours / "diff-v1.json"),
         "predict": json_errors(ours / "predict-v1.json"),
         "rules": json_errors(ours / "rules-v1.json"),
         "gitlab": json_errors(ROOT / "tests" / "e2e" / "gitlab-code-quality.schema.json"),

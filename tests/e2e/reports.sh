@@ -49,6 +49,10 @@ for tree in "${trees[@]}"; do
     >"$work/reports/$name.predict" 2>"$work/log" || code=$?
   # Status 1 means that a document is not YAML.
   [ "$code" -le 1 ] || fail_with "$work/log" "$name: predict failed"
+  code=0
+  (cd "$tree" && "$meshprobe" diff --isolated --quiet --output-format json --to rewrite=true "${options[@]}") \
+    >"$work/reports/$name.diff" 2>"$work/log" || code=$?
+  [ "$code" -le 1 ] || fail_with "$work/log" "$name: diff failed"
   for format in "${formats[@]}"; do
     [ -e "$work/reports/$name.$format" ] || fail "$name: the report $format is missing"
   done

@@ -167,7 +167,7 @@ pub(in crate::cli) enum Command {
     Predict(PredictArgs),
     /// Show what changes for each probe between two revisions, two trees, or two assumptions.
     ///
-    /// Compares predictions, not lines: a renamed file is no change, and findings that both states have are not shown. Each
+    /// Compares predictions, not lines: renaming a file changes nothing, and findings of both states are not shown. Each
     /// change names the line that causes it.
     #[command(after_help = DIFF_CODES)]
     Diff(DiffArgs),

@@ -1,6 +1,7 @@
 //! `meshprobe diff`.
 
 mod changed_facts;
+mod loaded;
 mod reports;
 mod revisions;
 mod states;
@@ -12,8 +13,8 @@ use crate::report::changes::{Changes, ReportedState};
 use super::args::{DiffArgs, DiffFailOnArg};
 use super::session::Session;
 use super::stop::Stop;
+use loaded::{Loaded, States};
 use reports::Reports;
-use states::{Loaded, States};
 
 pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     let reports = Reports::new(session, args)?;

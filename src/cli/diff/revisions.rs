@@ -12,7 +12,7 @@ use super::super::args::DiffArgs;
 use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
-use super::states::{Loaded, States, judged};
+use super::loaded::{Loaded, States, judged};
 
 /// The second state: its name, its files, and how git finds what differs from it.
 struct After {
@@ -80,11 +80,11 @@ fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
         (Some(since), Some(_)) => repository.resolve(since),
         (Some(since), None) => repository
             .resolve(since)
-            .and_then(|since| repository.merge_base(&repository.resolve("HEAD")?, &since)),
+            .and_then(|since| repository.merge_base(&repository.head()?, &since)),
         (None, Some(until)) => repository
             .resolve(until)
             .and_then(|until| repository.default_base_of(&until)),
-        (None, None) if args.staged => repository.resolve("HEAD"),
+        (None, None) if args.staged => repository.head(),
         (None, None) => repository.default_base(),
     };
     commit.map_err(stop)

@@ -3,37 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diff::State;
-use crate::engine::{Exit, RenderedOverlays};
-use crate::settings::{FailOn, Layer, Mesh, Version};
+use crate::engine::RenderedOverlays;
 
 use super::super::args::{Common, DiffArgs};
-use super::super::environments::reject_unknown_environments;
 use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::{ChangedFacts, WhatIf};
+use super::loaded::{States, judged};
 use super::revisions;
-
-/// The two states.
-pub(super) struct States {
-    pub(super) before: Loaded,
-    pub(super) after: Loaded,
-    /// The option that makes the difference, if both states have the same files.
-    pub(super) changed_fact: Option<String>,
-}
-
-/// A state with its files.
-pub(super) struct Loaded {
-    pub(super) name: String,
-    /// The files. Both states may share them.
-    pub(super) run: Arc<Run>,
-    pub(super) state: State,
-    /// The exit code that follows from reading the files.
-    pub(super) exit: Exit,
-    /// The release of Istio that an option or the configuration sets for all pods.
-    pub(super) istio_release: Option<Version>,
-}
 
 /// Reads both states, and predicts them.
 ///
@@ -104,31 +82,4 @@ fn read(session: &Session, common: &Common) -> Result<Run, Stop> {
     let run = prepare(session, common, RenderFallback::Files, Gate::No, None)?;
     print_files(session, &run.set, common);
     Ok(run)
-}
-
-/// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are relative.
-pub(super) fn judged(
-    session: &Session,
-    args: &DiffArgs,
-    (run, rendered): (Arc<Run>, &RenderedOverlays),
-    mut layer: Layer,
-    (name, root): (String, &str),
-) -> Result<Loaded, Stop> {
-    layer.only_environments.extend(args.environments.names());
-    let settings = layer.resolved(FailOn::default());
-    let (state, outcome) =
-        run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
-    reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
-    let selected = settings.selected.as_ref();
-    let istio_release = selected
-        .and_then(|selected| selected.mesh_version)
-        .or(settings.mesh_version)
-        .filter(|_| settings.versioned_mesh() == Mesh::ISTIO);
-    Ok(Loaded {
-        name,
-        exit: run.exit(),
-        run,
-        state,
-        istio_release,
-    })
 }
