@@ -10,8 +10,7 @@ use super::error::GitError;
 use super::names::text;
 use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
 use super::repository::{Commit, Repository};
-use super::submodules::GITLINK;
-use super::tree::list;
+use super::tree::list_submodules;
 use super::working_tree::hidden_changes;
 
 /// The state with which a commit is compared.
@@ -114,10 +113,10 @@ fn comparison<'c>(
 /// Returns the submodules of a commit. All of their files count as changed, because git would have to run in each of
 /// them to find out.
 fn submodules(repository: &Repository, commit: &Commit) -> Result<Vec<PathBuf>, GitError> {
-    let listed = list(&repository.git, &commit.hash)?.into_iter();
-    Ok(listed
-        .filter(|listed| listed.mode == GITLINK)
-        .map(|listed| repository.root.join(listed.path))
+    let listed = list_submodules(&repository.git, &commit.hash)?;
+    let paths = listed.iter();
+    Ok(paths
+        .map(|listed| repository.root.join(&listed.path))
         .collect())
 }
 

@@ -9,13 +9,7 @@ use super::blobs::Blobs;
 use super::command::Git;
 use super::error::GitError;
 use super::names::{path_of, text};
-use super::tree::{Listed, Node, Object, Tree, list};
-
-/// Mode of a submodule in a tree.
-pub(super) const GITLINK: &str = "160000";
-
-/// Mode of a symbolic link in a tree.
-pub(super) const LINK: &str = "120000";
+use super::tree::{GITLINK, LINK, Listed, Node, Object, Tree, list};
 
 /// Maximum depth of nested submodules.
 const DEPTH: usize = 8;

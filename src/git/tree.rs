@@ -12,6 +12,12 @@ use super::error::GitError;
 use super::names::{is_valid, path_of};
 use crate::filesystem::{Entry, Kind};
 
+/// Mode of a submodule in a tree.
+pub(super) const GITLINK: &str = "160000";
+
+/// Mode of a symbolic link in a tree.
+pub(super) const LINK: &str = "120000";
+
 /// A path of a revision.
 #[derive(Clone, Debug)]
 pub(super) enum Node {
@@ -97,6 +103,19 @@ impl Tree {
 
 /// Lists all files, links and submodules of a commit.
 pub(super) fn list(git: &Git, commit: &str) -> Result<Vec<Listed>, GitError> {
+    list_where(git, commit, |_| true)
+}
+
+/// Lists the submodules of a commit.
+pub(super) fn list_submodules(git: &Git, commit: &str) -> Result<Vec<Listed>, GitError> {
+    list_where(git, commit, |line| line.starts_with(GITLINK.as_bytes()))
+}
+
+fn list_where(
+    git: &Git,
+    commit: &str,
+    is_listed: impl Fn(&[u8]) -> bool,
+) -> Result<Vec<Listed>, GitError> {
     let output = git.run(&[
         "ls-tree",
         "-r",
@@ -111,7 +130,7 @@ pub(super) fn list(git: &Git, commit: &str) -> Result<Vec<Listed>, GitError> {
     })?;
     let lines = output.split(|byte| *byte == 0);
     lines
-        .filter(|line| !line.is_empty())
+        .filter(|line| !line.is_empty() && is_listed(line))
         .map(|line| parse(line).ok_or_else(|| GitError::UnexpectedOutput("ls-tree".to_owned()))?)
         .collect()
 }

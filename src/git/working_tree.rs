@@ -8,8 +8,7 @@ use super::error::GitError;
 use super::names::{is_valid, path_of, text};
 use super::repository::Repository;
 use super::snapshot::Snapshot;
-use super::submodules::{GITLINK, LINK};
-use super::tree::{Listed, Node, Object, Tree};
+use super::tree::{GITLINK, LINK, Listed, Node, Object, Tree};
 
 /// A file with a flag that hides its changes from git.
 #[derive(Debug)]
