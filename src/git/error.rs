@@ -134,7 +134,7 @@ impl GitError {
             ),
             Self::NoCommits => "commit the files first".to_owned(),
             Self::UnknownRevision(..) => {
-                "name a branch, a tag or a commit of this repository; fetch it first if it is only on a remote".to_owned()
+                "name a branch, a tag or a commit of this repository; fetch it if it is only on a remote".to_owned()
             }
             Self::ShallowRevision(name) => format!("{}, {DEEPEN}", fetch_of(name)),
             Self::ShallowMergeBase(..) => format!("{MORE}, {DEEPEN}"),

@@ -90,9 +90,7 @@ impl Repository {
 
     /// Returns the commit that a revision names; `None` if it is not known.
     pub(super) fn find_commit(&self, revision: &str) -> Result<Option<Commit>, GitError> {
-        let is_name =
-            !revision.is_empty() && !revision.starts_with('-') && !revision.contains('\0');
-        if !is_name {
+        if !is_name(revision) {
             return Ok(None);
         }
         let peeled = format!("{revision}^{{commit}}");
@@ -121,7 +119,7 @@ impl Repository {
         if !self.has_commits() {
             return GitError::NoCommits;
         }
-        if self.is_shallow() {
+        if is_name(revision) && self.is_shallow() {
             return GitError::ShallowRevision(revision.to_owned());
         }
         GitError::UnknownRevision(revision.to_owned(), self.ambiguity(revision))
@@ -129,8 +127,8 @@ impl Repository {
 
     /// Returns the message of git about an ambiguous start of a hash; empty for other revisions.
     fn ambiguity(&self, revision: &str) -> String {
-        if revision.starts_with('-') || revision.contains('\0') {
-            return "it starts with `-` or contains a zero byte".to_owned();
+        if !is_name(revision) {
+            return "it is empty, starts with `-` or contains a zero byte".to_owned();
         }
         let output = self
             .git
@@ -189,6 +187,11 @@ impl Repository {
             ..self.resolve(&hash)?
         })
     }
+}
+
+/// Returns whether a text can be passed to git as the name of a revision.
+fn is_name(revision: &str) -> bool {
+    !revision.is_empty() && !revision.starts_with('-') && !revision.contains('\0')
 }
 
 /// Returns the resolved path that a command prints, relative to the folder of the command.

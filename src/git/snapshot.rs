@@ -78,7 +78,7 @@ impl Snapshot {
         self.failures.first()
     }
 
-    /// Returns the submodules whose recorded commit is not stored locally, with the reasons. Such a folder is empty if
+    /// Returns the submodules whose recorded commit cannot be read, with the reasons. Such a folder is empty if
     /// it is not initialized in the working tree either, else it is reported as a folder that cannot be read.
     #[must_use]
     pub fn unread_submodules(&self) -> &[(PathBuf, String)] {

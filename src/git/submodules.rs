@@ -23,7 +23,7 @@ pub(super) struct TreeBuilder<'r> {
     pub(super) is_bare: bool,
     /// The submodules, with the folder of git of each.
     pub(super) submodules: Vec<Submodule>,
-    /// The submodules whose content is not stored locally, with the reason.
+    /// The submodules whose content cannot be read, with the reason.
     pub(super) unread: Vec<(PathBuf, String)>,
 }
 
@@ -81,8 +81,8 @@ impl TreeBuilder<'_> {
         Ok(())
     }
 
-    /// Adds the content of a submodule, if its commit is stored locally. A folder that is not initialized in the working
-    /// tree either stays empty, as in a checkout.
+    /// Adds the content of a submodule, if its commit is stored locally. A folder that is not initialized in the
+    /// working tree either stays empty, as in a checkout.
     fn add_submodule(
         &mut self,
         git_folders: &[&Path],
@@ -94,12 +94,12 @@ impl TreeBuilder<'_> {
         let on_disk = self.root.join(&path);
         let found = repository_of(git_folders, name, &on_disk);
         let content = match found {
-            Some(_) if depth >= DEPTH => Err("the submodules are nested too deeply".to_owned()),
+            Some(_) if depth >= DEPTH => Err("it is nested too deeply".to_owned()),
             Some((git, folder)) => match list(&git, commit) {
                 Ok(listed) => Ok((git, folder, listed)),
                 Err(error) => Err(error.to_string()),
             },
-            None => Err("the submodule is not cloned".to_owned()),
+            None => Err("it is not cloned".to_owned()),
         };
         match content {
             Ok((git, git_folder, listed)) => {
@@ -114,8 +114,7 @@ impl TreeBuilder<'_> {
                 self.add(&git, &[&git_folder], &path, listed, depth + 1)
             }
             Err(reason) => {
-                let reason =
-                    format!("commit {commit} of the submodule is not stored locally: {reason}");
+                let reason = format!("commit {commit} of the submodule cannot be read: {reason}");
                 let is_initialized =
                     self.is_bare || on_disk.join(".git").symlink_metadata().is_ok();
                 let node = match is_initialized {

@@ -24,7 +24,7 @@ pub(super) enum Node {
     Folder,
     File(Object),
     Link(Object),
-    /// A submodule whose content is not stored locally, with the reason.
+    /// A submodule whose content cannot be read, with the reason.
     Unread(String),
 }
 

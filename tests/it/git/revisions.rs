@@ -47,7 +47,6 @@ fn revisions_are_resolved_to_commits() {
     };
     for name in [
         "v2",
-        "",
         "HEAD~7",
         "HEAD:a.yaml",
         "v1..main",
@@ -57,7 +56,7 @@ fn revisions_are_resolved_to_commits() {
     ] {
         assert_eq!(unknown(name), (name.to_owned(), String::new()));
     }
-    for name in ["--all", "-h", "--output=x", "a\0b"] {
+    for name in ["", "--all", "-h", "--output=x", "a\0b"] {
         assert!(unknown(name).1.contains("starts with `-`"), "{name}");
     }
     assert!(!repository.root.join("x").exists());
