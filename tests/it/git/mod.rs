@@ -2,6 +2,7 @@
 
 mod changes;
 mod clones;
+mod environment;
 mod random;
 mod repository;
 mod revisions;
