@@ -135,19 +135,17 @@ impl Git {
         Err(self.failure(arguments, &output))
     }
 
-    /// Runs a command, and returns what it prints; `None` if it fails without a message.
+    /// Runs a command, and returns what it prints; `None` if it ends with 1, which means that nothing was found.
     pub(super) fn find<S: AsRef<OsStr>>(
         &self,
         arguments: &[S],
     ) -> Result<Option<Vec<u8>>, GitError> {
         let output = self.output(arguments)?;
-        if output.status.success() {
-            return Ok(Some(output.stdout));
+        match output.status.code() {
+            Some(0) => Ok(Some(output.stdout)),
+            Some(1) => Ok(None),
+            _ => Err(self.failure(arguments, &output)),
         }
-        if output.stderr.trim_ascii().is_empty() {
-            return Ok(None);
-        }
-        Err(self.failure(arguments, &output))
     }
 
     /// Returns the error of a failed command.

@@ -158,6 +158,13 @@ impl Repository {
         listings.iter().any(lists)
     }
 
+    /// Returns whether a checkout contains links. Where the file system has none, git writes files with their targets.
+    pub(super) fn has_links(&self) -> Result<bool, GitError> {
+        let setting = ["config", "--type=bool", "--get", "core.symlinks"];
+        let found = self.git.find(&setting)?;
+        Ok(found.is_none_or(|found| text(&found) != "false"))
+    }
+
     pub(super) fn is_shallow(&self) -> bool {
         let output = self.git.run(&["rev-parse", "--is-shallow-repository"]);
         output.is_ok_and(|output| text(&output) == "true")

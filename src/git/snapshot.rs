@@ -144,6 +144,7 @@ fn build(repository: &Repository, listed: Vec<Listed>) -> Result<Snapshot, GitEr
         tree: Tree::new(),
         root: &repository.root,
         is_bare: repository.is_bare,
+        has_links: repository.has_links()?,
         submodules: Vec::new(),
         unread: Vec::new(),
     };

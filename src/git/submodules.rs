@@ -21,6 +21,8 @@ pub(super) struct TreeBuilder<'r> {
     /// The resolved root of the working tree.
     pub(super) root: &'r Path,
     pub(super) is_bare: bool,
+    /// Whether a checkout contains links.
+    pub(super) has_links: bool,
     /// The submodules, with the folder of git of each.
     pub(super) submodules: Vec<Submodule>,
     /// The submodules whose content cannot be read, with the reason.
@@ -61,7 +63,7 @@ impl TreeBuilder<'_> {
             };
             match mode.as_str() {
                 GITLINK => links.push((path, object.name)),
-                LINK => self.tree.add(&path, Node::Link(object)),
+                LINK if self.has_links => self.tree.add(&path, Node::Link(object)),
                 _ => self.tree.add(&path, Node::File(object)),
             }
         }

@@ -45,6 +45,7 @@ fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitErro
     let blobs = Arc::new(Blobs::new(repository.git.clone()));
     let skipped = flagged(repository)?.into_iter();
     let mut is_complete = true;
+    let has_links = repository.has_links()?;
     for Flagged { listed, .. } in skipped.filter(|flagged| flagged.is_skipped) {
         let object = Object {
             name: listed.object,
@@ -52,7 +53,7 @@ fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitErro
         };
         let node = match listed.mode.as_str() {
             GITLINK => continue,
-            LINK => Node::Link(object),
+            LINK if has_links => Node::Link(object),
             _ => Node::File(object),
         };
         is_complete = false;

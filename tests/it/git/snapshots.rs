@@ -154,6 +154,20 @@ fn a_commit_of_a_repository_with_sha256_is_read_like_a_checkout() {
 }
 
 #[test]
+fn links_are_files_where_git_checks_them_out_as_files() {
+    let repository = TestRepository::new();
+    repository.write("a.yaml", CONFIG_MAP);
+    symlink("a.yaml", repository.root.join("link.yaml")).unwrap();
+    repository.commit("one");
+    repository.git(&["config", "core.symlinks", "false"]);
+    fs::remove_file(repository.root.join("link.yaml")).unwrap();
+    repository.commit("two");
+    assert_like_checkout(&repository.root, "HEAD~1");
+    let set = load(&repository.root, FileSystem::default());
+    assert_eq!(&*set.file("link.yaml").unwrap().text, "a.yaml");
+}
+
+#[test]
 fn a_commit_is_read_like_a_checkout_of_a_linked_worktree() {
     let repository = everything("sha1");
     let linked = repository.next_to("linked");
