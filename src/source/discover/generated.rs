@@ -1,7 +1,9 @@
 //! Recognizes entries of kustomizations that are generated before a build, such as the file to which a post-renderer of
 //! helm writes its input.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
 
 use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::discover::ignores::Rules;
@@ -12,26 +14,41 @@ const FILES: usize = 64;
 /// The maximum size of a script in bytes; real ones are smaller.
 const LIMIT: u64 = 64 << 10;
 
-/// Returns whether the missing entry at the resolved path `place` is generated: git ignores it, or a script in the
-/// folder of the kustomization writes it. `folder` is the resolved path of that folder.
-pub(super) fn is_generated(folder: &Path, place: &Path, files: &FileSystem) -> bool {
-    is_ignored(folder, place, files) || is_written_by_script(folder, place, files)
+/// Recognizes generated entries. Reads the ignore files of each folder once.
+#[derive(Debug, Default)]
+pub(super) struct GeneratedEntries {
+    /// The rules of folders, by their resolved paths; `None` if an ignore file must not be opened.
+    rules: HashMap<PathBuf, Option<Rules>>,
 }
 
-/// Returns whether an ignore file hides a path, or a folder of it that does not contain `folder`.
-fn is_ignored(folder: &Path, place: &Path, files: &FileSystem) -> bool {
-    let Some(parent) = place.parent() else {
-        return false;
-    };
-    let rules = Rules::above(parent, files)
-        .and_then(|rules| rules.within(parent, || parent.to_path_buf(), |_| true, files));
-    let Ok(rules) = rules else {
-        return false;
-    };
-    let own = place
-        .ancestors()
-        .take_while(|path| !folder.starts_with(path));
-    rules.hide(place, false) || own.into_iter().any(|path| rules.hide(path, true))
+impl GeneratedEntries {
+    /// Returns whether the missing entry at the resolved path `place` is generated: git ignores it, or a script in the
+    /// folder of the kustomization writes it. `folder` is the resolved path of that folder.
+    pub(super) fn contain(&mut self, folder: &Path, place: &Path, files: &FileSystem) -> bool {
+        self.is_ignored(folder, place, files) || is_written_by_script(folder, place, files)
+    }
+
+    /// Returns whether an ignore file hides a path, or a folder of it that does not contain `folder`.
+    fn is_ignored(&mut self, folder: &Path, place: &Path, files: &FileSystem) -> bool {
+        let rules = place.parent().and_then(|parent| self.rules(parent, files));
+        let own = place
+            .ancestors()
+            .take_while(|path| !folder.starts_with(path));
+        rules.is_some_and(|rules| {
+            rules.hide(place, false) || own.into_iter().any(|path| rules.hide(path, true))
+        })
+    }
+
+    /// Returns the rules for a folder, those of its own ignore files included.
+    fn rules(&mut self, folder: &Path, files: &FileSystem) -> Option<&Rules> {
+        let known = self.rules.entry(folder.to_path_buf());
+        let rules = known.or_insert_with(|| {
+            let above = Rules::above(folder, files).ok()?;
+            let own = || folder.to_path_buf();
+            above.within(folder, own, |_| true, files).ok()
+        });
+        rules.as_ref()
+    }
 }
 
 /// Returns whether a script in a folder writes the file.

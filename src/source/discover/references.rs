@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 
 use crate::filesystem::FileSystem;
 use crate::source::discover::candidate::Candidate;
-use crate::source::discover::generated::is_generated;
+use crate::source::discover::generated::GeneratedEntries;
 use crate::source::discover::request::Request;
 use crate::source::escaped_name::unescaped_path;
 use crate::source::kustomization_name::{NAMES, is_kustomization};
@@ -36,6 +36,8 @@ pub struct Named<'r> {
     absent: BTreeSet<String>,
     /// The root of the repository that contains a folder, if there is one.
     roots: HashMap<PathBuf, Option<PathBuf>>,
+    /// The entries that are generated before a build.
+    generated: GeneratedEntries,
     /// The kustomizations that were visited.
     seen: BTreeSet<Arc<str>>,
 }
@@ -50,6 +52,7 @@ impl<'r> Named<'r> {
             links: Links::default(),
             absent: BTreeSet::new(),
             roots: HashMap::new(),
+            generated: GeneratedEntries::default(),
             seen: BTreeSet::new(),
         }
     }
@@ -100,7 +103,8 @@ impl<'r> Named<'r> {
         }
         let link = set.joined(shown_folder, entry);
         if is_absent(&place, files) && is_absent(&real, files) {
-            if !is_generated(&files.resolved_or_folded(folder), &real, files) {
+            let folder = files.resolved_or_folded(folder);
+            if !self.generated.contain(&folder, &real, files) {
                 self.absent.insert(link);
             }
             return None;
