@@ -21,7 +21,10 @@ pub fn injecting_meshes(pod: &WorkloadPrediction<'_>) -> String {
     };
     let others = titles(false);
     if !others.is_empty() {
-        text.push_str(&format!(", and {} may inject its own,", sentence_list(&others)));
+        text.push_str(&format!(
+            ", and {} may inject its own,",
+            sentence_list(&others)
+        ));
     }
     text
 }

@@ -141,16 +141,7 @@ fn bounded<T>(items: &[T], limit: usize) -> (&[T], &[T]) {
 
 fn footer(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
     let finding = group.first;
-    let mut line = |name: &str, text: &str| {
-        let first = format!("  {} ", style.paint(Tone::Note, &format!("{name}:")));
-        out.push_str(&wrap(
-            &escape_control(text),
-            &first,
-            name.len() + 4,
-            style.width,
-        ));
-        out.push('\n');
-    };
+    let mut line = |name: &str, text: &str| out.push_str(&named_line(name, text, style));
     if let Some(environments) = finding.environments_line() {
         line("in", &environments);
     }
@@ -167,6 +158,13 @@ fn footer(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
         line("fix", &format!("{} ({})", fix.title, how_to_apply(fix)));
     }
     out.push_str(&rule_line(finding.rule, style));
+}
+
+/// Returns a line of the footer, such as `help: …`.
+pub(super) fn named_line(name: &str, text: &str, style: TerminalStyle) -> String {
+    let first = format!("  {} ", style.paint(Tone::Note, &format!("{name}:")));
+    let indent = name.len() + 4;
+    wrap(&escape_control(text), &first, indent, style.width) + "\n"
 }
 
 /// Returns the line that names the command and the page that explain the rule. A terminal that is too narrow for the address

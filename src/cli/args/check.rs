@@ -23,8 +23,8 @@ pub(in crate::cli) struct CheckArgs {
     /// Also write a report to a file (repeatable), in a format of --output-format.
     ///
     /// The format summary appends to the file; other formats replace it.
-    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report, help_heading = "Report")]
-    pub(in crate::cli) reports: Vec<ReportArg>,
+    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report::<OutputFormat>, help_heading = "Report")]
+    pub(in crate::cli) reports: Vec<ReportArg<OutputFormat>>,
 
     /// The directory that paths in reports are relative to, such as the root of the repository
     /// [default: the working directory].

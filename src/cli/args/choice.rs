@@ -38,13 +38,13 @@ impl OutputFormat {
 
 /// A report that is written to a file.
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct ReportArg {
-    pub(in crate::cli) format: OutputFormat,
+pub(in crate::cli) struct ReportArg<F> {
+    pub(in crate::cli) format: F,
     pub(in crate::cli) path: PathBuf,
 }
 
-fn unknown_format(given: &str) -> String {
-    let formats: Vec<_> = OutputFormat::value_variants()
+fn unknown_format<F: ValueEnum>(given: &str) -> String {
+    let formats: Vec<_> = F::value_variants()
         .iter()
         .filter_map(ValueEnum::to_possible_value)
         .collect();
@@ -53,7 +53,7 @@ fn unknown_format(given: &str) -> String {
 }
 
 /// Parses `FORMAT=FILE`.
-pub(super) fn report(text: &str) -> Result<ReportArg, String> {
+pub(super) fn report<F: ValueEnum>(text: &str) -> Result<ReportArg<F>, String> {
     let (format, path) = text
         .split_once('=')
         .filter(|(_, path)| !path.is_empty())
@@ -61,8 +61,8 @@ pub(super) fn report(text: &str) -> Result<ReportArg, String> {
     if path == "-" {
         return Err("use `--output-format` for standard output".to_owned());
     }
-    let known = OutputFormat::from_str(format, false);
-    let format = known.map_err(|_| unknown_format(format))?;
+    let known = F::from_str(format, false);
+    let format = known.map_err(|_| unknown_format::<F>(format))?;
     Ok(ReportArg {
         format,
         path: PathBuf::from(path),

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::choice::{ReportArg, report};
 use super::common::Common;
 use super::environments::EnvironmentArgs;
 
@@ -69,8 +70,8 @@ pub(in crate::cli) struct DiffArgs {
     pub(in crate::cli) output_format: ChangeFormat,
 
     /// Also write a report to a file (repeatable), in a format of --output-format.
-    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report, help_heading = "Report")]
-    pub(in crate::cli) reports: Vec<(ChangeFormat, PathBuf)>,
+    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report::<ChangeFormat>, help_heading = "Report")]
+    pub(in crate::cli) reports: Vec<ReportArg<ChangeFormat>>,
 
     /// The directory that paths in reports are relative to, such as the root of the repository
     /// [default: the working directory].
@@ -116,21 +117,4 @@ pub(in crate::cli) enum ChangeFormat {
     Junit,
     /// Markdown, for a comment on a pull request or the summary of a job.
     Markdown,
-}
-
-/// Parses `FORMAT=FILE`.
-fn report(text: &str) -> Result<(ChangeFormat, PathBuf), String> {
-    let (format, path) = text
-        .split_once('=')
-        .filter(|(_, path)| !path.is_empty() && *path != "-")
-        .ok_or("expected a format, `=` and a file, such as `markdown=comment.md`")?;
-    let format = ChangeFormat::from_str(format, false).map_err(|_| {
-        let formats: Vec<_> = ChangeFormat::value_variants()
-            .iter()
-            .filter_map(ValueEnum::to_possible_value)
-            .collect();
-        let names: Vec<&str> = formats.iter().map(|format| format.get_name()).collect();
-        crate::settings::unknown_value_message("format", format, &names)
-    })?;
-    Ok((format, PathBuf::from(path)))
 }

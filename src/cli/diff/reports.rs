@@ -39,19 +39,19 @@ impl<'a> Reports<'a> {
     /// any.
     pub(super) fn write(&self, changes: &Changes<'_>) -> Result<bool, Stop> {
         let mut failed = false;
-        for (format, path) in &self.args.reports {
-            let target = self.session.directory()?.join(path);
+        for report in &self.args.reports {
+            let target = self.session.directory()?.join(&report.path);
             let written = match self.overwrites_input(changes, &target) {
                 true => {
                     Err("it was read in this run, and the report would overwrite it".to_owned())
                 }
                 false => {
-                    let text = self.text(changes, *format, TerminalStyle::PLAIN)?;
+                    let text = self.text(changes, report.format, TerminalStyle::PLAIN)?;
                     write_report(&target, &text)
                 }
             };
             if let Err(reason) = written {
-                let path = path.display();
+                let path = report.path.display();
                 let message = format!("error: cannot write `{path}`: {reason}");
                 self.session.errln(&message);
                 failed = true;

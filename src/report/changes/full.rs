@@ -6,6 +6,7 @@ use crate::report::counted::counted;
 use crate::report::escape::escape_control;
 use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
 use crate::report::frames::drawn;
+use crate::report::full::named_line;
 use crate::report::not_judged::not_judged_lines;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 use crate::report::wrap::wrap;
@@ -102,10 +103,10 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
         let regions = excerpt_regions(set, &[label], width);
         out.push_str(&drawn(regions, finding.severity, style));
         if let Some(cause) = change.cause.as_ref().filter(|cause| cause.place.is_none()) {
-            line(out, "cause", &cause.message, style);
+            out.push_str(&named_line("cause", &cause.message, style));
         }
         if let Some(help) = finding.help.as_ref().filter(|_| !change.is_gone()) {
-            line(out, "help", help, style);
+            out.push_str(&named_line("help", help, style));
         }
         return;
     }
@@ -131,27 +132,16 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
         .collect();
     out.push_str(&aligned(&table, 2, style));
     for text in kubelet_texts(group) {
-        line(out, "kubelet", &text, style);
+        out.push_str(&named_line("kubelet", &text, style));
     }
     for text in assumptions(group) {
-        line(out, "assumed", &text, style);
+        out.push_str(&named_line("assumed", &text, style));
     }
 }
 
 fn header(out: &mut String, class: Class, title: &str, text: &str, style: TerminalStyle) {
     let first = format!("{}: ", style.paint(tone(class), title));
     out.push_str(&wrap(&escape_control(text), &first, 2, style.width));
-    out.push('\n');
-}
-
-fn line(out: &mut String, name: &str, text: &str, style: TerminalStyle) {
-    let first = format!("  {} ", style.paint(Tone::Note, &format!("{name}:")));
-    out.push_str(&wrap(
-        &escape_control(text),
-        &first,
-        name.len() + 4,
-        style.width,
-    ));
     out.push('\n');
 }
 
