@@ -11,7 +11,7 @@ use crate::settings::{FactOverrides, SelectedFacts, Settings};
 use crate::yaml::Entry;
 
 /// Returns whether the pods of an object are among those that `selected` selects.
-fn is_selected(selected: &SelectedFacts, object: &Object<'_>, settings: &Settings) -> bool {
+fn selects(selected: &SelectedFacts, object: &Object<'_>, settings: &Settings) -> bool {
     let (namespace, _) = namespace_of(object, settings);
     let names = &selected.namespaces;
     if !names.is_empty() && !names.iter().any(|name| name == namespace) {
@@ -33,19 +33,20 @@ impl<'t> Context<'t> {
         if let Some(hypothesis) = &self.hypothesis {
             return hypothesis;
         }
-        self.user_facts.of(object, self.selects(object))
+        self.user_facts.of(object, self.is_selected(object))
     }
 
     /// Returns whether the settings state facts for selected pods, and those of an object are among them.
-    fn selects(&self, object: &Object<'t>) -> bool {
+    #[must_use]
+    pub fn is_selected(&self, object: &Object<'t>) -> bool {
         let selected = self.settings.selected.as_ref();
-        selected.is_some_and(|selected| is_selected(selected, object, self.settings))
+        selected.is_some_and(|selected| selects(selected, object, self.settings))
     }
 
     /// Returns the release of the mesh that the user set for the pods of an object.
     pub(in crate::context) fn mesh_version(&self, object: &Object<'t>) -> Option<Version> {
         let selected = self.settings.selected.as_ref();
-        let selected = selected.filter(|_| self.selects(object));
+        let selected = selected.filter(|_| self.is_selected(object));
         let version = selected.and_then(|selected| selected.mesh_version);
         version.or(self.settings.mesh_version)
     }

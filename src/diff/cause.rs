@@ -7,7 +7,7 @@ use crate::mesh::Reason;
 use crate::source::SourceSet;
 
 use super::probe_state::ProbeState;
-use super::state::below_root;
+use super::state::{below_root, shown_path};
 
 /// The state that contains a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,6 +29,8 @@ pub struct Cause {
     pub side: Side,
     /// Whether the message is an option of the user.
     pub is_option: bool,
+    /// Whether both states have the line, which decides in only one of them.
+    pub is_unchanged: bool,
 }
 
 impl Cause {
@@ -38,6 +40,7 @@ impl Cause {
             place: reason.place.clone(),
             side,
             is_option: false,
+            is_unchanged: false,
         }
     }
 
@@ -49,6 +52,7 @@ impl Cause {
             place: None,
             side: Side::After,
             is_option: true,
+            is_unchanged: false,
         }
     }
 
@@ -59,6 +63,7 @@ impl Cause {
             place: None,
             side: Side::After,
             is_option: false,
+            is_unchanged: false,
         }
     }
 
@@ -74,6 +79,7 @@ impl Cause {
             place: Some(after.place.clone()),
             side: Side::After,
             is_option: false,
+            is_unchanged: false,
         }
     }
 }
@@ -122,11 +128,16 @@ impl<'a> Causes<'a> {
         }
         let all = after.because.iter();
         let changed_line = all.into_iter().find(|reason| self.is_new_line(reason));
-        let changed_line = changed_line.or_else(|| placed_first(&new));
         if let Some(reason) = changed_line {
             return Some(Cause::of(reason, Side::After));
         }
-        placed_first(&gone).map(|reason| Cause::of(reason, Side::Before))
+        let unchanged = |reason: &Reason, side: Side| Cause {
+            is_unchanged: reason.place.is_some(),
+            ..Cause::of(reason, side)
+        };
+        placed_first(&new)
+            .map(|reason| unchanged(reason, Side::After))
+            .or_else(|| placed_first(&gone).map(|reason| unchanged(reason, Side::Before)))
     }
 
     fn is_new_line(&mut self, reason: &Reason) -> bool {
@@ -175,7 +186,7 @@ impl<'a> Lines<'a> {
         let Some(file) = self.set.file(&label.path) else {
             return false;
         };
-        let other_path = other.path(below_root(&label.path, self.root));
+        let other_path = shown_path(other.root, below_root(&label.path, self.root));
         if let Some(same) = other.set.file(&other_path)
             && same.text == file.text
         {
@@ -188,15 +199,6 @@ impl<'a> Lines<'a> {
         };
         let text = text.trim();
         self.count(&label.path, text) > other.count(&other_path, text)
-    }
-
-    /// Returns the path of a file of the tree, as shown to the user.
-    fn path(&self, relative: &str) -> String {
-        match (self.root, relative) {
-            ("", path) => path.to_owned(),
-            (root, "") => root.to_owned(),
-            (root, path) => format!("{root}/{path}"),
-        }
     }
 
     fn count(&mut self, path: &str, line: &str) -> usize {

@@ -42,6 +42,9 @@ impl Class {
     /// Returns the class of a change between two different outcomes or causes.
     #[must_use]
     pub(super) fn of(before: Outcome, after: Outcome) -> Self {
+        if after == Outcome::Unknown {
+            return Self::Changed;
+        }
         match rank(after).cmp(&rank(before)) {
             std::cmp::Ordering::Greater if is_fault(after) => Self::Regression,
             std::cmp::Ordering::Less if is_fault(before) => Self::Improvement,
@@ -107,7 +110,7 @@ mod tests {
             (Ok, Unknown, Class::Changed),
             (Unknown, Ok, Class::Changed),
             (Ok, NotInMesh, Class::Changed),
-            (Fails, Unknown, Class::Improvement),
+            (Fails, Unknown, Class::Changed),
             (Fails, AlwaysPasses, Class::Improvement),
             (Refused, Ok, Class::Improvement),
             (Fails, Fails, Class::Changed),

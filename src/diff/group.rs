@@ -60,7 +60,9 @@ fn key(index: usize, change: &Change) -> GroupKey<'_> {
         (Subject::Probe { .. }, Some(cause)) => {
             let place = cause.place.as_ref();
             let place = place.map(|place| (&*place.path, place.span));
-            GroupKey::Cause(&cause.message, place, cause.side)
+            // A line of a base has a message for each namespace.
+            let message = if place.is_some() { "" } else { &*cause.message };
+            GroupKey::Cause(message, place, cause.side)
         }
     }
 }

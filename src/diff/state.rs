@@ -1,10 +1,10 @@
 //! The predictions and findings of one state.
 
 use crate::context::{Context, NotJudged};
-use crate::engine::{Fixes, Outcome, RenderedOverlays, check_with_view};
-use crate::finding::Finding;
-use crate::predict::{self, EnvironmentNames, WorkloadPrediction};
-use crate::settings::Settings;
+use crate::engine::{self, Fixes, RenderedOverlays, Summary, check_with_view};
+use crate::finding::{Finding, Severity};
+use crate::predict::{self, EnvironmentNames, Outcome, WorkloadPrediction};
+use crate::settings::{RuleLevel, Settings};
 use crate::source::{SourceSet, chart_of_output};
 
 use super::probe_state::ProbeState;
@@ -20,32 +20,47 @@ pub struct State {
     pub suppressed: Vec<Finding>,
     /// What runs pods and is not judged.
     pub not_judged: Vec<NotJudged>,
+    /// The number of workloads that `--select-namespace` and `--select-labels` select.
+    pub selected: usize,
+    /// Whether settings hide findings of some rules.
+    pub(super) hides_rules: bool,
+    /// The counts of the check.
+    pub summary: Summary,
     /// The folder or the file of the tree, as shown to the user. Paths that identify a probe are relative to it.
     pub root: String,
 }
 
 impl State {
-    /// Predicts and checks all files. `rendered` is empty, or belongs to the same files. `root` is the folder or the file to which paths in identities are relative; empty for the
-    /// working directory.
+    /// Predicts and checks all files. `rendered` is empty, or belongs to the same files. `root` is the folder or the file to
+    /// which paths in identities are relative; empty for the working directory.
     #[must_use]
     pub fn of(
         set: &SourceSet,
         rendered: &RenderedOverlays,
         settings: &Settings,
         root: &str,
-    ) -> (Self, Outcome) {
-        let (outcome, probes) = check_with_view(
-            set,
-            rendered,
-            settings,
-            Fixes::Removed,
-            |context, predictions| {
-                predict::sort_by_place(predictions);
-                probes_of(context, predictions, root)
-            },
-        );
+    ) -> (Self, engine::Outcome) {
+        let view = |context: &Context<'_>, predictions: &mut [WorkloadPrediction<'_>]| {
+            predict::sort_by_place(predictions);
+            let is_selected = |pod: &&WorkloadPrediction<'_>| {
+                pod.is_target && context.is_selected(&pod.workload.object)
+            };
+            let selected = predictions.iter().filter(is_selected).count();
+            (selected, probes_of(context, predictions, root))
+        };
+        let (outcome, viewed) = check_with_view(set, rendered, settings, Fixes::Removed, view);
+        let (selected, probes) = viewed.unwrap_or_default();
+        let scoped = settings
+            .scopes
+            .iter()
+            .flat_map(|scope| scope.rules.values());
+        let mut levels = settings.rules.values().chain(scoped);
         let state = Self {
-            probes: probes.unwrap_or_default(),
+            probes,
+            selected,
+            hides_rules: settings.select.is_some()
+                || levels.any(|level| *level == RuleLevel::Ignore),
+            summary: outcome.summary,
             findings: outcome.findings.clone(),
             suppressed: outcome.suppressed.clone(),
             not_judged: outcome.not_judged.clone(),
@@ -54,16 +69,38 @@ impl State {
         (state, outcome)
     }
 
-    /// Returns whether the user has suppressed what `check` reports about a handler.
-    pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
-        let is_about = |finding: &Finding| {
-            let reported = finding.probe.as_ref();
-            reported.is_some_and(|reported| {
-                reported.path == probe.place.path && reported.span == probe.place.span
-            })
-        };
-        self.suppressed.iter().any(is_about) && !self.findings.iter().any(is_about)
+    /// Returns a path relative to the tree. A rendered file of a chart counts as the folder of the chart.
+    #[must_use]
+    pub fn relative(&self, path: &str) -> String {
+        relative(path, &self.root)
     }
+
+    /// Returns whether the user has suppressed what `check` reports about a handler, or ignores its rule.
+    pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
+        if self.findings.iter().any(|finding| is_about(finding, probe)) {
+            return false;
+        }
+        let is_hidden = || self.hides_rules && probe.outcome != Outcome::Refused;
+        self.suppressed
+            .iter()
+            .any(|finding| is_about(finding, probe))
+            || is_hidden()
+    }
+
+    /// Returns the severity of the finding of `check` about a handler; `None` if no finding is about it alone.
+    pub(super) fn severity(&self, probe: &ProbeState) -> Option<Severity> {
+        let findings = self.findings.iter();
+        let about = findings.filter(|finding| is_about(finding, probe));
+        about.map(|finding| finding.severity).max()
+    }
+}
+
+/// Returns whether a finding reports the outcome of a handler.
+fn is_about(finding: &Finding, probe: &ProbeState) -> bool {
+    let reported = finding.probe.as_ref();
+    reported.is_some_and(|reported| {
+        reported.path == probe.place.path && reported.span == probe.place.span
+    })
 }
 
 /// Returns the predictions of all handlers that are reported.
@@ -108,6 +145,15 @@ pub(super) fn below_root<'p>(path: &'p str, root: &str) -> &'p str {
     match below {
         Some(rest) if !root.is_empty() => rest.trim_start_matches('/'),
         _ => path,
+    }
+}
+
+/// Returns the path of a file of the tree `root`, as shown to the user.
+pub(super) fn shown_path(root: &str, relative: &str) -> String {
+    match (root, relative) {
+        ("", path) => path.to_owned(),
+        (root, "") => root.to_owned(),
+        (root, path) => format!("{root}/{path}"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `--from` and `--to`: facts that hold in one state only, for all pods or for selected ones.
 
-use crate::settings::{FactOverrides, Layer, SelectedFacts, Version};
+use crate::diff::State;
+use crate::settings::{FactOverrides, Layer, SelectedFacts, Version, most_similar};
 
 use super::super::args::DiffArgs;
 use super::super::stop::Stop;
@@ -70,6 +71,28 @@ impl WhatIf {
         all.join(" ")
     }
 
+    /// Rejects a selection that selects no workload, which is probably misspelt.
+    ///
+    /// # Errors
+    /// No workload of the state is selected.
+    pub(super) fn reject_empty_selection(&self, state: &State) -> Result<(), Stop> {
+        let selects = !self.namespaces.is_empty() || !self.labels.is_empty();
+        if !selects || state.selected > 0 {
+            return Ok(());
+        }
+        let known = state
+            .probes
+            .iter()
+            .filter_map(|probe| probe.id.namespace.as_deref());
+        let wanted = self.namespaces.first();
+        let similar = wanted.and_then(|name| most_similar(name, known));
+        let message = "`--select-namespace` and `--select-labels` select no workload";
+        Err(match similar {
+            Some(name) => Stop::usage(message).help(format!("did you mean `{name}`?")),
+            None => Stop::usage(message),
+        })
+    }
+
     /// Returns the settings of a state: `facts` take precedence over those of `layer`.
     pub(super) fn over(&self, facts: ChangedFacts, layer: Layer) -> Layer {
         let own = if self.namespaces.is_empty() && self.labels.is_empty() {
@@ -107,6 +130,11 @@ impl ChangedFacts {
             .collect();
         all.text = (!given.is_empty()).then(|| given.join(" "));
         all
+    }
+
+    /// Returns whether these facts are empty, apart from the release of the mesh.
+    pub(super) fn is_only_release(&self) -> bool {
+        self.facts == FactOverrides::default()
     }
 
     fn set(&mut self, pair: &str) -> Result<(), String> {

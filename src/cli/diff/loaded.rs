@@ -18,6 +18,8 @@ pub(super) struct States {
     pub(super) after: Loaded,
     /// The option that makes the difference, if both states have the same files.
     pub(super) changed_fact: Option<String>,
+    /// Whether the option changes nothing but the release of the mesh.
+    pub(super) only_release: bool,
 }
 
 /// A state with its files.
@@ -30,6 +32,32 @@ pub(super) struct Loaded {
     pub(super) exit: Exit,
     /// The release of Istio that an option or the configuration sets for all pods.
     pub(super) istio_release: Option<Version>,
+}
+
+/// The notices because of which a state is not complete, so that its comparison would mean nothing.
+const INCOMPLETE: [&str; 4] = [
+    "file-left-out",
+    "internal-error",
+    "not-rendered",
+    "overlay-left-out",
+];
+
+/// Rejects a state of which a part was left out.
+///
+/// # Errors
+/// A memory limit left something out, a rendering failed, or meshprobe panicked.
+fn reject_incomplete(state: &State, name: &str) -> Result<(), Stop> {
+    let mut findings = state.findings.iter();
+    let found = findings.find(|finding| INCOMPLETE.contains(&finding.rule.as_str()));
+    let Some(finding) = found else {
+        return Ok(());
+    };
+    let path = &finding.primary.path;
+    let message = format!("cannot compare {name}: {path}: {}", finding.message);
+    Err(match &finding.help {
+        Some(help) => Stop::usage(message).help(help.clone()),
+        None => Stop::usage(message),
+    })
 }
 
 /// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are relative.
@@ -45,6 +73,7 @@ pub(super) fn judged(
     let (state, outcome) =
         run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
     reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
+    reject_incomplete(&state, &name)?;
     let selected = settings.selected.as_ref();
     let istio_release = selected
         .and_then(|selected| selected.mesh_version)

@@ -6,9 +6,13 @@ mod reports;
 mod revisions;
 mod states;
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases};
-use crate::engine::Exit;
+use crate::engine::{Exit, unread_paths};
 use crate::report::changes::{Changes, ReportedState};
+use crate::source::Fault;
 
 use super::args::{DiffArgs, DiffFailOnArg};
 use super::session::Session;
@@ -22,6 +26,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         before,
         after,
         changed_fact,
+        only_release,
     } = states::load(session, args)?;
     let mut comparison = compare(
         (&before.state, &before.run.set),
@@ -29,10 +34,13 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     );
     if let Some(text) = changed_fact {
         name_option(&mut comparison, &text);
-        if let (Some(before), Some(after)) = (before.istio_release, after.istio_release) {
+        // Another fact could cause the same change.
+        let releases = before.istio_release.zip(after.istio_release);
+        if let Some((before, after)) = releases.filter(|_| only_release) {
             explain_releases(&mut comparison, before, after);
         }
     }
+    report_unread(session, &before, &after);
     let fail_on = fail_on(args.fail_on);
     let changes = Changes {
         before: reported(&before),
@@ -51,6 +59,26 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         .or(failed, Exit::Failure);
     session.release((before, after, comparison));
     Ok(exit)
+}
+
+/// Prints an error for each path that the user named and that cannot be read.
+fn report_unread(session: &Session, before: &Loaded, after: &Loaded) {
+    let mut reported = BTreeSet::new();
+    for state in [before, after] {
+        if state.exit == Exit::Success {
+            continue;
+        }
+        for path in unread_paths(&state.run.set) {
+            let file = state.run.set.file(&path);
+            let reason = match file.and_then(|file| file.fault.as_ref()) {
+                Some(Fault::Unreadable(reason)) => format!(": {reason}"),
+                _ => String::new(),
+            };
+            if reported.insert(Arc::clone(&path)) {
+                session.errln(&format!("error: cannot read `{path}`{reason}"));
+            }
+        }
+    }
 }
 
 fn reported(loaded: &Loaded) -> ReportedState<'_> {

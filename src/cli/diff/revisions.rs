@@ -1,7 +1,7 @@
 //! Loads two revisions of a git repository, or a revision and the working tree.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{Exit, RenderedOverlays, unread_paths};
@@ -30,6 +30,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let directory = session.directory()?;
     let named = args.common.paths.first().map(|path| directory.join(path));
     let repository = Repository::discover(named.as_deref().unwrap_or(directory)).map_err(stop)?;
+    reject_other_repositories(&repository, args, directory)?;
     let base = base(&repository, args)?;
     let after = after(&repository, args)?;
     let run = read_after(session, args, &repository, &after)?;
@@ -53,7 +54,33 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         before,
         after,
         changed_fact: None,
+        only_release: false,
     })
+}
+
+/// Rejects paths of another repository, and a state that a bare repository does not have.
+fn reject_other_repositories(
+    repository: &Repository,
+    args: &DiffArgs,
+    directory: &Path,
+) -> Result<(), Stop> {
+    if repository.is_bare() && args.until.is_none() {
+        return Err(
+            Stop::usage("a bare repository has no working tree and no index")
+                .help("name both revisions with `--since` and `--until`"),
+        );
+    }
+    for path in &args.common.paths {
+        let other = Repository::discover(&directory.join(path)).map_err(stop)?;
+        if other.root() != repository.root() {
+            let (path, root) = (path.display(), repository.root().display());
+            return Err(
+                Stop::usage(format!("`{path}` is not in the repository `{root}`"))
+                    .help("compare one repository at a time"),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Rejects options that render or read something else than the files of a revision.

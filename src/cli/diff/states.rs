@@ -42,15 +42,21 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         let files = (Arc::clone(&run), &rendered);
         judged(session, args, files, layer, (name(&facts.text), ""))
     };
+    let (before, after) = (load(from)?, load(to)?);
+    what_if.reject_empty_selection(&after.state)?;
     Ok(States {
-        before: load(from)?,
-        after: load(to)?,
+        before,
+        after,
         changed_fact: Some(what_if.text()),
+        only_release: from.is_only_release() && to.is_only_release(),
     })
 }
 
 /// Compares two trees, or two rendered files. Neither reads facts from the repository around it, which may contain both.
 fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Result<States, Stop> {
+    if [before, after].iter().all(|path| path.as_os_str() == "-") {
+        return Err(Stop::usage("standard input (`-`) can be read only once"));
+    }
     let load = |path: &Path| {
         let common = Common {
             paths: vec![path.to_path_buf()],
@@ -58,6 +64,11 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
             ..args.common.clone()
         };
         let run = read(session, &common)?;
+        let stdin = run.set.from_stdin().filter(|_| path.as_os_str() == "-");
+        if stdin.is_some_and(|text| text.trim().is_empty()) {
+            return Err(Stop::usage("standard input is empty")
+                .help("check whether the command before `|` failed"));
+        }
         let (layer, name) = (run.layer.clone(), format!("`{}`", path.display()));
         let files = (run.into(), &RenderedOverlays::default());
         judged(session, args, files, layer, (name, &root(path)))
@@ -66,6 +77,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         before: load(before)?,
         after: load(after)?,
         changed_fact: None,
+        only_release: false,
     })
 }
 

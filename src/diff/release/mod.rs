@@ -7,7 +7,7 @@ use crate::mesh::Version;
 
 use super::cause::Cause;
 use super::change::{Change, Subject};
-use super::compare::Comparison;
+use super::comparison::Comparison;
 use facts::{Effect, FACTS, ReleaseFact};
 use matching::{effects_on_probe, refusal_of};
 

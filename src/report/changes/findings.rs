@@ -22,11 +22,17 @@ pub fn regressions(changes: &Changes<'_>) -> Outcome {
         findings: wanted
             .filter_map(|change| as_finding(changes, change))
             .collect(),
-        not_judged: changes.comparison.newly_not_judged.clone(),
+        not_judged: [
+            &*changes.comparison.newly_not_judged,
+            &changes.comparison.changed_not_judged,
+        ]
+        .concat(),
+        summary: changes.after.state.summary,
         ..Outcome::default()
     };
     let findings = std::mem::take(&mut outcome.findings);
-    outcome.summary.handlers = changes.after.state.probes.len();
+    outcome.summary.suppressed = changes.comparison.suppressed;
+    outcome.summary.not_judged = outcome.not_judged.len();
     outcome.summary.count_findings(&findings);
     outcome.findings = findings;
     outcome
@@ -43,7 +49,7 @@ pub fn with_causes(changes: &Changes<'_>, mut outcome: Outcome) -> Outcome {
         .filter_map(|group| {
             let cause = group
                 .cause
-                .filter(|cause| cause.side == crate::diff::Side::After)?;
+                .filter(|cause| cause.side == crate::diff::Side::After && !cause.is_unchanged)?;
             let label = cause.place.clone()?;
             group.changes.first()?.probe()?;
             Some(Finding::new(
@@ -92,19 +98,22 @@ fn as_finding(changes: &Changes<'_>, change: &Change) -> Option<Finding> {
 
 /// Returns the finding of `check` about a handler, limited to its environment.
 fn reported(changes: &Changes<'_>, probe: &ProbeState) -> Option<Finding> {
-    let mut findings = changes.after.state.findings.iter();
-    let found = findings.find(|finding| {
+    let state = changes.after.state;
+    let environment = probe.id.environment.as_deref();
+    let is_environment = |path: &str| Some(&*state.relative(path)) == environment;
+    let found = state.findings.iter().find(|finding| {
         let is_probe = finding.probe.as_ref().is_some_and(|reported| {
             reported.path == probe.place.path && reported.span == probe.place.span
         });
-        let in_environment = finding.overlays.is_empty()
-            || finding.overlays.iter().any(|path| {
-                let environment = probe.id.environment.as_deref();
-                environment.is_some_and(|environment| path.ends_with(environment))
-            });
-        is_probe && in_environment
+        let overlays = &finding.overlays;
+        is_probe && (overlays.is_empty() || overlays.iter().any(|path| is_environment(path)))
     });
-    found.cloned()
+    let mut finding = found?.clone();
+    finding.overlays.retain(|path| is_environment(path));
+    finding
+        .environments
+        .retain(|found| is_environment(&found.path));
+    Some(finding)
 }
 
 /// Returns a finding about a handler that no rule reports on its own, such as one of a pod that is refused.
@@ -119,7 +128,7 @@ fn unreported(probe: &ProbeState) -> Finding {
         Certainty::Assumed | Certainty::Unknown => Severity::Warning,
     };
     let message = format!(
-        "{} of {} {}: {}",
+        "{} of {}: {}: {}",
         probe.title(),
         probe.id.workload(),
         probe.outcome.as_str(),

@@ -7,7 +7,6 @@ use crate::report::escape::escape_control;
 use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
 use crate::report::frames::drawn;
 use crate::report::full::named_line;
-use crate::report::not_judged::not_judged_lines;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 use crate::report::wrap::wrap;
 
@@ -45,7 +44,7 @@ pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
     }
     let mut out = format!(
         "{} between {} and {}.\n",
-        style.paint(tone, &summary(comparison)),
+        style.paint(tone, &headline(changes)),
         escape_control(before),
         escape_control(after)
     );
@@ -80,12 +79,20 @@ pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
             "{parts} of the tree not judged; `meshprobe check` lists them.\n"
         ));
     }
-    for line in not_judged_lines(changes.after.set, &comparison.newly_not_judged) {
-        out.push_str("Only after the change: ");
-        out.push_str(&line);
+    for line in changes.not_judged_lines() {
+        out.push_str(&escape_control(&line));
         out.push('\n');
     }
     out
+}
+
+/// Returns the counts of changes. Without any, a part that is not judged and differs is mentioned first.
+fn headline(changes: &Changes<'_>) -> String {
+    let is_clean = changes.comparison.changes.is_empty();
+    match is_clean && changes.leaves_something_out() {
+        true => "No changes of judged probes".to_owned(),
+        false => summary(changes.comparison),
+    }
 }
 
 fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: TerminalStyle) {

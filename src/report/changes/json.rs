@@ -36,6 +36,7 @@ pub fn json(changes: &Changes<'_>) -> serde_json::Result<String> {
             .map(|change| entry(changes, change))
             .collect(),
         newly_not_judged: not_judged_entries(changes.after.set, &comparison.newly_not_judged),
+        changed_not_judged: not_judged_entries(changes.after.set, &comparison.changed_not_judged),
         summary: Summary {
             regressions: count(Class::Regression),
             added: count(Class::Added),
@@ -63,6 +64,7 @@ struct Report<'a> {
     after: StateEntry<'a>,
     changes: Vec<ChangeEntry<'a>>,
     newly_not_judged: Vec<NotJudgedEntry>,
+    changed_not_judged: Vec<NotJudgedEntry>,
     summary: Summary,
     tool: Tool,
 }

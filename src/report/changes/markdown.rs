@@ -1,6 +1,7 @@
 //! Changes as Markdown, for a comment on a pull request or the summary of a job.
 
 use crate::diff::{Class, Group, groups};
+use crate::report::counted::counted;
 use crate::report::markdown::prose;
 
 use super::Changes;
@@ -41,16 +42,17 @@ pub fn markdown(changes: &Changes<'_>, limit: usize) -> String {
 }
 
 fn verdict(changes: &Changes<'_>) -> &'static str {
-    let all = &changes.comparison.changes;
-    if all
-        .iter()
-        .any(|change| changes.fail_on.includes(change.class))
-    {
+    let comparison = changes.comparison;
+    if comparison.has(Class::Regression) || comparison.has(Class::Added) {
         "this change breaks probes"
-    } else if all.is_empty() {
-        "no probe changes"
-    } else {
+    } else if changes.compares_nothing() {
+        "nothing was compared"
+    } else if !comparison.changes.is_empty() {
         "no probe breaks"
+    } else if changes.leaves_something_out() {
+        "no judged probe changes"
+    } else {
+        "no probe changes"
     }
 }
 
@@ -111,7 +113,7 @@ const fn is_fault(class: Class) -> bool {
 
 fn footer(changes: &Changes<'_>) -> String {
     let comparison = changes.comparison;
-    let mut out = format!("\n{} probes are unchanged", comparison.unchanged);
+    let mut out = format!("\nUnchanged: {}", counted(comparison.unchanged, "probe"));
     if comparison.unchanged_faults > 0 {
         let faults = comparison.unchanged_faults;
         out.push_str(&format!(
@@ -119,11 +121,8 @@ fn footer(changes: &Changes<'_>) -> String {
         ));
     }
     out.push_str(".\n");
-    for found in &comparison.newly_not_judged {
-        out.push_str(&format!(
-            "\nNot judged any more: {}\n",
-            prose(&found.place.message)
-        ));
+    for line in changes.not_judged_lines() {
+        out.push_str(&format!("\n{}\n", prose(&line)));
     }
     out
 }

@@ -24,6 +24,31 @@ impl<'a> Changes<'a> {
         is_empty(self.before) && is_empty(self.after) && self.comparison.changes.is_empty()
     }
 
+    /// Returns whether parts that are not judged may hide changes.
+    pub(super) fn leaves_something_out(&self) -> bool {
+        let comparison = self.comparison;
+        !comparison.newly_not_judged.is_empty() || !comparison.changed_not_judged.is_empty()
+    }
+
+    /// Returns lines about what is not judged and differs.
+    pub(super) fn not_judged_lines(&self) -> Vec<String> {
+        let comparison = self.comparison;
+        let parts = [
+            ("new and not judged", &comparison.newly_not_judged),
+            ("changed and not judged", &comparison.changed_not_judged),
+        ];
+        parts
+            .into_iter()
+            .flat_map(|(what, found)| {
+                let set = self.after.set;
+                found.iter().map(move |found| {
+                    let line = place(set, &found.place);
+                    format!("{what}: {line}: {} ({})", found.place.message, found.help)
+                })
+            })
+            .collect()
+    }
+
     /// Returns the state that contains the place of a change.
     pub(super) const fn state_of_change(&self, change: &Change) -> ReportedState<'a> {
         match change.is_gone() {
@@ -71,6 +96,14 @@ impl<'a> Changes<'a> {
             };
         };
         let line = place(self.state_of(cause.side).set, label);
+        if cause.is_unchanged {
+            let applies = match cause.side {
+                Side::After => "applies now",
+                Side::Before => "does not apply any more",
+            };
+            let verb = verb_of(class, count);
+            return format!("{probes} {verb}: {line} {applies}: {}", cause.message);
+        }
         match cause.side {
             Side::After => format!("{line} {verb} {probes}: {}", cause.message),
             Side::Before => {

@@ -89,3 +89,53 @@ fn equal_objects_of_several_folders_are_compared_by_folder() {
     let found = compare(&before, &after);
     assert!(!found.is_empty() && found.iter().all(|change| change.starts_with("regression")));
 }
+
+#[test]
+fn a_second_cluster_does_not_repeat_old_faults_of_the_first() {
+    let flux = |name: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: {name}, namespace: flux-system}}\n\
+             spec: {{path: ./apps, sourceRef: {{kind: GitRepository, name: flux-system}}}}\n"
+        )
+    };
+    let (one, two) = (flux("one"), flux("two"));
+    let apps = join(&[INJECTED, NOT_REWRITTEN, STRICT]);
+    let base = [("apps/all.yaml", &*apps), ("clusters/one/apps.yaml", &*one)];
+    let mut after = base.to_vec();
+    after.push(("clusters/two/apps.yaml", &two));
+    let found = compare(&base, &after);
+    assert!(
+        !found.iter().any(|change| change.starts_with("removed")),
+        "{found:?}"
+    );
+    assert!(found.len() <= 1, "{found:?}");
+}
+
+#[test]
+fn the_folder_above_environments_can_be_renamed() {
+    let in_folder = |top: &str| {
+        let overlay = "resources: [../../base]\n";
+        vec![
+            (format!("{top}/a/kustomization.yaml"), overlay.to_owned()),
+            (format!("{top}/b/kustomization.yaml"), overlay.to_owned()),
+            (
+                "base/kustomization.yaml".to_owned(),
+                "resources: [all.yaml]\n".to_owned(),
+            ),
+            (
+                "base/all.yaml".to_owned(),
+                join(&[INJECTED, NOT_REWRITTEN, STRICT]),
+            ),
+        ]
+    };
+    let (before, after) = (in_folder("overlays"), in_folder("environments"));
+    let before: Vec<(&str, &str)> = before
+        .iter()
+        .map(|(path, text)| (&**path, &**text))
+        .collect();
+    let after: Vec<(&str, &str)> = after
+        .iter()
+        .map(|(path, text)| (&**path, &**text))
+        .collect();
+    assert_eq!(compare(&before, &after), [""; 0]);
+}

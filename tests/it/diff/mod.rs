@@ -2,6 +2,7 @@
 
 mod formats;
 mod identity;
+mod incomplete;
 mod revisions;
 mod trees;
 mod upgrades;

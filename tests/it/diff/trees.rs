@@ -71,6 +71,31 @@ fn a_changed_probe_is_its_own_cause() {
 }
 
 #[test]
+fn a_line_that_applies_only_now_is_not_blamed_for_its_text() {
+    let selecting = STRICT.replace(
+        "spec: {mtls",
+        "spec: {selector: {matchLabels: {app: web}}, mtls",
+    );
+    let labelled =
+        NOT_REWRITTEN.replace("  name: web\n  n", "  name: web\n  labels: {app: web}\n  n");
+    let before = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", NOT_REWRITTEN),
+        ("mtls.yaml", &*selecting),
+    ];
+    let after = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", &*labelled),
+        ("mtls.yaml", &*selecting),
+    ];
+    let run = trees(&before, &after)
+        .run(&["diff", "before", "after"])
+        .exits(1);
+    let sentence = "regression: 1 probe breaks: after/mtls.yaml:4 applies now: ";
+    assert!(run.stdout.starts_with(sentence), "{}", run.stdout);
+}
+
+#[test]
 fn new_and_removed_probes() {
     let faulty = [
         ("ns.yaml", INJECTED),

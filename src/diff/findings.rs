@@ -1,0 +1,128 @@
+//! Compares the findings that are not about a handler.
+
+use hashbrown::HashSet;
+
+use crate::finding::{Finding, Severity};
+
+use super::cause::{Cause, Side};
+use super::change::{Change, Subject};
+use super::class::Class;
+use super::comparison::Comparison;
+use super::finding_key::{FindingEntry, entries};
+use super::pairing::{Pairing, Repeated};
+use super::state::{State, relative};
+
+/// Compares the findings of two states, and adds the changes.
+pub(super) fn compare_findings(before: &State, after: &State, comparison: &mut Comparison) {
+    let old = entries(&before.findings, &before.root);
+    let new = entries(&after.findings, &after.root);
+    let pairing = pair_findings(&old, &new);
+    comparison.unchanged_findings = pairing.pairs.len();
+    let only = |entries: &[FindingEntry<'_>], indexes: &[usize]| -> Vec<Finding> {
+        let mut found: Vec<&Finding> = Vec::new();
+        for entry in indexes.iter().filter_map(|index| entries.get(*index)) {
+            // A finding in several environments is one change.
+            if !found
+                .iter()
+                .any(|known| std::ptr::eq(*known, entry.finding))
+            {
+                found.push(entry.finding);
+            }
+        }
+        found.into_iter().cloned().collect()
+    };
+    let gone = only(&old, pairing.only_before()).into_iter();
+    comparison.changes.extend(gone.map(|finding| Change {
+        class: match finding.severity {
+            Severity::Note => Class::Changed,
+            Severity::Warning | Severity::Error => Class::Improvement,
+        },
+        cause: None,
+        subject: Subject::GoneFinding(Box::new(finding)),
+    }));
+    // A file that cannot be read any more hides its probes, which are not removed.
+    let removed = files_of_removed_probes(&comparison.changes);
+    let hides_probes = |finding: &Finding| {
+        let path = relative(&finding.primary.path, &after.root);
+        finding.object.is_none() && removed.contains(&path)
+    };
+    let found = only(&new, pairing.only_after()).into_iter();
+    comparison.changes.extend(found.map(|finding| Change {
+        class: match finding.severity {
+            Severity::Note if !hides_probes(&finding) => Class::Changed,
+            _ => Class::Regression,
+        },
+        cause: finding_cause(&finding),
+        subject: Subject::NewFinding(Box::new(finding)),
+    }));
+}
+
+/// Returns the line that a new finding is about.
+fn finding_cause(finding: &Finding) -> Option<Cause> {
+    let place = finding.primary.clone();
+    Some(Cause {
+        message: place.message.clone(),
+        place: Some(place),
+        side: Side::After,
+        is_option: false,
+        is_unchanged: false,
+    })
+}
+
+fn pair_findings(before: &[FindingEntry<'_>], after: &[FindingEntry<'_>]) -> Pairing {
+    let mut pairing = Pairing::new(before.len(), after.len());
+    let file = |entries: &[FindingEntry<'_>], index: usize| {
+        let entry = entries.get(index)?;
+        Some((
+            entry.key.clone(),
+            entry.file.clone(),
+            entry.finding.message.clone(),
+        ))
+    };
+    pairing.by(
+        |index| file(before, index),
+        |index| file(after, index),
+        Repeated::InOrder,
+    );
+    let same_file = |entries: &[FindingEntry<'_>], index: usize| {
+        let entry = entries.get(index)?;
+        Some((entry.key.clone(), entry.file.clone()))
+    };
+    pairing.by(
+        |index| same_file(before, index),
+        |index| same_file(after, index),
+        Repeated::InOrder,
+    );
+    let object = |entries: &[FindingEntry<'_>], index: usize| {
+        let entry = entries.get(index)?;
+        entry.key.has_object().then(|| entry.key.clone())
+    };
+    pairing.by(
+        |index| object(before, index),
+        |index| object(after, index),
+        Repeated::InOrder,
+    );
+    // A renamed file or a renamed folder of an environment.
+    let renamed = |entries: &[FindingEntry<'_>], index: usize| {
+        let entry = entries.get(index)?;
+        // The name of a kustomization says little without its folder.
+        let parts: Vec<&str> = entry.file.rsplit('/').take(2).collect();
+        Some((entry.key.without_overlay(), parts.join("/")))
+    };
+    pairing.by(
+        |index| renamed(before, index),
+        |index| renamed(after, index),
+        Repeated::Never,
+    );
+    pairing
+}
+
+/// Returns the files of the handlers that do not exist any more, relative to the tree.
+fn files_of_removed_probes(changes: &[Change]) -> HashSet<String> {
+    let removed = changes
+        .iter()
+        .filter(|change| change.class == Class::Removed);
+    removed
+        .filter_map(|change| Some(change.probe()?.file.clone()))
+        .collect()
+}

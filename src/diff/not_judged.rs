@@ -1,0 +1,91 @@
+//! What is not judged in the second state and differs from the first.
+
+use hashbrown::HashSet;
+
+use crate::context::NotJudged;
+use crate::source::{SourceFile, SourceSet};
+
+use super::pairing::{Pairing, Repeated};
+use super::state::{State, below_root, relative, shown_path};
+
+/// Returns what is not judged in the second state, and was judged or did not exist in the first.
+pub(super) fn newly_not_judged(before: &State, after: &State) -> Vec<NotJudged> {
+    let (old, new) = (&before.not_judged, &after.not_judged);
+    let mut pairing = Pairing::new(old.len(), new.len());
+    let key = |state: &State, index: usize| {
+        let entry = state.not_judged.get(index)?;
+        let path = relative(&entry.place.path, &state.root);
+        Some((entry.reason, path, entry.object.clone()))
+    };
+    pairing.by(
+        |index| key(before, index),
+        |index| key(after, index),
+        Repeated::InOrder,
+    );
+    let hint = |state: &State, index: usize| {
+        let entry = state.not_judged.get(index)?;
+        Some((entry.reason, entry.place.message.clone()))
+    };
+    pairing.by(
+        |index| hint(before, index),
+        |index| hint(after, index),
+        Repeated::InOrder,
+    );
+    let found = pairing.only_after().iter();
+    found.filter_map(|index| new.get(*index)).cloned().collect()
+}
+
+/// Returns what is judged in neither state although its file, or a file in its folder, differs: whether its probes change is
+/// not known.
+pub(super) fn changed_not_judged(
+    before: (&State, &SourceSet),
+    after: (&State, &SourceSet),
+    newly: &[NotJudged],
+) -> Vec<NotJudged> {
+    let changed = changed_files(before, after);
+    let is_changed = |entry: &&NotJudged| {
+        let path = relative(&entry.place.path, &after.0.root);
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let is_below = |file: &&str| match folder {
+            "" => !file.contains('/'),
+            folder => file
+                .strip_prefix(folder)
+                .is_some_and(|rest| rest.starts_with('/')),
+        };
+        changed.contains(path.as_str()) || is_chart(&path) && changed.iter().any(is_below)
+    };
+    let is_new = |entry: &&NotJudged| newly.contains(entry);
+    let entries = after.0.not_judged.iter();
+    entries
+        .filter(is_changed)
+        .filter(|entry| !is_new(entry))
+        .cloned()
+        .collect()
+}
+
+/// Returns whether a file represents its whole folder: that of a chart, whose templates are in folders below it.
+fn is_chart(path: &str) -> bool {
+    matches!(path.rsplit('/').next(), Some("Chart.yaml" | "Chart.yml"))
+}
+
+/// Returns the files that differ or that only one state has, relative to the trees.
+fn changed_files<'s>(
+    before: (&State, &'s SourceSet),
+    after: (&State, &'s SourceSet),
+) -> HashSet<&'s str> {
+    let mut changed = HashSet::new();
+    for ((own, files), (other, others)) in [(before, after), (after, before)] {
+        for file in &files.files {
+            let path = below_root(&file.path, &own.root);
+            let shown = shown_path(&other.root, path);
+            if !others.file(&shown).is_some_and(|same| is_equal(file, same)) {
+                changed.insert(path);
+            }
+        }
+    }
+    changed
+}
+
+fn is_equal(file: &SourceFile, other: &SourceFile) -> bool {
+    std::sync::Arc::ptr_eq(&file.text, &other.text) || file.text == other.text
+}

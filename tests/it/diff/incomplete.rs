@@ -1,0 +1,157 @@
+//! A state that was not judged, or a part of it, is never reported as unchanged.
+
+use super::{changes, report};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
+use crate::support::project::Project;
+
+const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
+
+fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
+    let project = Project::new();
+    for (folder, files) in [("before", before), ("after", after)] {
+        for (path, text) in files {
+            project.write(&format!("{folder}/{path}"), text);
+        }
+    }
+    project
+}
+
+#[test]
+fn a_memory_limit_is_an_error() {
+    let files = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let strict = [&files[..], &[("mtls.yaml", STRICT)]].concat();
+    let project = trees(&files, &strict);
+    let limited = [&["diff", "--max-parsed", "1KiB", "before", "after"][..]].concat();
+    let run = project.run(&limited).exits(2);
+    assert!(
+        run.stderr.contains("cannot compare `before`"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(run.stdout, "");
+}
+
+#[test]
+fn changed_parts_that_are_not_judged_are_named() {
+    let chart = "apiVersion: v2\nname: shop\nversion: 0.1.0\n";
+    let template = |port: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {{{{ .Release.Name }}}}}}\n# {port}\n"
+        )
+    };
+    let (old, new) = (template("80"), template("81"));
+    let base = [
+        ("chart/Chart.yaml", chart),
+        ("web.yaml", NOT_REWRITTEN),
+        ("ns.yaml", INJECTED),
+    ];
+    let before = [&base[..], &[("chart/templates/web.yaml", &*old)]].concat();
+    let after = [&base[..], &[("chart/templates/web.yaml", &*new)]].concat();
+    let project = trees(&before, &after);
+    let text = project.run(&["diff", "before", "after"]).exits(0).stdout;
+    assert!(text.starts_with("No changes of judged probes"), "{text}");
+    assert!(
+        text.contains("changed and not judged: after/chart/"),
+        "{text}"
+    );
+    let run = project.run(&JSON).exits(0);
+    let parts = report(&run);
+    let parts = parts
+        .pointer("/changed_not_judged")
+        .unwrap()
+        .as_array()
+        .unwrap();
+    assert_eq!(parts.len(), 1);
+    let same = trees(&before, &before)
+        .run(&["diff", "before", "after"])
+        .exits(0);
+    assert!(
+        same.stdout.starts_with("No changes between"),
+        "{}",
+        same.stdout
+    );
+}
+
+#[test]
+fn a_file_that_cannot_be_read_any_more_is_a_regression() {
+    let files = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let broken = [("ns.yaml", INJECTED), ("web.yaml", "a: b: c:\n")];
+    let run = trees(&files, &broken).run(&JSON).exits(1);
+    let expected = [
+        "regression syntax-error",
+        "removed web readinessProbe: ok -> none",
+    ];
+    assert_eq!(changes(&run), expected);
+}
+
+#[test]
+fn empty_standard_input_is_an_error() {
+    let project = Project::with(&[("before.yaml", &join(&[INJECTED, NOT_REWRITTEN]))]);
+    let run = project.pipe(&["diff", "before.yaml", "-"], "").exits(2);
+    assert!(
+        run.stderr.contains("standard input is empty"),
+        "{}",
+        run.stderr
+    );
+    project.pipe(&["diff", "-", "-"], "").exits(2);
+}
+
+#[test]
+fn a_selection_without_workloads_is_an_error() {
+    let project = Project::with(&[("all.yaml", &join(&[INJECTED, NOT_REWRITTEN]))]);
+    for selection in [
+        &["--select-namespace", "shp"][..],
+        &["--select-labels", "app=nope"],
+    ] {
+        let options = [&["diff", "--to", "mtls=STRICT"], selection].concat();
+        let run = project.run(&options).exits(2);
+        assert!(run.stderr.contains("select no workload"), "{}", run.stderr);
+    }
+    let options = ["diff", "--to", "mtls=STRICT", "--select-namespace", "shp"];
+    let run = project.run(&options).exits(2);
+    assert!(
+        run.stderr.contains("did you mean `shop`?"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn an_unreadable_path_has_a_reason() {
+    let project = Project::with(&[("all.yaml", &join(&[INJECTED, NOT_REWRITTEN]))]);
+    let run = project
+        .run(&["diff", "--to", "mtls=STRICT", "nope.yaml"])
+        .exits(2);
+    assert!(
+        run.stderr.contains("error: cannot read `nope.yaml`"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn nothing_to_compare_is_said() {
+    let project = trees(&[("ns.yaml", INJECTED)], &[("ns.yaml", INJECTED)]);
+    let text = project.run(&["diff", "before", "after"]).exits(0).stdout;
+    assert!(text.starts_with("Nothing was compared"), "{text}");
+    let options = ["diff", "--output-format", "markdown", "before", "after"];
+    let text = project.run(&options).exits(0).stdout;
+    assert!(text.contains("nothing was compared"), "{text}");
+}
+
+#[test]
+fn rules_that_the_settings_ignore_do_not_fail() {
+    let files = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
+    let strict = [&files[..], &[("mtls.yaml", STRICT)]].concat();
+    let project = trees(&files, &strict);
+    for (level, expected) in [
+        ("ignore", &[][..]),
+        ("note", &["changed web readinessProbe: ok -> fails"]),
+    ] {
+        let config = format!(
+            "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: m}}\nspec:\n  rules: {{strict-probe-not-rewritten: {level}}}\n"
+        );
+        project.write(".meshprobe.yaml", config);
+        assert_eq!(changes(&project.run(&JSON).exits(0)), expected, "{level}");
+    }
+}
