@@ -109,9 +109,9 @@ impl<'a> Causes<'a> {
         }
     }
 
-    /// Returns the cause of the difference between two predictions: a reason whose line only the second state has, else one
-    /// whose line only the first state has, else the changed handler, else a changed line, else a reason that only one
-    /// prediction has.
+    /// Returns the cause of the difference between two predictions: a reason whose line only the second state has, else
+    /// one whose line only the first state has, else the changed handler, else a changed line, else a reason that only
+    /// one prediction has.
     pub(super) fn of(&mut self, before: &ProbeState, after: &ProbeState) -> Option<Cause> {
         let new = only_in(&after.because, &before.because);
         let gone = only_in(&before.because, &after.because);

@@ -58,8 +58,8 @@ pub(super) const fn is_fault(outcome: Outcome) -> bool {
     outcome.is_bad() || outcome.is_invalid()
 }
 
-/// Returns how bad an outcome is for a running application. A probe that fails restarts pods or takes them out of service,
-/// which is worse than a probe that never fails.
+/// Returns how bad an outcome is for a running application. A probe that fails restarts pods or takes them out of
+/// service, which is worse than a probe that never fails.
 const fn rank(outcome: Outcome) -> u8 {
     match outcome {
         Outcome::Ok | Outcome::NotInMesh => 0,

@@ -104,8 +104,8 @@ fn compare_probes(
     }
 }
 
-/// Pairs the handlers of both states: by their whole identity, then by what remains if a folder, a namespace, a container or
-/// an object is renamed.
+/// Pairs the handlers of both states: by their whole identity, then by what remains if a folder, a namespace, a
+/// container or an object is renamed.
 fn pair_probes(before: &[ProbeState], after: &[ProbeState]) -> Pairing {
     let mut pairing = Pairing::new(before.len(), after.len());
     pair_by(&mut pairing, before, after, Repeated::InOrder, |state| {

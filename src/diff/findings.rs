@@ -4,7 +4,6 @@ use hashbrown::HashSet;
 
 use crate::finding::{Finding, Severity};
 
-use super::cause::{Cause, Side};
 use super::change::{Change, Subject};
 use super::class::Class;
 use super::comparison::Comparison;
@@ -52,21 +51,9 @@ pub(super) fn compare_findings(before: &State, after: &State, comparison: &mut C
             Severity::Note if !hides_probes(&finding) => Class::Changed,
             _ => Class::Regression,
         },
-        cause: finding_cause(&finding),
+        cause: None,
         subject: Subject::NewFinding(Box::new(finding)),
     }));
-}
-
-/// Returns the line that a new finding is about.
-fn finding_cause(finding: &Finding) -> Option<Cause> {
-    let place = finding.primary.clone();
-    Some(Cause {
-        message: place.message.clone(),
-        place: Some(place),
-        side: Side::After,
-        is_option: false,
-        is_unchanged: false,
-    })
 }
 
 fn pair_findings(before: &[FindingEntry<'_>], after: &[FindingEntry<'_>]) -> Pairing {

@@ -1,7 +1,7 @@
 //! Compares two states of the manifests: what changes for each probe, and the line that causes it.
 //!
-//! The unit of a comparison is a handler of a container of an object in an environment, never a line: renaming a file or
-//! moving a document changes nothing. Findings that are not about a handler are compared as well.
+//! The unit of a comparison is a handler of a container of an object in an environment, never a line: renaming a file
+//! or moving a document changes nothing. Findings that are not about a handler are compared as well.
 
 mod cause;
 mod change;

@@ -35,8 +35,8 @@ pub(super) fn newly_not_judged(before: &State, after: &State) -> Vec<NotJudged> 
     found.filter_map(|index| new.get(*index)).cloned().collect()
 }
 
-/// Returns what is judged in neither state although its file, or a file in its folder, differs: whether its probes change is
-/// not known.
+/// Returns what is judged in neither state although its file, or a file in its folder, differs: whether its probes
+/// change is not known.
 pub(super) fn changed_not_judged(
     before: (&State, &SourceSet),
     after: (&State, &SourceSet),

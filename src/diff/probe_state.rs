@@ -150,8 +150,8 @@ impl ProbeState {
         }
     }
 
-    /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and what the mesh makes of
-    /// an unchanged handler. The lines behind it may differ.
+    /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and what the mesh
+    /// makes of an unchanged handler. The lines behind it may differ.
     pub(super) fn is_same_prediction(&self, other: &Self) -> bool {
         if (self.outcome, &self.why) != (other.outcome, &other.why) {
             return false;

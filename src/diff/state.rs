@@ -31,8 +31,8 @@ pub struct State {
 }
 
 impl State {
-    /// Predicts and checks all files. `rendered` is empty, or belongs to the same files. `root` is the folder or the file to
-    /// which paths in identities are relative; empty for the working directory.
+    /// Predicts and checks all files. `rendered` is empty, or belongs to the same files. `root` is the folder or the
+    /// file to which paths in identities are relative; empty for the working directory.
     #[must_use]
     pub fn of(
         set: &SourceSet,

@@ -8,6 +8,7 @@ mod blobs;
 mod changed;
 mod command;
 mod default_base;
+mod empty_tree;
 mod error;
 mod failures;
 mod index_file;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::empty_tree::empty_tree;
 use super::error::GitError;
 use super::failures::Failures;
 use super::index_file::index_of;
-use super::names::{is_valid, text};
+use super::names::is_valid;
 use super::object_files::ObjectFiles;
 use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
 use super::repository::{Commit, Repository};
@@ -125,16 +126,6 @@ fn staged(repository: &Repository) -> Result<Vec<Listed>, GitError> {
     let mut listed: Vec<Listed> = listed.into_values().collect();
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(listed)
-}
-
-/// Returns the name of the empty tree, which git knows without storing it.
-fn empty_tree(repository: &Repository) -> Result<String, GitError> {
-    let format = repository.git.run(&["rev-parse", "--show-object-format"])?;
-    Ok(match text(&format).as_str() {
-        "sha256" => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    }
-    .to_owned())
 }
 
 fn build(repository: &Repository, listed: Vec<Listed>) -> Result<Snapshot, GitError> {

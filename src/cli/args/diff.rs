@@ -12,8 +12,8 @@ use super::environments::EnvironmentArgs;
 pub(in crate::cli) struct DiffArgs {
     /// Compare with this revision of git [default: the default branch of the remote].
     ///
-    /// Without --until, the merge base with HEAD is compared with the working tree, so that later changes of that branch are
-    /// not shown. With --until, exactly these two revisions are compared.
+    /// Without --until, the merge base with HEAD is compared with the working tree, so that later changes of that
+    /// branch are not shown. With --until, exactly these two revisions are compared.
     #[arg(long, value_name = "REV", help_heading = "States")]
     pub(in crate::cli) since: Option<String>,
 

@@ -60,7 +60,8 @@ fn reject_incomplete(state: &State, name: &str) -> Result<(), Stop> {
     })
 }
 
-/// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are relative.
+/// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are
+/// relative.
 pub(super) fn judged(
     session: &Session,
     args: &DiffArgs,

@@ -35,8 +35,8 @@ impl<'a> Reports<'a> {
         })
     }
 
-    /// Writes the reports to their files. Prints an error for each file that cannot be written, and returns whether there are
-    /// any.
+    /// Writes the reports to their files. Prints an error for each file that cannot be written, and returns whether
+    /// there are any.
     pub(super) fn write(&self, changes: &Changes<'_>) -> Result<bool, Stop> {
         let mut failed = false;
         for report in &self.args.reports {

@@ -100,8 +100,8 @@ fn reject_rendered(args: &DiffArgs) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Returns the revision of the first state: that of `--since` if `--until` is given as well, otherwise the merge base of the
-/// second state with `--since` or with the default branch, so that changes of that branch only are not shown.
+/// Returns the revision of the first state: that of `--since` if `--until` is given as well, otherwise the merge base
+/// of the second state with `--since` or with the default branch, so that changes of that branch only are not shown.
 fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
     let commit = match (&args.since, &args.until) {
         (Some(since), Some(_)) => repository.resolve(since),
@@ -111,7 +111,7 @@ fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
         (None, Some(until)) => repository
             .resolve(until)
             .and_then(|until| repository.default_base_of(&until)),
-        (None, None) if args.staged => repository.head(),
+        (None, None) if args.staged => repository.head_or_empty_tree(),
         (None, None) => repository.default_base(),
     };
     commit.map_err(stop)

@@ -52,7 +52,8 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
     })
 }
 
-/// Compares two trees, or two rendered files. Neither reads facts from the repository around it, which may contain both.
+/// Compares two trees, or two rendered files. Neither reads facts from the repository around it, which may contain
+/// both.
 fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Result<States, Stop> {
     if [before, after].iter().all(|path| path.as_os_str() == "-") {
         return Err(Stop::usage("standard input (`-`) can be read only once"));

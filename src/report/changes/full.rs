@@ -1,7 +1,7 @@
 //! Changes for people: one block per cause, with its line and a table of the probes.
 
-use crate::diff::{Class, Group, groups};
-use crate::finding::Severity;
+use crate::diff::{Change, Class, Group, groups};
+use crate::finding::{Finding, Severity};
 use crate::report::counted::counted;
 use crate::report::escape::escape_control;
 use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
@@ -100,7 +100,8 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
     if let (Some(finding), Some(change)) = (finding, group.changes.first()) {
         let title = format!("{}[{}]", group.class.as_str(), finding.rule);
         let set = changes.state_of_change(change).set;
-        header(out, group.class, &title, &finding.message, style);
+        let message = finding_message(change, finding);
+        header(out, group.class, &title, &message, style);
         let label = ExcerptLabel {
             label: &finding.primary,
             text: finding.primary.message.clone(),
@@ -146,14 +147,23 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
     }
 }
 
+/// Returns the message of a finding. A note that is gone would otherwise look like a new one.
+fn finding_message(change: &Change, finding: &Finding) -> String {
+    let is_gone_note = change.is_gone() && change.class == Class::Changed;
+    match is_gone_note {
+        true => format!("not reported any more: {}", finding.message),
+        false => finding.message.clone(),
+    }
+}
+
 fn header(out: &mut String, class: Class, title: &str, text: &str, style: TerminalStyle) {
     let first = format!("{}: ", style.paint(tone(class), title));
     out.push_str(&wrap(&escape_control(text), &first, 2, style.width));
     out.push('\n');
 }
 
-/// Returns the texts of the kubelet after the change. Of texts with the same reason, such as "connection reset by peer", only
-/// the first is returned.
+/// Returns the texts of the kubelet after the change. Of texts with the same reason, such as "connection reset by
+/// peer", only the first is returned.
 fn kubelet_texts(group: &Group<'_>) -> Vec<String> {
     let reason = |text: &str| text.rsplit(": ").next().unwrap_or_default().to_owned();
     let mut texts: Vec<(String, String, usize)> = Vec::new();

@@ -184,3 +184,48 @@ fn old_findings_are_silent() {
         reverted.stdout
     );
 }
+
+#[test]
+fn the_first_commit_is_compared_with_nothing() {
+    let project = Project::with(&[
+        ("apps/ns.yaml", INJECTED),
+        ("apps/web.yaml", NOT_REWRITTEN),
+        ("apps/mtls.yaml", STRICT),
+    ]);
+    std::fs::remove_dir(project.path(".git")).unwrap();
+    project.git("", &["init", "--quiet", "--initial-branch", "main"]);
+    project.git("", &["add", "--all"]);
+    let staged = run(&project, &["--staged"], 1);
+    assert_eq!(
+        changes(&staged),
+        ["added web readinessProbe: none -> fails"]
+    );
+}
+
+#[test]
+fn paths_of_another_repository_are_rejected() {
+    let (one, other) = (repository(), repository());
+    other.write("infra/mtls.yaml", STRICT);
+    let path = other.path("apps").display().to_string();
+    let run = one
+        .run(&["diff", "--since", "HEAD", "apps", &path])
+        .exits(2);
+    assert!(
+        run.stderr.contains("is not in the repository"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_bare_repository_needs_both_revisions() {
+    let project = repository();
+    project.write("infra/mtls.yaml", STRICT);
+    commit(&project, "strict");
+    project.git("", &["clone", "--quiet", "--bare", ".", "bare.git"]);
+    let options = [&JSON[..], &["--since", "HEAD~1"]].concat();
+    project.run_in("bare.git", &options, "").exits(2);
+    let both = [&options[..], &["--until", "HEAD"]].concat();
+    let run = project.run_in("bare.git", &both, "").exits(1);
+    assert_eq!(changes(&run), BROKEN);
+}
