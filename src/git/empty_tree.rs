@@ -13,12 +13,7 @@ impl Repository {
         if let Some(head) = self.find_commit("HEAD")? {
             return Ok(head);
         }
-        let hash = empty_tree(self)?;
-        Ok(Commit {
-            name: "empty tree".to_owned(),
-            short: hash.chars().take(7).collect(),
-            hash,
-        })
+        Ok(Commit::new("empty tree", empty_tree(self)?))
     }
 }
 

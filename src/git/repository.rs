@@ -27,8 +27,22 @@ pub struct Commit {
     pub name: String,
     /// The full hash.
     pub hash: String,
-    /// The shortest unique start of the hash.
+    /// The start of the hash, for messages.
     pub short: String,
+}
+
+/// The number of digits of a hash in messages. It need not be unique, so git does not have to be run for it.
+const SHORT: usize = 10;
+
+impl Commit {
+    /// Creates a commit with a name and the full hash that git prints.
+    pub(super) fn new(name: &str, hash: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            short: hash.chars().take(SHORT).collect(),
+            hash,
+        }
+    }
 }
 
 impl Repository {
@@ -105,13 +119,7 @@ impl Repository {
         if !output.status.success() {
             return Ok(None);
         }
-        let hash = text(&output.stdout);
-        let short = self.git.run(&["rev-parse", "--short", &hash])?;
-        Ok(Some(Commit {
-            name: revision.to_owned(),
-            short: text(&short),
-            hash,
-        }))
+        Ok(Some(Commit::new(revision, text(&output.stdout))))
     }
 
     /// Returns the error for a revision that is not known.
@@ -189,10 +197,7 @@ impl Repository {
             }
         };
         let name = format!("merge base of {} and {}", one.name, other.name);
-        Ok(Commit {
-            name,
-            ..self.resolve(&hash)?
-        })
+        Ok(Commit::new(&name, hash))
     }
 }
 
