@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The only step of action.yml: runs `meshprobe check` once, and writes the log,
-# the annotations, the job summary, the SARIF report and the outputs of that
-# run. Exits with the exit code of the run.
+# The only step of action.yml: runs `meshprobe check` or `meshprobe diff` once, and
+# writes the log, the annotations, the job summary, the SARIF report, the body of a
+# comment and the outputs of that run. Exits with the exit code of the run.
 #
 # Inputs come as environment variables and are never part of a command line
 # that a shell reads. Written for bash 3.2, which macOS runners still have.
@@ -10,6 +10,8 @@ set -euo pipefail
 action="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 # shellcheck source=install.sh
 source "$action/action/install.sh"
+# shellcheck source=mode.sh
+source "$action/action/mode.sh"
 
 give_up() {
   printf '::error title=meshprobe::%s\n' "$1"
@@ -37,7 +39,8 @@ wants() {
 # the outputs and the log of the step.
 one_line() {
   local name
-  for name in INPUT_VERSION INPUT_CONFIG INPUT_ANNOTATIONS INPUT_SUMMARY INPUT_SARIF_FILE INPUT_FAIL_ON INPUT_WORKING_DIRECTORY; do
+  for name in INPUT_VERSION INPUT_CONFIG INPUT_ANNOTATIONS INPUT_SUMMARY INPUT_SARIF_FILE INPUT_FAIL_ON \
+    INPUT_DIFF_FAIL_ON INPUT_MODE INPUT_WORKING_DIRECTORY; do
     case "${!name}" in *[[:cntrl:]]*) give_up "an input has a line break or a control character; expected one line" ;; esac
   done
 }
@@ -48,15 +51,40 @@ counter() {
   sed -n "s/^    \"$1\": \([0-9][0-9]*\),\{0,1\}\$/\1/p" "$scratch/report.json" 2>/dev/null || true
 }
 
+# Gives up on wrong values before the binary is downloaded or built, whichever command runs.
+check_choices() {
+  case "$INPUT_MODE" in
+    auto | check | diff) ;;
+    *) give_up 'mode must be "auto", "check" or "diff"' ;;
+  esac
+  case "$INPUT_DIFF_FAIL_ON" in
+    regression | any | never) ;;
+    *) give_up 'diff-fail-on must be "regression", "any" or "never"' ;;
+  esac
+  wants annotations "$INPUT_ANNOTATIONS" || true
+  wants summary "$INPUT_SUMMARY" || true
+  # xargs handles quotes and backslashes, and expands nothing.
+  : >"$scratch/words"
+  if [ -n "${INPUT_ARGS//[[:space:]]/}" ]; then
+    printf '%s\n' "$INPUT_ARGS" | xargs -n 1 printf '%s\0' >"$scratch/words" 2>/dev/null ||
+      give_up 'args has a quote that is not closed'
+  fi
+}
+
+wants_summary() {
+  wants summary "$INPUT_SUMMARY" && [ -n "${GITHUB_STEP_SUMMARY:-}" ]
+}
+
 # Sets $command to the arguments of the run.
 build_command() {
   local word line
-  command=(check --fail-on "$INPUT_FAIL_ON" --report-root "${GITHUB_WORKSPACE:-.}" --report "json=$scratch/report.json")
+  case "$mode" in
+    check) check_arguments ;;
+    diff) diff_arguments ;;
+  esac
+  command+=(--report-root "${GITHUB_WORKSPACE:-.}" --report "json=$scratch/report.json")
   if wants annotations "$INPUT_ANNOTATIONS"; then
     command+=(--report "github=$scratch/annotations")
-  fi
-  if wants summary "$INPUT_SUMMARY" && [ -n "${GITHUB_STEP_SUMMARY:-}" ]; then
-    command+=(--report "summary=$GITHUB_STEP_SUMMARY")
   fi
   if [ -n "$INPUT_SARIF_FILE" ]; then
     command+=(--report "sarif=$INPUT_SARIF_FILE")
@@ -64,23 +92,34 @@ build_command() {
   if [ -n "$INPUT_CONFIG" ]; then
     command+=(--config "$INPUT_CONFIG")
   fi
-  # A path that contains no workload is probably wrong. A whole repository may contain none.
-  case "$INPUT_PATHS" in
-    . | ./ | '') ;;
-    *) command+=(--require-workloads) ;;
-  esac
-  # xargs handles quotes and backslashes, and expands nothing.
-  if [ -n "${INPUT_ARGS//[[:space:]]/}" ]; then
-    printf '%s\n' "$INPUT_ARGS" | xargs -n 1 printf '%s\0' >"$scratch/words" 2>/dev/null ||
-      give_up 'args has a quote that is not closed'
-    while IFS= read -r -d '' word; do
-      command+=("$word")
-    done <"$scratch/words"
-  fi
+  while IFS= read -r -d '' word; do
+    command+=("$word")
+  done <"$scratch/words"
   command+=(--)
   while read -r line || [ -n "$line" ]; do
     if [ -n "$line" ]; then command+=("$line"); fi
   done <<<"$INPUT_PATHS"
+}
+
+check_arguments() {
+  command=(check --fail-on "$INPUT_FAIL_ON")
+  if wants_summary; then
+    command+=(--report "summary=$GITHUB_STEP_SUMMARY")
+  fi
+  # A path that contains no workload is probably wrong. A whole repository may contain none.
+  if ! is_whole; then command+=(--require-workloads); fi
+}
+
+# Exactly these two commits are compared: the files of HEAD, not those that earlier steps wrote.
+diff_arguments() {
+  command=(diff --since "$base" --until HEAD --fail-on "$INPUT_DIFF_FAIL_ON" --report "markdown=$scratch/comment.md")
+}
+
+is_whole() {
+  case "$INPUT_PATHS" in
+    . | ./ | '') return 0 ;;
+    *) return 1 ;;
+  esac
 }
 
 # Succeeds if no folder in the path of a file is a link: a repository may contain a link
@@ -107,31 +146,70 @@ sarif_from_workspace() {
   esac
 }
 
-# Prints the output of the run. It contains file names and text of manifests, so the
-# runner must not execute any line of it as a command.
-print_log() {
+# Prints a file that contains file names and text of manifests, so the runner must not execute any line of it as a
+# command.
+quote_log() {
   local token
+  if [ ! -s "$1" ]; then return 0; fi
   token="$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')"
   printf '::stop-commands::%s\n' "$token"
-  cat "$scratch/log"
+  cat "$1"
   printf '\n::%s::\n' "$token"
 }
 
 print_outputs() {
-  local errors warnings notes
-  errors="$(counter errors)" warnings="$(counter warnings)" notes="$(counter notes)"
-  case "$errors,$warnings,$notes" in
-    ,* | *,,* | *,) give_up 'meshprobe did not write a valid report' ;;
-  esac
-  output findings "$((errors + warnings + notes))"
-  output errors "$errors"
+  case "$mode" in
+    check) sum_of_counters findings errors warnings notes && sum_of_counters errors errors ;;
+    diff) sum_of_counters findings regressions added && sum_of_counters errors regressions added ;;
+  esac || give_up 'meshprobe did not write a valid report'
+}
+
+# sum_of_counters OUTPUT COUNTER...: sets an output to the sum of counters of the report. Fails if it lacks one of them.
+sum_of_counters() {
+  local name="$1" sum=0 number one
+  shift
+  for one in "$@"; do
+    number="$(counter "$one")"
+    if [ -z "$number" ]; then return 1; fi
+    sum=$((sum + number))
+  done
+  output "$name" "$sum"
+}
+
+# Writes the summary and the body of a comment, but not after an error: the report may contain "no changes" for states
+# that were not read.
+print_comparison() {
+  if [ "$1" -gt 1 ] || [ ! -f "$scratch/comment.md" ]; then
+    # shellcheck disable=SC2016 # backticks of Markdown
+    if wants_summary; then
+      printf '### meshprobe: `diff` ended with exit code %s, see the log of the step\n' "$1" >>"$GITHUB_STEP_SUMMARY"
+    fi
+    return
+  fi
+  if wants_summary; then cat "$scratch/comment.md" >>"$GITHUB_STEP_SUMMARY"; fi
+  local folder
+  # This folder remains until the runner removes its temporary files at the end of the job.
+  folder="$(mktemp -d "${RUNNER_TEMP:-/tmp}/meshprobe-comment.XXXXXX")"
+  cp "$scratch/comment.md" "$folder/comment.md"
+  output comment-file "$folder/comment.md"
+  if ! is_whole && is_empty; then
+    printf '::warning title=meshprobe::no workload was compared, check the input "paths"\n'
+  fi
+}
+
+# Succeeds if neither state contains a probe.
+is_empty() {
+  local name
+  for name in regressions added changed improvements removed unchanged added_without_fault suppressed; do
+    if [ "$(counter "$name")" != 0 ]; then return 1; fi
+  done
 }
 
 main() {
   one_line
   scratch="$(mktemp -d "${RUNNER_TEMP:-/tmp}/meshprobe.XXXXXX")"
   trap 'rm -rf "$scratch"' EXIT
-  build_command
+  check_choices
   find_binary
   cd "${GITHUB_WORKSPACE:-.}"
   [ -d "$INPUT_WORKING_DIRECTORY" ] || give_up 'working-directory is not a folder of the workspace'
@@ -147,9 +225,13 @@ main() {
   is_direct "$INPUT_SARIF_FILE" || give_up 'a folder in the path of sarif-file is a link'
   # Removes the report of an earlier step.
   if [ -f "$INPUT_SARIF_FILE" ] || [ -L "$INPUT_SARIF_FILE" ]; then rm -f -- "$INPUT_SARIF_FILE"; fi
+  choose_mode
+  output mode "$mode"
+  if [ -n "$instead" ]; then report_instead; fi
+  build_command
   local code=0
   "$binary" "${command[@]}" >"$scratch/log" 2>&1 || code=$?
-  print_log
+  quote_log "$scratch/log"
   if [ -f "$scratch/annotations" ]; then
     cat "$scratch/annotations"
   fi
@@ -157,6 +239,7 @@ main() {
   if [ -f "$scratch/report.json" ] || [ "$code" -lt 2 ]; then
     print_outputs
   fi
+  if [ "$mode" = diff ]; then print_comparison "$code"; fi
   if [ -n "$INPUT_SARIF_FILE" ] && [ -f "$INPUT_SARIF_FILE" ]; then
     output sarif-file "$(sarif_from_workspace)"
   fi

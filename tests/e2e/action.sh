@@ -16,6 +16,7 @@ for word in "$@"; do
     github=*) printf '::error file=a.yaml::an annotation\n' >"${word#*=}" ;;
     sarif=*) if [ -n "$FAKE_REPORT" ]; then printf '{}\n' >"${word#*=}"; fi ;;
     summary=*) printf 'a summary\n' >>"${word#*=}" ;;
+    markdown=*) printf '<!-- meshprobe diff -->\na comment\n' >"${word#*=}" ;;
   esac
 done
 printf '::error::not a command\n'
@@ -79,12 +80,14 @@ step() {
     FAKE_SEEN="$work/seen" FAKE_CODE="$code" FAKE_REPORT="$report" FAKE_URLS="$work/urls" FAKE_RELEASE="$work/release" \
     GITHUB_WORKSPACE="$work/space" GITHUB_OUTPUT="$work/outputs" GITHUB_STEP_SUMMARY="$work/summary" \
     RUNNER_TEMP="$work" RUNNER_OS=Linux RUNNER_ARCH=X64 ACTION_REPOSITORY=meshprobe/meshprobe \
+    GITHUB_EVENT_NAME=push GITHUB_SHA= PULL_BASE= PULL_HEAD= INPUT_MODE=auto INPUT_DIFF_FAIL_ON=regression \
     INPUT_PATHS=. INPUT_ARGS= INPUT_VERSION=path INPUT_CONFIG= INPUT_ANNOTATIONS=true INPUT_SUMMARY=true \
     INPUT_SARIF_FILE= INPUT_FAIL_ON=error INPUT_WORKING_DIRECTORY='sub folder' "$@" bash "$script"
 }
 
+# outputs TEXT: compares the outputs, without the mode.
 outputs() {
-  [ "$(cat "$work/outputs")" = "$1" ] || fail_with "$work/outputs" "expected these outputs: $1"
+  [ "$(grep -v '^mode=' "$work/outputs")" = "$1" ] || fail_with "$work/outputs" "expected these outputs: $1"
 }
 
 report() {
@@ -96,9 +99,10 @@ step 1 "$(report 2 1 4)" INPUT_PATHS=$'apps\n  two words/$(touch x)\n\n' \
   INPUT_ARGS=$'--assume \'mtls=STRICT\' --ignore "a b"\n-n a\\ b \'\'' \
   INPUT_CONFIG='my config.yaml' INPUT_SARIF_FILE=out.sarif
 # shellcheck disable=SC2016
-has "$work/seen" '<--config><my config.yaml><--require-workloads><--assume><mtls=STRICT><--ignore><a b><-n><a b><><--><apps><two words/$(touch x)>'
-has "$work/seen" "<check><--fail-on><error><--report-root><$work/space><--report><json="
-has "$work/seen" "<--report><summary=$work/summary><--report><sarif=out.sarif>"
+has "$work/seen" '<--config><my config.yaml><--assume><mtls=STRICT><--ignore><a b><-n><a b><><--><apps><two words/$(touch x)>'
+has "$work/seen" "<check><--fail-on><error><--report><summary=$work/summary><--require-workloads><--report-root><$work/space><--report><json="
+has "$work/seen" '<--report><sarif=out.sarif>'
+has "$work/outputs" 'mode=check'
 has "$work/summary" 'a summary'
 outputs $'findings=7\nerrors=2\nsarif-file=sub folder/out.sarif\nexit-code=1'
 # The runner does not execute output of the tool as a command, because it is between the stop markers.
@@ -123,6 +127,7 @@ outputs $'findings=1\nerrors=1\nexit-code=2'
 step 1 "$(report 1 0 0)" INPUT_VERSION=source
 [ -x "$work/meshprobe-target/release/meshprobe" ] || fail "the binary was not built in the runner's temporary folder"
 for wrong in INPUT_VERSION=latest INPUT_VERSION='1.0/../2' INPUT_ANNOTATIONS=yes INPUT_SUMMARY=no INPUT_ARGS="'open" \
+  INPUT_MODE=both INPUT_DIFF_FAIL_ON=error \
   INPUT_WORKING_DIRECTORY=nowhere; do
   step 2 '' "$wrong"
   has "$work/log" '::error title=meshprobe::'
@@ -130,7 +135,7 @@ for wrong in INPUT_VERSION=latest INPUT_VERSION='1.0/../2' INPUT_ANNOTATIONS=yes
   [ ! -e "$work/seen" ] || fail "$wrong: the tool was run"
 done
 for wrong in INPUT_SARIF_FILE=$'x.sarif\nerrors=0' INPUT_FAIL_ON=$'error\n::set-output name=a::b' INPUT_CONFIG=$'a\rb' \
-  INPUT_WORKING_DIRECTORY=$'sub folder\n'; do
+  INPUT_WORKING_DIRECTORY=$'sub folder\n' INPUT_MODE=$'diff\nmode=check' INPUT_DIFF_FAIL_ON=$'any\n'; do
   step 2 '' "$wrong"
   has "$work/log" '::error title=meshprobe::an input has a line break'
   outputs 'exit-code=2'
@@ -185,13 +190,17 @@ for line in annotations:
     assert more or re.match(r"::(error|warning|notice) file=hostile/[^:,]*,line=\d+,[^:]*::", line), line
     shown += int(more[1]) if more else 1
 assert shown == int(fields["findings"]) > 5, (shown, fields)
-assert list(fields) == ["findings", "errors", "sarif-file", "exit-code"], outputs
+assert list(fields) == ["mode", "findings", "errors", "sarif-file", "exit-code"], outputs
 assert fields["sarif-file"] == "hostile/--$(touch pwned).sarif", fields
 PYTHON
 done
 not_run "$work"
 rm -r "$work/space/hostile"
 pass "step: file names are not options or commands"
+
+# Pull requests.
+# shellcheck source=action-diff.bash
+source "$root/tests/e2e/action-diff.bash"
 
 # 2. A release: the archive for this runner, with verified checksum.
 name="meshprobe-9.9.9-x86_64-unknown-linux-musl"
@@ -364,3 +373,5 @@ status 1 "$work/act.log" whole 'test/fails .*::error file=demo/apps/payments' in
 grep -q 'test/fails .*::error file=demo/apps/payments' "$work/act.log" || fail_with "$work/act.log" "the failing step has no annotation"
 has "$work/act.log" 'Failure - Main must fail'
 pass "act: annotations on the lines, summary, SARIF, outputs, and a job that fails"
+
+pull_request_in_act
