@@ -91,14 +91,15 @@ steps = yaml.safe_load((work / "readme/1.yaml").read_text())
 (work / "readme.yml").write_text(workflow(steps))
 whole = yaml.safe_load((work / "reports/1.yaml").read_text())
 (work / "reports.yml").write_text(workflow(whole["steps"], permissions=whole["permissions"]))
+(work / "comment.yml").write_text((work / "reports/2.yaml").read_text())
 ours, = [step for step in steps if step["uses"].startswith("meshprobe/")]
 assert ours["uses"] == f"meshprobe/meshprobe@v{sys.argv[3]}", ours
 ours["uses"] = "./"
 ours["with"]["version"] = "path"
 (repository / ".github/workflows/test.yml").write_text(workflow(steps))
 P
-actionlint "$work/readme.yml" "$work/reports.yml"
-check-jsonschema --quiet --builtin-schema vendor.github-workflows "$work/readme.yml" "$work/reports.yml"
+actionlint "$work/readme.yml" "$work/reports.yml" "$work/comment.yml"
+check-jsonschema --quiet --builtin-schema vendor.github-workflows "$work/readme.yml" "$work/reports.yml" "$work/comment.yml"
 commit_all "$repository"
 in_act() {
   (cd "$repository" && XDG_CONFIG_HOME="$work/config" XDG_CACHE_HOME="$work/cache" \
@@ -110,11 +111,11 @@ has "$work/log" 'Summary - ## meshprobe'
 pass "GitHub: the snippet writes annotations and a summary, and fails"
 
 # 3. GitLab: the job is valid, and its script writes the reports that it declares.
-for snippet in "$work/readme/2.yaml" "$work/reports/2.yaml"; do
+for snippet in "$work/reports/4.yaml" "$work/readme/2.yaml"; do
   cp "$snippet" "$work/gitlab-ci.yml"
   check-jsonschema --quiet --builtin-schema vendor.gitlab-ci "$work/gitlab-ci.yml"
 done
-cmp "$work/readme/2.yaml" "$work/reports/2.yaml" || fail "README and docs/reports.md show different jobs"
+cmp "$work/readme/2.yaml" "$work/reports/3.yaml" || fail "README and docs/reports.md show different jobs"
 python - "$work/gitlab-ci.yml" >"$work/script" <<'P'
 import sys
 
@@ -142,6 +143,33 @@ assert len(issues) == 3 and all((project / issue["location"]["path"]).is_file() 
 assert xml.parse(project / reports["junit"]).getroot().attrib["failures"] == "3"
 P
 pass "GitLab: the job is valid, fails, and writes both reports"
+
+# The job for merge requests compares the merge with the target branch, or else with the base of the branch.
+python - "$work/reports/4.yaml" >"$work/script" <<'P'
+import sys
+
+import yaml
+
+print(*yaml.safe_load(open(sys.argv[1]))["meshprobe-diff"]["script"], sep="\n")
+P
+policy="$work/project/infrastructure/mesh/peer-authentication.yaml"
+sed -i.bak 's/STRICT/PERMISSIVE/' "$policy"
+commit_all "$work/project"
+mv "$policy.bak" "$policy"
+commit_all "$work/project"
+base="$(git -C "$work/project" rev-parse HEAD~1)"
+# compare EXPECTED BASE TARGET: runs the job with the two variables.
+compare() {
+  status "$1" "$work/log" env -C "$work/project" PATH="$work/gitlab/bin:$PATH" CI_PROJECT_DIR="$work/project" \
+    CI_MERGE_REQUEST_DIFF_BASE_SHA="$2" CI_MERGE_REQUEST_TARGET_BRANCH_SHA="$3" \
+    PIP_NO_INDEX=1 PIP_FIND_LINKS="$work/dist" bash -eo pipefail "$work/script"
+}
+compare 1 "$base" ''
+has "$work/project/meshprobe-diff.md" '2 regressions between'
+has "$work/project/meshprobe-diff.xml" 'failures="2"'
+compare 0 "$base" HEAD
+compare 2 '' ''
+pass "GitLab: the job for merge requests fails on regressions, and writes both reports"
 
 # 4. pre-commit: tests/e2e/pre-commit.sh runs the hooks; this checks that the snippet names one of them, at this version.
 pre-commit validate-config "$work/readme/3.yaml"
