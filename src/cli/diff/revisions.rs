@@ -205,7 +205,10 @@ fn stop(error: GitError) -> Stop {
 
 /// Returns a revision for people, such as "`v1.2` (3c1f2a9)".
 fn shown(commit: &Commit) -> String {
-    let Commit { name, short, .. } = commit;
+    let Commit { name, hash, short } = commit;
+    if name == hash {
+        return format!("`{short}`");
+    }
     match name.contains(' ') {
         true => format!("the {name} ({short})"),
         false => format!("`{name}` ({short})"),

@@ -75,6 +75,14 @@ fn two_revisions() {
         "-infra/mtls.yaml:4 STRICT for namespace `shop`"
     );
     assert_eq!(changes(&run(&project, &["--since", "HEAD~1"], 0)), [""; 0]);
+    let named = project
+        .run(&["diff", "--since", "v1", "--until", "v2"])
+        .exits(1);
+    assert!(
+        named.stdout.contains("1 regression between `v1` ("),
+        "{}",
+        named.stdout
+    );
 }
 
 #[test]
