@@ -36,7 +36,7 @@ impl State {
     #[must_use]
     pub fn of(
         set: &SourceSet,
-        rendered: &RenderedOverlays,
+        rendered: &RenderedOverlays<'_>,
         settings: &Settings,
         root: &str,
     ) -> (Self, engine::Outcome) {

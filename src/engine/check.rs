@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
-use crate::gitops::render_relevant;
+use crate::gitops::render_relevant_again;
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
 use crate::rules;
@@ -51,11 +51,29 @@ pub enum Fixes {
 
 /// The rendered overlays of a set of files, which do not depend on the settings. Several runs with the same files share them.
 #[derive(Debug, Default)]
-pub struct RenderedOverlays(OnceLock<Vec<Rendering>>);
+pub struct RenderedOverlays<'b> {
+    own: OnceLock<Vec<Rendering>>,
+    /// Another state of the files, whose renderings are reused where nothing differs.
+    before: Option<(&'b SourceSet, &'b RenderedOverlays<'b>)>,
+}
 
-impl RenderedOverlays {
+impl<'b> RenderedOverlays<'b> {
+    /// Creates the overlays of a set of files that shares equal files with another one.
+    #[must_use]
+    pub fn reusing(set: &'b SourceSet, rendered: &'b RenderedOverlays<'b>) -> Self {
+        Self {
+            own: OnceLock::new(),
+            before: Some((set, rendered)),
+        }
+    }
+
     fn of(&self, set: &SourceSet) -> &[Rendering] {
-        self.0.get_or_init(|| render_relevant(set))
+        self.own.get_or_init(|| {
+            let before = self
+                .before
+                .and_then(|(files, rendered)| Some((files, rendered.own.get()?.as_slice())));
+            render_relevant_again(set, before)
+        })
     }
 }
 
@@ -64,7 +82,7 @@ impl RenderedOverlays {
 #[must_use]
 pub fn check_with_view<T>(
     set: &SourceSet,
-    rendered: &RenderedOverlays,
+    rendered: &RenderedOverlays<'_>,
     settings: &Settings,
     fixes: Fixes,
     view: impl Fn(&Context<'_>, &mut [WorkloadPrediction<'_>]) -> T + Sync,
@@ -196,7 +214,7 @@ impl<T> Default for Checked<T> {
 /// Runs the predictions and the rules.
 fn check_files<T>(
     set: &SourceSet,
-    rendered: &RenderedOverlays,
+    rendered: &RenderedOverlays<'_>,
     settings: &Settings,
     view: &impl Fn(&Context<'_>, &mut [WorkloadPrediction<'_>]) -> T,
 ) -> Checked<T> {

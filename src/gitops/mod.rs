@@ -15,11 +15,12 @@ mod post_build;
 mod render;
 pub(crate) mod repositories;
 mod repository_url;
+mod reuse;
 mod selection;
 #[cfg(test)]
 mod tests;
 mod unread_overlays;
 
 pub use named_folders::NamedFolders;
-pub use selection::{render, render_of, render_relevant};
+pub use selection::{render, render_of, render_relevant, render_relevant_again};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

@@ -13,6 +13,7 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use crate::gitops::build_command::build;
 use crate::gitops::deployment::Deployment;
 use crate::gitops::repositories::Repositories;
+use crate::gitops::reuse::Reuse;
 use crate::gitops::{application_set, clusters, copies, post_build};
 use crate::kube::Object;
 use crate::kustomize::accumulator::Accumulator;
@@ -36,8 +37,9 @@ use crate::yaml::Span;
 pub(crate) fn render(
     sources: &SourceSet,
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
+    reuse: Option<&Reuse<'_>>,
 ) -> Vec<Rendering> {
-    let (mut own, mut builder, budget) = render_roots(sources, is_wanted);
+    let (mut own, mut builder, budget) = render_roots(sources, is_wanted, reuse);
     let mut sets = application_set::Sets::of(sources, &budget);
     let mut generated: Vec<Arc<Rendering>> = Vec::new();
     let mentions =
@@ -107,11 +109,20 @@ pub(crate) fn render(
 fn render_roots<'s>(
     sources: &'s SourceSet,
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
+    reuse: Option<&Reuse<'_>>,
 ) -> (Vec<Rendering>, Builder<'s>, Arc<Budget>) {
     let groups = roots::groups(sources);
-    let all: usize = groups.iter().map(|group| group.size).sum();
+    let all: usize = groups.iter().map(|group| group.members.len()).sum();
     let render = |group: &Group, budget: &Arc<Budget>| {
-        let mut builder = Builder::for_share(sources, Arc::clone(budget), group.size, all);
+        let share = group.members.len();
+        let mut builder = Builder::for_share(sources, Arc::clone(budget), share, all);
+        let known = reuse.and_then(|reuse| reuse.renderings_of(sources, group));
+        if let Some(known) = known {
+            let held: usize = known.iter().map(|rendering| rendering.held).sum();
+            if budget.reserve(held) {
+                return (known, builder);
+            }
+        }
         let renderings: Vec<Rendering> = group
             .roots
             .iter()

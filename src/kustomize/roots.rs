@@ -12,8 +12,8 @@ use crate::kustomize::locate::{Located, folder_of, locate, strings, tree};
 pub(crate) struct Group {
     /// The kustomization files that no other one lists, and the first of each cycle; sorted.
     pub(crate) roots: Vec<Arc<str>>,
-    /// The total number of kustomizations.
-    pub(crate) size: usize,
+    /// All kustomizations, sorted.
+    pub(crate) members: Vec<Arc<str>>,
 }
 
 /// Returns the groups of a set.
@@ -30,9 +30,9 @@ pub(crate) fn groups(sources: &SourceSet) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     groups.resize_with(files.len(), Group::default);
     let components = connected(&children);
-    for group in components.iter().copied() {
-        if let Some(group) = groups.get_mut(group) {
-            group.size += 1;
+    for (file, group) in files.iter().zip(&components) {
+        if let Some(group) = groups.get_mut(*group) {
+            group.members.push(Arc::clone(&file.path));
         }
     }
     for root in roots(&children) {

@@ -65,7 +65,7 @@ fn reject_incomplete(state: &State, name: &str) -> Result<(), Stop> {
 pub(super) fn judged(
     session: &Session,
     args: &DiffArgs,
-    (run, rendered): (Arc<Run>, &RenderedOverlays),
+    (run, rendered): (Arc<Run>, &RenderedOverlays<'_>),
     mut layer: Layer,
     (name, root): (String, &str),
 ) -> Result<Loaded, Stop> {

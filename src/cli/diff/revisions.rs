@@ -42,13 +42,15 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     for snapshot in [&after.files, &files] {
         report_incomplete(session, args, snapshot)?;
     }
-    let state = |run: Run, name: String| {
-        let layer = run.layer.clone();
-        let files = (Arc::new(run), &RenderedOverlays::default());
-        judged(session, args, files, layer, (name, ""))
+    let (old, new) = (Arc::new(old), Arc::new(run));
+    let state = |run: &Arc<Run>, rendered: &RenderedOverlays<'_>, name: String| {
+        let files = (Arc::clone(run), rendered);
+        judged(session, args, files, run.layer.clone(), (name, ""))
     };
-    let mut before = state(old, shown(&base))?;
-    let mut after = state(run, after.name)?;
+    let rendered = RenderedOverlays::default();
+    let mut before = state(&old, &rendered, shown(&base))?;
+    let reusing = RenderedOverlays::reusing(&old.set, &rendered);
+    let mut after = state(&new, &reusing, after.name)?;
     ignore_missing_paths(&mut before, &mut after);
     Ok(States {
         before,

@@ -10,7 +10,7 @@ const LINKS: usize = 40;
 pub struct Links(BTreeMap<String, String>);
 
 impl Links {
-    pub(in crate::source) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 

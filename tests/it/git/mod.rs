@@ -4,6 +4,7 @@ mod changes;
 mod clones;
 mod environment;
 mod random;
+mod renderings;
 mod repository;
 mod revisions;
 mod sharing;
