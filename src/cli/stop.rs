@@ -27,6 +27,14 @@ impl Stop {
             other => other,
         }
     }
+
+    /// Adds a `help:` line to a single message, if there is a text for it.
+    pub(super) fn help_if_any(self, help: Option<String>) -> Self {
+        match help {
+            Some(help) => self.help(help),
+            None => self,
+        }
+    }
 }
 
 impl From<clap::Error> for Stop {

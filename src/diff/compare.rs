@@ -108,56 +108,39 @@ fn compare_probes(
 /// container or an object is renamed.
 fn pair_probes(before: &[ProbeState], after: &[ProbeState]) -> Pairing {
     let mut pairing = Pairing::new(before.len(), after.len());
-    pair_by(&mut pairing, before, after, Repeated::InOrder, |state| {
-        (&state.id, &*state.file)
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some((&state.id, &*state.file))
     });
-    pair_by(&mut pairing, before, after, Repeated::InOrder, |state| {
-        &state.id
-    });
-    pair_by(&mut pairing, before, after, Repeated::Never, |state| {
+    pairing.by(before, after, Repeated::InOrder, |state| Some(&state.id));
+    pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
-        (&id.kind, &id.namespace, &id.name, &id.container, id.slot)
+        Some((&id.kind, &id.namespace, &id.name, &id.container, id.slot))
     });
     // The folder above several environments.
-    pair_by(&mut pairing, before, after, Repeated::Never, |state| {
+    pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
         let object = (&id.kind, &id.namespace, &id.name);
-        (&state.environment_name, object, &id.container, id.slot)
+        Some((&state.environment_name, object, &id.container, id.slot))
     });
     // The number of environments: the others are new or removed.
-    pair_by(&mut pairing, before, after, Repeated::InOrder, |state| {
+    pairing.by(before, after, Repeated::InOrder, |state| {
         let id = &state.id;
         let object = (&id.kind, &id.namespace, &id.name, &*state.file);
-        (object, &id.container, id.slot)
+        Some((object, &id.container, id.slot))
     });
-    pair_by(&mut pairing, before, after, Repeated::Never, |state| {
+    pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
         let object = (&id.kind, &id.name, &*state.file);
-        (object, &id.container, id.slot)
+        Some((object, &id.container, id.slot))
     });
-    pair_by(&mut pairing, before, after, Repeated::Never, |state| {
+    pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
-        (&id.environment, &id.kind, &id.namespace, &id.name, id.slot)
+        Some((&id.environment, &id.kind, &id.namespace, &id.name, id.slot))
     });
-    pair_by(&mut pairing, before, after, Repeated::Never, |state| {
+    pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
         let object = (&id.kind, &*state.file);
-        (&id.environment, object, &id.container, id.slot)
+        Some((&id.environment, object, &id.container, id.slot))
     });
     pairing
-}
-
-fn pair_by<'s, K: std::hash::Hash + Eq>(
-    pairing: &mut Pairing,
-    before: &'s [ProbeState],
-    after: &'s [ProbeState],
-    repeated: Repeated,
-    key: impl Fn(&'s ProbeState) -> K,
-) {
-    let key_of = |states: &'s [ProbeState], index: usize| states.get(index).map(&key);
-    pairing.by(
-        |index| key_of(before, index),
-        |index| key_of(after, index),
-        repeated,
-    );
 }

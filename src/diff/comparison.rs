@@ -3,7 +3,7 @@
 use crate::context::NotJudged;
 
 use super::change::Change;
-use super::class::Class;
+use super::class::{Class, FailOn};
 
 /// What differs between two states.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Returns whether a change makes the run fail.
+    #[must_use]
+    pub fn fails(&self, fail_on: FailOn) -> bool {
+        let mut changes = self.changes.iter();
+        changes.any(|change| fail_on.includes(change.class))
+    }
+
     /// Returns whether a change of this class exists.
     #[must_use]
     pub fn has(&self, class: Class) -> bool {

@@ -20,11 +20,9 @@ pub(super) fn compare_findings(before: &State, after: &State, comparison: &mut C
     let only = |entries: &[FindingEntry<'_>], indexes: &[usize]| -> Vec<Finding> {
         let mut found: Vec<&Finding> = Vec::new();
         for entry in indexes.iter().filter_map(|index| entries.get(*index)) {
-            // A finding in several environments is one change.
-            if !found
-                .iter()
-                .any(|known| std::ptr::eq(*known, entry.finding))
-            {
+            // A finding in several environments is one change. Its entries are adjacent.
+            let last = found.last();
+            if !last.is_some_and(|last| std::ptr::eq(*last, entry.finding)) {
                 found.push(entry.finding);
             }
         }
@@ -58,49 +56,21 @@ pub(super) fn compare_findings(before: &State, after: &State, comparison: &mut C
 
 fn pair_findings(before: &[FindingEntry<'_>], after: &[FindingEntry<'_>]) -> Pairing {
     let mut pairing = Pairing::new(before.len(), after.len());
-    let file = |entries: &[FindingEntry<'_>], index: usize| {
-        let entry = entries.get(index)?;
-        Some((
-            entry.key.clone(),
-            entry.file.clone(),
-            entry.finding.message.clone(),
-        ))
-    };
-    pairing.by(
-        |index| file(before, index),
-        |index| file(after, index),
-        Repeated::InOrder,
-    );
-    let same_file = |entries: &[FindingEntry<'_>], index: usize| {
-        let entry = entries.get(index)?;
-        Some((entry.key.clone(), entry.file.clone()))
-    };
-    pairing.by(
-        |index| same_file(before, index),
-        |index| same_file(after, index),
-        Repeated::InOrder,
-    );
-    let object = |entries: &[FindingEntry<'_>], index: usize| {
-        let entry = entries.get(index)?;
-        entry.key.has_object().then(|| entry.key.clone())
-    };
-    pairing.by(
-        |index| object(before, index),
-        |index| object(after, index),
-        Repeated::InOrder,
-    );
+    pairing.by(before, after, Repeated::InOrder, |entry| {
+        Some((&entry.key, &entry.file, &entry.finding.message))
+    });
+    pairing.by(before, after, Repeated::InOrder, |entry| {
+        Some((&entry.key, &entry.file))
+    });
+    pairing.by(before, after, Repeated::InOrder, |entry| {
+        entry.key.has_object().then_some(&entry.key)
+    });
     // A renamed file or a renamed folder of an environment.
-    let renamed = |entries: &[FindingEntry<'_>], index: usize| {
-        let entry = entries.get(index)?;
+    pairing.by(before, after, Repeated::Never, |entry| {
         // The name of a kustomization says little without its folder.
         let parts: Vec<&str> = entry.file.rsplit('/').take(2).collect();
-        Some((entry.key.without_overlay(), parts.join("/")))
-    };
-    pairing.by(
-        |index| renamed(before, index),
-        |index| renamed(after, index),
-        Repeated::Never,
-    );
+        Some((entry.key.without_overlay(), parts))
+    });
     pairing
 }
 

@@ -12,27 +12,23 @@ use super::state::{State, below_root, relative, shown_path};
 pub(super) fn newly_not_judged(before: &State, after: &State) -> Vec<NotJudged> {
     let (old, new) = (&before.not_judged, &after.not_judged);
     let mut pairing = Pairing::new(old.len(), new.len());
-    let key = |state: &State, index: usize| {
-        let entry = state.not_judged.get(index)?;
-        let path = relative(&entry.place.path, &state.root);
-        Some((entry.reason, path, entry.object.clone()))
-    };
-    pairing.by(
-        |index| key(before, index),
-        |index| key(after, index),
-        Repeated::InOrder,
-    );
-    let hint = |state: &State, index: usize| {
-        let entry = state.not_judged.get(index)?;
-        Some((entry.reason, entry.place.message.clone()))
-    };
-    pairing.by(
-        |index| hint(before, index),
-        |index| hint(after, index),
-        Repeated::InOrder,
-    );
+    let (old_keys, new_keys) = (with_paths(before), with_paths(after));
+    pairing.by(&old_keys, &new_keys, Repeated::InOrder, |(entry, path)| {
+        Some((entry.reason, path, &entry.object))
+    });
+    pairing.by(old, new, Repeated::InOrder, |entry| {
+        Some((entry.reason, &entry.place.message))
+    });
     let found = pairing.only_after().iter();
     found.filter_map(|index| new.get(*index)).cloned().collect()
+}
+
+/// Returns what is not judged, each entry with its path relative to the tree.
+fn with_paths(state: &State) -> Vec<(&NotJudged, String)> {
+    let entries = state.not_judged.iter();
+    entries
+        .map(|entry| (entry, relative(&entry.place.path, &state.root)))
+        .collect()
 }
 
 /// Returns what is judged in neither state although its file, or a file in its folder, differs: whether its probes

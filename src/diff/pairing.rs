@@ -32,21 +32,23 @@ impl Pairing {
         }
     }
 
-    /// Pairs the remaining items that have the same key. An item without a key stays unpaired.
-    pub(super) fn by<K: Hash + Eq>(
+    /// Pairs the remaining items that have the same key. An item without a key stays unpaired. The slices are those of
+    /// [`Pairing::new`].
+    pub(super) fn by<'i, T, K: Hash + Eq>(
         &mut self,
-        before_key: impl Fn(usize) -> Option<K>,
-        after_key: impl Fn(usize) -> Option<K>,
+        before: &'i [T],
+        after: &'i [T],
         repeated: Repeated,
+        key: impl Fn(&'i T) -> Option<K>,
     ) {
         let mut waiting: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
         for &index in &self.before {
-            if let Some(key) = before_key(index) {
+            if let Some(key) = before.get(index).and_then(&key) {
                 waiting.entry(key).or_default().0.push(index);
             }
         }
         for &index in &self.after {
-            if let Some(key) = after_key(index)
+            if let Some(key) = after.get(index).and_then(&key)
                 && let Some(found) = waiting.get_mut(&key)
             {
                 found.1.push(index);
@@ -85,12 +87,7 @@ mod tests {
 
     fn paired(before: &[&str], after: &[&str], repeated: Repeated) -> Pairing {
         let mut pairing = Pairing::new(before.len(), after.len());
-        let key = |items: &[&str], index: usize| items.get(index).map(|&item| item.to_owned());
-        pairing.by(
-            |index| key(before, index),
-            |index| key(after, index),
-            repeated,
-        );
+        pairing.by(before, after, repeated, |item| Some(*item));
         pairing
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Certainty, Label};
+use crate::finding::{Certainty, Finding, Label};
 use crate::kube::ContainerList;
 use crate::mesh::Reason;
 use crate::predict::{
@@ -150,13 +150,13 @@ impl ProbeState {
         }
     }
 
-    /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and what the mesh
-    /// makes of an unchanged handler. The lines behind it may differ.
+    /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and the
+    /// rewrite of an unchanged handler. The lines behind it may differ.
     pub(super) fn is_same_prediction(&self, other: &Self) -> bool {
         if (self.outcome, &self.why) != (other.outcome, &other.why) {
             return false;
         }
-        // What the mesh makes of a handler that never runs does not matter.
+        // The rewrite of a handler that never runs does not matter.
         if self.outcome.is_invalid() {
             return true;
         }
@@ -167,6 +167,15 @@ impl ProbeState {
         };
         let is_same_text = self.kubelet == other.kubelet || self.written != other.written;
         is_same_rewrite && is_same_text
+    }
+
+    /// Returns whether a finding reports the outcome of this handler.
+    #[must_use]
+    pub fn is_subject_of(&self, finding: &Finding) -> bool {
+        let reported = finding.probe.as_ref();
+        reported.is_some_and(|reported| {
+            reported.path == self.place.path && reported.span == self.place.span
+        })
     }
 
     /// Returns the name of the handler for messages: "readinessProbe of container `web`".

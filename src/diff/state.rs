@@ -1,7 +1,7 @@
 //! The predictions and findings of one state.
 
 use crate::context::{Context, NotJudged};
-use crate::engine::{self, Fixes, RenderedOverlays, Summary, check_with_view};
+use crate::engine::{Fixes, RenderedOverlays, Summary, UnknownEnvironments, check_with_view};
 use crate::finding::{Finding, Severity};
 use crate::predict::{self, EnvironmentNames, Outcome, WorkloadPrediction};
 use crate::settings::{RuleLevel, Settings};
@@ -32,14 +32,15 @@ pub struct State {
 
 impl State {
     /// Predicts and checks all files. `rendered` is empty, or belongs to the same files. `root` is the folder or the
-    /// file to which paths in identities are relative; empty for the working directory.
+    /// file to which paths in identities are relative; empty for the working directory. Also returns the names of
+    /// environments in the settings that the tree does not have.
     #[must_use]
     pub fn of(
         set: &SourceSet,
         rendered: &RenderedOverlays<'_>,
         settings: &Settings,
         root: &str,
-    ) -> (Self, engine::Outcome) {
+    ) -> (Self, Option<UnknownEnvironments>) {
         let view = |context: &Context<'_>, predictions: &mut [WorkloadPrediction<'_>]| {
             predict::sort_by_place(predictions);
             let is_selected = |pod: &&WorkloadPrediction<'_>| {
@@ -61,12 +62,12 @@ impl State {
             hides_rules: settings.select.is_some()
                 || levels.any(|level| *level == RuleLevel::Ignore),
             summary: outcome.summary,
-            findings: outcome.findings.clone(),
-            suppressed: outcome.suppressed.clone(),
-            not_judged: outcome.not_judged.clone(),
+            findings: outcome.findings,
+            suppressed: outcome.suppressed,
+            not_judged: outcome.not_judged,
             root: root.to_owned(),
         };
-        (state, outcome)
+        (state, outcome.unknown_environments)
     }
 
     /// Returns a path relative to the tree. A rendered file of a chart counts as the folder of the chart.
@@ -77,30 +78,26 @@ impl State {
 
     /// Returns whether the user has suppressed what `check` reports about a handler, or ignores its rule.
     pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
-        if self.findings.iter().any(|finding| is_about(finding, probe)) {
+        if self
+            .findings
+            .iter()
+            .any(|finding| probe.is_subject_of(finding))
+        {
             return false;
         }
         let is_hidden = || self.hides_rules && probe.outcome != Outcome::Refused;
         self.suppressed
             .iter()
-            .any(|finding| is_about(finding, probe))
+            .any(|finding| probe.is_subject_of(finding))
             || is_hidden()
     }
 
     /// Returns the severity of the finding of `check` about a handler; `None` if no finding is about it alone.
     pub(super) fn severity(&self, probe: &ProbeState) -> Option<Severity> {
         let findings = self.findings.iter();
-        let about = findings.filter(|finding| is_about(finding, probe));
+        let about = findings.filter(|finding| probe.is_subject_of(finding));
         about.map(|finding| finding.severity).max()
     }
-}
-
-/// Returns whether a finding reports the outcome of a handler.
-fn is_about(finding: &Finding, probe: &ProbeState) -> bool {
-    let reported = finding.probe.as_ref();
-    reported.is_some_and(|reported| {
-        reported.path == probe.place.path && reported.span == probe.place.span
-    })
 }
 
 /// Returns the predictions of all handlers that are reported.

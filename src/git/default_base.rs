@@ -9,7 +9,7 @@ impl Repository {
     /// `origin/master`, else those of the only remote, else the upstream of the current branch.
     ///
     /// # Errors
-    /// There is no such branch, or no merge base.
+    /// The remote has no such branch, or the histories are not related.
     pub fn default_base(&self) -> Result<Commit, GitError> {
         self.default_base_of(&self.head()?)
     }
@@ -17,7 +17,7 @@ impl Repository {
     /// Returns the commit that is checked out.
     ///
     /// # Errors
-    /// There is no commit yet.
+    /// The repository has no commit.
     pub fn head(&self) -> Result<Commit, GitError> {
         self.resolve("HEAD")
     }
@@ -25,7 +25,7 @@ impl Repository {
     /// Returns the merge base of a commit and the default branch of a remote, as [`Repository::default_base`] does.
     ///
     /// # Errors
-    /// There is no such branch, or no merge base.
+    /// The remote has no such branch, or the histories are not related.
     pub fn default_base_of(&self, commit: &Commit) -> Result<Commit, GitError> {
         let branch = default_branch(self)?;
         self.merge_base(commit, &branch)

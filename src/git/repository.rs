@@ -181,7 +181,7 @@ impl Repository {
     /// Returns the best common ancestor of two commits.
     ///
     /// # Errors
-    /// There is none, or it is not in the history of a shallow clone.
+    /// The commits have no common ancestor, or it is not in the history of a shallow clone.
     pub fn merge_base(&self, one: &Commit, other: &Commit) -> Result<Commit, GitError> {
         let found = self.git.find(&["merge-base", &one.hash, &other.hash])?;
         let names = || (one.name.clone(), other.name.clone());

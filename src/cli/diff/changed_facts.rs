@@ -87,10 +87,8 @@ impl WhatIf {
         let wanted = self.namespaces.first();
         let similar = wanted.and_then(|name| most_similar(name, known));
         let message = "`--select-namespace` and `--select-labels` select no workload";
-        Err(match similar {
-            Some(name) => Stop::usage(message).help(format!("did you mean `{name}`?")),
-            None => Stop::usage(message),
-        })
+        let help = similar.map(|name| format!("did you mean `{name}`?"));
+        Err(Stop::usage(message).help_if_any(help))
     }
 
     /// Returns the settings of a state: `facts` take precedence over those of `layer`.

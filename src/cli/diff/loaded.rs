@@ -54,10 +54,7 @@ fn reject_incomplete(state: &State, name: &str) -> Result<(), Stop> {
     };
     let path = &finding.primary.path;
     let message = format!("cannot compare {name}: {path}: {}", finding.message);
-    Err(match &finding.help {
-        Some(help) => Stop::usage(message).help(help.clone()),
-        None => Stop::usage(message),
-    })
+    Err(Stop::usage(message).help_if_any(finding.help.clone()))
 }
 
 /// Predicts and checks the files of a run. A state has a name, and a root to which the paths of identities are
@@ -71,9 +68,9 @@ pub(super) fn judged(
 ) -> Result<Loaded, Stop> {
     layer.only_environments.extend(args.environments.names());
     let settings = layer.resolved(FailOn::default());
-    let (state, outcome) =
+    let (state, unknown_environments) =
         run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
-    reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
+    reject_unknown_environments(&args.environments, unknown_environments.as_ref())?;
     reject_incomplete(&state, &name)?;
     let selected = settings.selected.as_ref();
     let istio_release = selected

@@ -50,12 +50,10 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     };
     let failed = reports.write(&changes)?;
     reports.print(&changes)?;
-    let mut all = comparison.changes.iter();
-    let fails = all.any(|change| fail_on.includes(change.class));
     let exit = before
         .exit
         .or(after.exit == Exit::Failure, Exit::Failure)
-        .or(fails, Exit::Findings)
+        .or(comparison.fails(fail_on), Exit::Findings)
         .or(failed, Exit::Failure);
     session.release((before, after, comparison));
     Ok(exit)

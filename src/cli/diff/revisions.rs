@@ -169,8 +169,8 @@ fn read_after(
 /// An object cannot be read, so that the state is not complete.
 fn report_incomplete(session: &Session, args: &DiffArgs, snapshot: &Snapshot) -> Result<(), Stop> {
     if let Some((path, error)) = snapshot.failure() {
-        let error = GitErrorOf(path, error);
-        return Err(error.stop());
+        let message = format!("cannot read `{}`: {error}", path.display());
+        return Err(Stop::usage(message).help_if_any(error.help()));
     }
     for (path, reason) in snapshot.unread_submodules() {
         if !args.common.quiet {
@@ -183,26 +183,8 @@ fn report_incomplete(session: &Session, args: &DiffArgs, snapshot: &Snapshot) ->
     Ok(())
 }
 
-/// An error about a file of a revision.
-struct GitErrorOf(PathBuf, GitError);
-
-impl GitErrorOf {
-    fn stop(self) -> Stop {
-        let Self(path, error) = self;
-        let message = format!("cannot read `{}`: {error}", path.display());
-        match error.help() {
-            Some(help) => Stop::usage(message).help(help),
-            None => Stop::usage(message),
-        }
-    }
-}
-
 fn stop(error: GitError) -> Stop {
-    let message = error.to_string();
-    match error.help() {
-        Some(help) => Stop::usage(message).help(help),
-        None => Stop::usage(message),
-    }
+    Stop::usage(error.to_string()).help_if_any(error.help())
 }
 
 /// Returns a revision for people, such as "`v1.2` (3c1f2a9)".

@@ -18,10 +18,10 @@ pub fn regressions(changes: &Changes<'_>) -> Outcome {
         .changes
         .iter()
         .filter(|change| matches!(change.class, Class::Regression | Class::Added));
+    let findings: Vec<Finding> = wanted
+        .filter_map(|change| as_finding(changes, change))
+        .collect();
     let mut outcome = Outcome {
-        findings: wanted
-            .filter_map(|change| as_finding(changes, change))
-            .collect(),
         not_judged: [
             &*changes.comparison.newly_not_judged,
             &changes.comparison.changed_not_judged,
@@ -30,7 +30,6 @@ pub fn regressions(changes: &Changes<'_>) -> Outcome {
         summary: changes.after.state.summary,
         ..Outcome::default()
     };
-    let findings = std::mem::take(&mut outcome.findings);
     outcome.summary.suppressed = changes.comparison.suppressed;
     outcome.summary.not_judged = outcome.not_judged.len();
     outcome.summary.count_findings(&findings);
@@ -102,11 +101,9 @@ fn reported(changes: &Changes<'_>, probe: &ProbeState) -> Option<Finding> {
     let environment = probe.id.environment.as_deref();
     let is_environment = |path: &str| Some(&*state.relative(path)) == environment;
     let found = state.findings.iter().find(|finding| {
-        let is_probe = finding.probe.as_ref().is_some_and(|reported| {
-            reported.path == probe.place.path && reported.span == probe.place.span
-        });
         let overlays = &finding.overlays;
-        is_probe && (overlays.is_empty() || overlays.iter().any(|path| is_environment(path)))
+        probe.is_subject_of(finding)
+            && (overlays.is_empty() || overlays.iter().any(|path| is_environment(path)))
     });
     let mut finding = found?.clone();
     finding.overlays.retain(|path| is_environment(path));

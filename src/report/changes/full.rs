@@ -32,10 +32,7 @@ pub fn full(changes: &Changes<'_>, style: TerminalStyle) -> String {
 #[must_use]
 pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
     let comparison = changes.comparison;
-    let fails = comparison
-        .changes
-        .iter()
-        .any(|change| changes.fail_on.includes(change.class));
+    let fails = comparison.fails(changes.fail_on);
     let tone = if fails { Tone::Error } else { Tone::Good };
     let (before, after) = (changes.before.name, changes.after.name);
     if changes.compares_nothing() {

@@ -1,7 +1,7 @@
 //! The sentences about changes.
 
 use crate::diff::{Cause, Change, Class, Comparison, Group, Side};
-use crate::finding::Label;
+use crate::finding::{Label, sentence_list};
 use crate::report::counted::counted;
 use crate::report::source_location::line_region;
 use crate::report::source_location::source_path;
@@ -165,8 +165,7 @@ pub fn summary(comparison: &Comparison) -> String {
         .collect();
     match parts.as_slice() {
         [] => "No changes".to_owned(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        parts => sentence_list(parts),
     }
 }
 

@@ -1,19 +1,12 @@
 //! What identifies a probe: neither files nor lines.
 
-use super::changes;
+use super::{changes, trees};
 use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
-use crate::support::project::Project;
 
 const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
 
 fn compare(before: &[(&str, &str)], after: &[(&str, &str)]) -> Vec<String> {
-    let project = Project::new();
-    for (folder, files) in [("before", before), ("after", after)] {
-        for (path, text) in files {
-            project.write(&format!("{folder}/{path}"), text);
-        }
-    }
-    changes(&project.run(&JSON))
+    changes(&trees(before, after).run(&JSON))
 }
 
 #[test]

@@ -1,20 +1,10 @@
 //! A state that was not judged, or a part of it, is never reported as unchanged.
 
-use super::{changes, report};
+use super::{changes, report, trees};
 use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
 use crate::support::project::Project;
 
 const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
-
-fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
-    let project = Project::new();
-    for (folder, files) in [("before", before), ("after", after)] {
-        for (path, text) in files {
-            project.write(&format!("{folder}/{path}"), text);
-        }
-    }
-    project
-}
 
 #[test]
 fn a_memory_limit_is_an_error() {

@@ -11,6 +11,18 @@ mod what_if;
 use serde_json::Value;
 
 use crate::support::Run;
+use crate::support::project::Project;
+
+/// Creates two trees, with the files of `before` and of `after`.
+fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
+    let project = Project::new();
+    for (folder, files) in [("before", before), ("after", after)] {
+        for (path, text) in files {
+            project.write(&format!("{folder}/{path}"), text);
+        }
+    }
+    project
+}
 
 /// Returns the report of a run with `--output-format json`.
 #[track_caller]

@@ -1,19 +1,8 @@
 //! Two trees, or two rendered files.
 
-use super::{cause, changes, report};
+use super::{cause, changes, report, trees};
 use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
 use crate::support::project::Project;
-
-/// Two trees with the files of `before`, and of those of `after` in the second one.
-fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
-    let project = Project::new();
-    for (folder, files) in [("before", before), ("after", after)] {
-        for (path, text) in files {
-            project.write(&format!("{folder}/{path}"), text);
-        }
-    }
-    project
-}
 
 const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
 

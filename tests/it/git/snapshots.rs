@@ -288,7 +288,7 @@ fn the_index_has_the_staged_files() {
             .map(|file| format!("{} {}", file.path, file.text.len()))
             .collect()
     };
-    // There is no commit yet.
+    // The repository has no commit.
     assert_eq!(names(), [format!("new.yaml {}", CONFIG_MAP.len())]);
     repository.commit("one");
     for path in [
