@@ -2,4 +2,5 @@
 
 mod picture;
 mod readme;
+mod site;
 mod style;
