@@ -290,7 +290,7 @@ fn fixed(
 
 /// Returns whether required workloads are missing, and reports it: findings do not explain the exit code of such a run.
 fn lacks_workloads(session: &Session, args: &CheckArgs, outcome: &Outcome) -> bool {
-    let lacks_workloads = args.require_workloads && outcome.summary.judges_nothing();
+    let lacks_workloads = args.report.require_workloads && outcome.summary.judges_nothing();
     if lacks_workloads {
         session.errln(
             "error: the files contain no workload that can be judged, but `--require-workloads` requires one",

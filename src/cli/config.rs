@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::rule_names;
+use crate::filesystem::FileSystem;
 use crate::settings::{self, FactOverrides, FormChoice, Layer};
 use crate::source::{
-    CONFIG_NAMES, Input, boundary, canonical, io_error_reason, read_resolved_text, read_text,
-    resolved_within, shown_path,
+    CONFIG_NAMES, Input, canonical, io_error_reason, read_text, resolved_within, shown_path,
 };
 use crate::yaml::{self, LineIndex, Span};
 
@@ -24,6 +24,8 @@ pub(super) struct LoadedConfig {
     pub(super) context: Vec<Input>,
     /// The folder of the configuration file.
     pub(super) folder: Option<PathBuf>,
+    /// The configuration file, as shown to the user.
+    pub(super) shown: Option<String>,
 }
 
 /// A configuration file, and which paths it may contain.
@@ -35,18 +37,26 @@ enum ConfigFile {
 }
 
 impl ConfigFile {
-    fn folder(&self) -> Option<&Path> {
+    fn path(&self) -> &Path {
         match self {
-            Self::Named(file) | Self::Found(file, ..) => file.parent(),
+            Self::Named(file) | Self::Found(file, ..) => file,
         }
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.path().parent()
     }
 }
 
-/// Reads the configuration file, and combines it with the options.
+/// Reads the configuration file from `files`, or from the disk if the user names it, and combines it with the options.
 ///
 /// # Errors
 /// An option, the configuration file or one of its paths is invalid.
-pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedConfig, Stop> {
+pub(super) fn load_config(
+    common: &Common,
+    directory: &Path,
+    files: &FileSystem,
+) -> Result<LoadedConfig, Stop> {
     let options = options(common)?;
     let file = match &common.config {
         Some(file) => {
@@ -54,11 +64,11 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
             Some(ConfigFile::Named(directory.join(file)))
         }
         None if common.isolated => None,
-        None => match nearest(directory)? {
+        None => match nearest(directory, files)? {
             Some(file) => Some(file),
             // The result must not depend on the working directory.
             None => match common_folder(common, directory) {
-                Some(folder) => nearest(&folder)?,
+                Some(folder) => nearest(&folder, files)?,
                 None => None,
             },
         },
@@ -69,25 +79,27 @@ pub(super) fn load_config(common: &Common, directory: &Path) -> Result<LoadedCon
             layer: options,
             context,
             folder: None,
+            shown: None,
         });
     };
-    let mut below = read(&file, common, directory)?;
+    let mut below = read(&file, common, directory, files)?;
     check_baseline(&file, below.baseline.as_deref(), directory)?;
     let context = context(&file, std::mem::take(&mut below.context), directory)?;
     Ok(LoadedConfig {
         layer: options.or(below),
         context,
         folder: file.folder().map(Path::to_path_buf),
+        shown: Some(shown_path(file.path(), directory)),
     })
 }
 
 /// Finds the nearest configuration file in `directory` or above, up to the root of the repository.
-fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
+fn nearest(directory: &Path, files: &FileSystem) -> Result<Option<ConfigFile>, Stop> {
     for above in directory.ancestors() {
-        if let Some(file) = config_in(above, directory)? {
+        if let Some(file) = config_in(above, directory, files)? {
             return Ok(Some(file));
         }
-        if above.join(".git").exists() {
+        if files.exists(&above.join(".git")) {
             break;
         }
     }
@@ -98,20 +110,25 @@ fn nearest(directory: &Path) -> Result<Option<ConfigFile>, Stop> {
 ///
 /// # Errors
 /// There are two, or a link leads out of the repository.
-fn config_in(folder: &Path, directory: &Path) -> Result<Option<ConfigFile>, Stop> {
+fn config_in(
+    folder: &Path,
+    directory: &Path,
+    files: &FileSystem,
+) -> Result<Option<ConfigFile>, Stop> {
     let mut found = None;
     for name in CONFIG_NAMES {
         let file = folder.join(name);
-        if std::fs::symlink_metadata(&file).is_err() {
+        if files.symlink_kind(&file).is_err() {
             continue;
         }
-        let boundary = boundary(folder);
-        let real = resolved_within(folder, Path::new(name), &boundary).map_err(|why| {
+        let boundary = files.boundary(folder);
+        let real = files.resolved_within(folder, Path::new(name), &boundary);
+        let real = real.map_err(|why| {
             let shown = shown_path(&file, directory);
             Stop::usage(format!("cannot read `{shown}`: {why}"))
                 .help("use `--config` to read it anyway")
         })?;
-        if !real.is_file() {
+        if !files.is_file(&real) {
             continue;
         }
         if let Some(ConfigFile::Found(first, ..)) = found {
@@ -196,10 +213,15 @@ fn covers(common: &Common, directory: &Path, folder: &Path) -> bool {
     }
 }
 
-fn read(config: &ConfigFile, common: &Common, directory: &Path) -> Result<Layer, Stop> {
+fn read(
+    config: &ConfigFile,
+    common: &Common,
+    directory: &Path,
+    files: &FileSystem,
+) -> Result<Layer, Stop> {
     let (file, text) = match config {
         ConfigFile::Named(file) => (file, read_text(file)),
-        ConfigFile::Found(file, real, _) => (file, read_resolved_text(real)),
+        ConfigFile::Found(file, real, _) => (file, files.read_resolved_text(real)),
     };
     let shown = shown_path(file, directory);
     let text = text.map_err(|error| {

@@ -28,6 +28,8 @@ use super::threads::{cores, pool};
 pub(super) struct Run {
     pub(super) set: SourceSet,
     pub(super) layer: Layer,
+    /// The configuration file, as shown to the user.
+    pub(super) config: Option<String>,
     /// The paths and limits of the run.
     pub(super) request: Request,
     /// A text is not the content of a file: it comes from standard input or from a renderer.
@@ -76,6 +78,7 @@ impl Run {
         Ok(Self {
             set,
             layer: self.layer.clone(),
+            config: self.config.clone(),
             request,
             from_stdin: self.from_stdin,
             single: self.single,
@@ -138,7 +141,7 @@ pub(super) fn prepare(
     )
 }
 
-/// Reads the settings from the disk, and the files of a run from `filesystem`.
+/// Reads the settings and the files of a run from `filesystem`.
 ///
 /// # Errors
 /// An option, a path or the configuration file is invalid.
@@ -154,7 +157,8 @@ pub(super) fn prepare_in(
         layer,
         context,
         folder,
-    } = config::load_config(common, directory)?;
+        shown,
+    } = config::load_config(common, directory, &filesystem)?;
     check_release(session, &layer, common)?;
     let mut request = request(session, common, context, fallback)?;
     request.filesystem = filesystem;
@@ -209,6 +213,7 @@ pub(super) fn prepare_in(
     Ok(Run {
         set,
         layer,
+        config: shown,
         request,
         from_stdin,
         single,

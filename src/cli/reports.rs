@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
+
 use crate::engine::{Outcome, append_report, is_read, write_report};
 use crate::report::{self, Hint, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
 use crate::settings::Settings;
 use crate::source::{SourceSet, canonical};
 
-use super::args::{CheckArgs, OutputFormat};
+use super::args::{CheckArgs, OutputFormat, ReportArgs};
 use super::session::Session;
 use super::stop::Stop;
 
@@ -32,17 +34,8 @@ impl<'a> Reports<'a> {
         settings: &'a Settings,
     ) -> Result<Self, Stop> {
         let directory = session.directory()?;
-        let mut errors = Vec::new();
-        for (number, report) in args.reports.iter().enumerate() {
-            let mut before = args.reports.iter().take(number);
-            if before.any(|other| {
-                is_same_file(&directory.join(&other.path), &directory.join(&report.path))
-            }) {
-                let path = report.path.display();
-                errors.push(format!("two reports have the same file `{path}`"));
-            }
-        }
-        if args.statistics && !args.output_format.has_statistics() {
+        let mut errors = same_files(&args.report, directory);
+        if args.statistics && !args.report.output_format.has_statistics() {
             let error = "`--statistics` requires the format `full`, `concise` or `json`";
             errors.push(error.to_owned());
         }
@@ -52,7 +45,11 @@ impl<'a> Reports<'a> {
         Ok(Self {
             session,
             args,
-            root: report_root(args.report_root.as_deref(), &args.common.paths, directory)?,
+            root: report_root(
+                args.report.report_root.as_deref(),
+                &args.common.paths,
+                directory,
+            )?,
             settings,
         })
     }
@@ -66,7 +63,7 @@ impl<'a> Reports<'a> {
         hint: Hint,
     ) -> Result<bool, Stop> {
         let mut failed = false;
-        for report in &self.args.reports {
+        for report in &self.args.report.reports {
             let target = self.session.directory()?.join(&report.path);
             let written = match report.format {
                 _ if is_read(set, &target) => {
@@ -124,12 +121,12 @@ impl<'a> Reports<'a> {
     /// has no field for it.
     fn print_hidden_counts(&self, set: &SourceSet, outcome: &Outcome) {
         let not_judged = report::not_judged_message(outcome);
-        let format = self.args.output_format;
+        let format = self.args.report.output_format;
         let has_field = is_for_people(format) || format == OutputFormat::Json;
         if !has_field && !self.args.common.quiet && !not_judged.is_empty() {
             self.session.errln(&not_judged);
         }
-        if self.args.output_format != OutputFormat::Gitlab || self.args.common.quiet {
+        if self.args.report.output_format != OutputFormat::Gitlab || self.args.common.quiet {
             return;
         }
         for sentence in report::left_out_sentences(set, &outcome.summary) {
@@ -145,7 +142,7 @@ impl<'a> Reports<'a> {
         style: TerminalStyle,
         hint: Hint,
     ) -> Result<String, Stop> {
-        let format = self.args.output_format;
+        let format = self.args.report.output_format;
         let text = self.text(set, outcome, format, style, hint)?;
         if is_for_people(format)
             && let Cow::Owned(escaped) = self.session.for_log(&text)
@@ -161,7 +158,7 @@ impl<'a> Reports<'a> {
             outcome,
             root: &self.root,
             fail_on: self.settings.fail_on,
-            requires_workloads: self.args.require_workloads,
+            requires_workloads: self.args.report.require_workloads,
             baseline_state: None,
         }
     }
@@ -232,6 +229,23 @@ pub(super) fn report_root(
         }
     }
     Ok(root)
+}
+
+/// Returns an error for each report that has the file of an earlier one.
+pub(super) fn same_files<F>(args: &ReportArgs<F>, directory: &Path) -> Vec<String>
+where
+    F: ValueEnum + Clone + Default + Send + Sync + 'static,
+{
+    let mut errors = Vec::new();
+    for (number, report) in args.reports.iter().enumerate() {
+        let target = directory.join(&report.path);
+        let mut before = args.reports.iter().take(number);
+        if before.any(|other| is_same_file(&directory.join(&other.path), &target)) {
+            let path = report.path.display();
+            errors.push(format!("two reports have the same file `{path}`"));
+        }
+    }
+    errors
 }
 
 /// Returns whether two paths lead to the same file, which need not exist yet. Devices and pipes do not count, because

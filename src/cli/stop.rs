@@ -18,6 +18,16 @@ impl Stop {
         Self::Usage(vec![message.into()])
     }
 
+    /// Returns the messages, joined; empty if there are none.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::ClosedPipe => String::new(),
+            Self::Arguments(error) => error.to_string(),
+            Self::Usage(messages) => messages.join("; "),
+            Self::UsageWithHelp(message, _) => message.clone(),
+        }
+    }
+
     /// Adds a `help:` line to a single message.
     pub(super) fn help(self, help: impl Into<String>) -> Self {
         match self {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
+use crate::finding::Label;
 use crate::kube::{Object, Workload};
 use crate::mesh::detect::Evidence;
 use crate::mesh::istio::network_plugin::NetworkPlugin;
@@ -60,8 +61,8 @@ pub(super) struct FactCache {
     pub(super) objects_in_namespace: Cache<NamespaceKey, Arc<[Evidence]>>,
     /// The objects of a mesh other than Istio in the namespace of an object, by position.
     pub(super) objects_of_mesh: Cache<(NamespaceKey, Mesh), Arc<[usize]>>,
-    /// A description of the nearest policy that shows that a namespace is part of the mesh.
-    pub(super) evidence: Cache<NamespaceKey, Option<Arc<str>>>,
+    /// The nearest policy that shows that a namespace is part of the mesh.
+    pub(super) evidence: Cache<NamespaceKey, Option<Arc<Label>>>,
     /// The nearest `PeerAuthentication`s of a scope.
     pub(super) policies: Cache<(NamespaceKey, ScopeKey), Arc<NearestPolicies>>,
     /// The innermost environments with a `PeerAuthentication` in a namespace of a cluster, each as the position of one

@@ -1,10 +1,13 @@
 //! Finds the line or the fact that makes two predictions of a handler differ.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 
 use crate::finding::Label;
 use crate::mesh::Reason;
 use crate::source::SourceSet;
+use crate::yaml::Span;
 
 use super::probe_state::ProbeState;
 use super::state::{below_root, shown_path};
@@ -37,7 +40,18 @@ impl Cause {
     fn of(reason: &Reason, side: Side) -> Self {
         Self {
             message: reason.message.clone(),
-            place: reason.place.clone(),
+            place: place_of(reason).cloned(),
+            side,
+            is_option: false,
+            is_unchanged: false,
+        }
+    }
+
+    /// Returns a cause at a line.
+    fn at(place: &Label, message: &str, side: Side) -> Self {
+        Self {
+            message: message.to_owned(),
+            place: Some(place.clone()),
             side,
             is_option: false,
             is_unchanged: false,
@@ -56,6 +70,15 @@ impl Cause {
         }
     }
 
+    /// Returns the cause that the facts in the configuration file differ.
+    #[must_use]
+    pub fn configuration(file: &str) -> Self {
+        Self {
+            message: format!("the changed configuration `{file}`"),
+            ..Self::option("")
+        }
+    }
+
     /// Returns the cause that a release changed its behaviour.
     pub(super) fn fact(text: &str) -> Self {
         Self {
@@ -69,18 +92,12 @@ impl Cause {
 
     /// Returns the cause that is the changed handler itself.
     fn handler(before: &ProbeState, after: &ProbeState) -> Self {
-        Self {
-            message: format!(
-                "the {} is `{}`, and was `{}`",
-                noun(after.id.slot),
-                after.written,
-                before.written
-            ),
-            place: Some(after.place.clone()),
-            side: Side::After,
-            is_option: false,
-            is_unchanged: false,
-        }
+        let noun = noun(after.id.slot);
+        let message = format!(
+            "the {noun} is `{}`, and was `{}`",
+            after.written, before.written
+        );
+        Self::at(&after.place, &message, Side::After)
     }
 }
 
@@ -132,7 +149,7 @@ impl<'a> Causes<'a> {
             return Some(Cause::of(reason, Side::After));
         }
         let unchanged = |reason: &Reason, side: Side| Cause {
-            is_unchanged: reason.place.is_some(),
+            is_unchanged: place_of(reason).is_some(),
             ..Cause::of(reason, side)
         };
         placed_first(&new)
@@ -140,20 +157,73 @@ impl<'a> Causes<'a> {
             .or_else(|| placed_first(&gone).map(|reason| unchanged(reason, Side::Before)))
     }
 
+    /// Returns the cause of a new handler with a fault: its line, else a deciding line that only the second state has,
+    /// else the environment that deploys it.
+    pub(super) fn of_added(&mut self, probe: &ProbeState) -> Cause {
+        self.of_single(probe, Side::After)
+    }
+
+    /// Returns the cause that a handler does not exist any more: its line, or the environment that deployed it.
+    pub(super) fn of_removed(&mut self, probe: &ProbeState) -> Cause {
+        self.of_single(probe, Side::Before)
+    }
+
+    fn of_single(&mut self, probe: &ProbeState, side: Side) -> Cause {
+        let (own, other) = match side {
+            Side::Before => (&mut self.before, &mut self.after),
+            Side::After => (&mut self.after, &mut self.before),
+        };
+        let noun = noun(probe.id.slot);
+        if own.has_more(&probe.place, other) {
+            let message = match side {
+                Side::Before => format!("the {noun} `{}` is removed", probe.written),
+                Side::After => format!("the {noun} `{}` is new", probe.written),
+            };
+            return Cause::at(&probe.place, &message, side);
+        }
+        let mut reasons = probe.because.iter();
+        let is_own = |reason: &&Reason| place_of(reason).is_some_and(|at| own.has_more(at, other));
+        if side == Side::After
+            && let Some(reason) = reasons.find(is_own)
+        {
+            return Cause::of(reason, side);
+        }
+        let environment = probe.id.environment.as_deref();
+        let environment = environment.and_then(|path| own.start_of_own_file(path, other));
+        if let Some(place) = environment {
+            let message = match side {
+                Side::Before => format!("the environment that deploys the {noun} is removed"),
+                Side::After => format!("the environment that deploys the {noun} is new"),
+            };
+            return Cause::at(&place, &message, side);
+        }
+        let message = match side {
+            Side::Before => format!("nothing deploys the {noun} any more"),
+            Side::After => format!("the {noun} is deployed now"),
+        };
+        Cause {
+            is_unchanged: true,
+            ..Cause::at(&probe.place, &message, side)
+        }
+    }
+
     fn is_new_line(&mut self, reason: &Reason) -> bool {
-        let place = reason.place.as_ref();
-        place.is_some_and(|place| self.after.has_more(place, &mut self.before))
+        place_of(reason).is_some_and(|place| self.after.has_more(place, &mut self.before))
     }
 
     fn is_gone_line(&mut self, reason: &Reason) -> bool {
-        let place = reason.place.as_ref();
-        place.is_some_and(|place| self.before.has_more(place, &mut self.after))
+        place_of(reason).is_some_and(|place| self.before.has_more(place, &mut self.after))
     }
+}
+
+/// Returns the line that states a reason or suggests it.
+fn place_of(reason: &Reason) -> Option<&Label> {
+    reason.place.as_ref().or(reason.evidence.as_ref())
 }
 
 /// Returns the first reason with a line, or else the first reason.
 fn placed_first<'r>(reasons: &[&'r Reason]) -> Option<&'r Reason> {
-    let placed = reasons.iter().find(|reason| reason.place.is_some());
+    let placed = reasons.iter().find(|reason| place_of(reason).is_some());
     placed.or(reasons.first()).copied()
 }
 
@@ -199,6 +269,19 @@ impl<'a> Lines<'a> {
         };
         let text = text.trim();
         self.count(&label.path, text) > other.count(&other_path, text)
+    }
+
+    /// Returns the start of a file, given relative to the tree; `None` if the other state has the file, too.
+    fn start_of_own_file(&self, relative: &str, other: &Lines<'_>) -> Option<Label> {
+        if other.set.file(&shown_path(other.root, relative)).is_some() {
+            return None;
+        }
+        let file = self.set.file(&shown_path(self.root, relative))?;
+        Some(Label {
+            path: Arc::clone(&file.path),
+            span: Span::new(0, 0),
+            message: String::new(),
+        })
     }
 
     fn count(&mut self, path: &str, line: &str) -> usize {

@@ -50,6 +50,7 @@ fn compare_probes(
         if old.is_same_prediction(new) {
             comparison.unchanged += 1;
             comparison.unchanged_faults += usize::from(is_fault(new.outcome));
+            comparison.renamed += usize::from(new.renamed_from(old).is_some());
             continue;
         }
         let class = Class::of(old.outcome, new.outcome);
@@ -76,7 +77,7 @@ fn compare_probes(
     for old in removed.filter_map(|index| before.probes.get(*index)) {
         comparison.changes.push(Change {
             class: Class::Removed,
-            cause: None,
+            cause: Some(causes.of_removed(old)),
             subject: Subject::Probe {
                 before: Some(Box::new(old.clone())),
                 after: None,
@@ -95,7 +96,7 @@ fn compare_probes(
         }
         comparison.changes.push(Change {
             class: Class::Added,
-            cause: None,
+            cause: Some(causes.of_added(new)),
             subject: Subject::Probe {
                 before: None,
                 after: Some(Box::new(new.clone())),
@@ -106,7 +107,7 @@ fn compare_probes(
 
 /// Pairs the handlers of both states: by their whole identity, then by what remains if a folder, a namespace, a
 /// container or an object is renamed.
-fn pair_probes(before: &[ProbeState], after: &[ProbeState]) -> Pairing {
+fn pair_probes<'p>(before: &'p [ProbeState], after: &'p [ProbeState]) -> Pairing {
     let mut pairing = Pairing::new(before.len(), after.len());
     pairing.by(before, after, Repeated::InOrder, |state| {
         Some((&state.id, &*state.file))
@@ -122,25 +123,37 @@ fn pair_probes(before: &[ProbeState], after: &[ProbeState]) -> Pairing {
         let object = (&id.kind, &id.namespace, &id.name);
         Some((&state.environment_name, object, &id.container, id.slot))
     });
-    // The number of environments: the others are new or removed.
+    // The number of environments: the others are new or removed. An added or removed kustomization can change the
+    // environment and the namespace together. Of several candidates, one with the same prediction comes first, so that
+    // an old fault is not paired with a probe that works.
+    let prediction = |state: &'p ProbeState| (state.outcome.as_str(), &*state.why);
+    let in_file = |state: &'p ProbeState| {
+        let id = &state.id;
+        (&id.kind, &id.name, &*state.file, &id.container, id.slot)
+    };
+    let in_namespace = |state: &'p ProbeState| (in_file(state), &state.id.namespace);
     pairing.by(before, after, Repeated::InOrder, |state| {
+        Some((in_namespace(state), prediction(state)))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some(in_namespace(state))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some((in_file(state), prediction(state)))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some(in_file(state))
+    });
+    // A renamed container or object has the same handler. One with another handler replaces it.
+    pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
-        let object = (&id.kind, &id.namespace, &id.name, &*state.file);
-        Some((object, &id.container, id.slot))
+        let object = (&id.environment, &id.kind, &id.namespace, &id.name);
+        Some((object, id.slot, &state.written))
     });
     pairing.by(before, after, Repeated::Never, |state| {
         let id = &state.id;
-        let object = (&id.kind, &id.name, &*state.file);
-        Some((object, &id.container, id.slot))
-    });
-    pairing.by(before, after, Repeated::Never, |state| {
-        let id = &state.id;
-        Some((&id.environment, &id.kind, &id.namespace, &id.name, id.slot))
-    });
-    pairing.by(before, after, Repeated::Never, |state| {
-        let id = &state.id;
-        let object = (&id.kind, &*state.file);
-        Some((&id.environment, object, &id.container, id.slot))
+        let object = (&id.environment, &id.kind, &*state.file);
+        Some((object, &id.container, id.slot, &state.written))
     });
     pairing
 }

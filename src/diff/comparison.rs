@@ -12,7 +12,9 @@ pub struct Comparison {
     pub changes: Vec<Change>,
     /// The number of handlers with the same prediction in both states.
     pub unchanged: usize,
-    /// The number of these handlers with a fault.
+    /// The number of handlers with the same prediction whose container, object or namespace is renamed.
+    pub renamed: usize,
+    /// The number of handlers with the same prediction and with a fault.
     pub unchanged_faults: usize,
     /// The number of findings that both states have and that are not about a handler.
     pub unchanged_findings: usize,

@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use super::cause::{Cause, Side};
 use super::change::{Change, Subject};
 use super::class::Class;
+use crate::finding::Label;
 use crate::yaml::Span;
 
 /// Changes of one class with one cause.
@@ -23,7 +24,7 @@ pub struct Group<'c> {
 enum GroupKey<'c> {
     /// The message and the line of the cause.
     Cause(&'c str, Option<(&'c str, Span)>, Side),
-    /// All probes without a cause.
+    /// All probes without a cause, or whose causes are their own lines.
     Probes,
     /// A finding of its own, by its index.
     Finding(usize),
@@ -47,6 +48,10 @@ pub fn groups(changes: &[Change]) -> Vec<Group<'_>> {
             });
         }
         if let Some(group) = groups.get_mut(at) {
+            // New probes have one heading, and each its own line.
+            group.cause = group
+                .cause
+                .filter(|cause| change.cause.as_ref() == Some(cause));
             group.changes.push(change);
         }
     }
@@ -59,6 +64,11 @@ fn key(index: usize, change: &Change) -> GroupKey<'_> {
         (Subject::Probe { .. }, None) => GroupKey::Probes,
         (Subject::Probe { .. }, Some(cause)) => {
             let place = cause.place.as_ref();
+            let is_own = |place: &Label| change.place().is_some_and(|own| own.is_at(place));
+            let is_single = matches!(change.class, Class::Added | Class::Removed);
+            if is_single && place.is_some_and(is_own) {
+                return GroupKey::Probes;
+            }
             let place = place.map(|place| (&*place.path, place.span));
             // A line of a base has a message for each namespace.
             let message = if place.is_some() { "" } else { &*cause.message };

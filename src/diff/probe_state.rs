@@ -160,13 +160,26 @@ impl ProbeState {
         if self.outcome.is_invalid() {
             return true;
         }
-        let is_same_rewrite = if self.written == other.written {
+        // The path at the agent contains the name of the container.
+        let is_same_handler =
+            self.written == other.written && self.id.container == other.id.container;
+        let is_same_rewrite = if is_same_handler {
             self.rewritten_to == other.rewritten_to
         } else {
             self.rewritten_to.is_empty() == other.rewritten_to.is_empty()
         };
-        let is_same_text = self.kubelet == other.kubelet || self.written != other.written;
-        is_same_rewrite && is_same_text
+        is_same_rewrite && (self.kubelet == other.kubelet || !is_same_handler)
+    }
+
+    /// Returns what was named differently before, such as "container `web`"; `None` if the handler has the same names.
+    /// The environment does not count.
+    #[must_use]
+    pub fn renamed_from(&self, before: &Self) -> Option<String> {
+        let (id, old) = (&self.id, &before.id);
+        if id.workload() != old.workload() {
+            return Some(format!("`{}`", old.workload()));
+        }
+        (id.container != old.container).then(|| format!("container `{}`", old.container))
     }
 
     /// Returns whether a finding reports the outcome of this handler.

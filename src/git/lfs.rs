@@ -9,6 +9,12 @@ pub(super) const LONGEST: u64 = 1024;
 
 const FIRST_LINE: &str = "version https://git-lfs.github.com/spec/v1\n";
 
+/// Returns whether the content of a file is a pointer to a file that Git LFS stores.
+#[must_use]
+pub fn is_lfs_pointer(bytes: &[u8]) -> bool {
+    (bytes.len() as u64) < LONGEST && Pointer::parse(bytes).is_some()
+}
+
 /// Content of a file that Git LFS stores.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Pointer {

@@ -87,6 +87,30 @@ impl Repository {
         &self.root
     }
 
+    /// Returns whether the index contains a path, or a file below it.
+    ///
+    /// # Errors
+    /// Git cannot list the index.
+    pub fn tracks(&self, path: &Path) -> Result<bool, GitError> {
+        let real = canonical(path).ok();
+        let below = real
+            .as_deref()
+            .and_then(|real| real.strip_prefix(&self.root).ok());
+        let Some(below) = below else {
+            return Ok(false);
+        };
+        let path = if below.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            below
+        };
+        let arguments = ["ls-files", "-z", "--"].map(std::ffi::OsStr::new);
+        let output = self
+            .git
+            .run(&[&arguments[..], &[path.as_os_str()]].concat())?;
+        Ok(!output.is_empty())
+    }
+
     /// Returns whether the repository has no working tree.
     #[must_use]
     pub const fn is_bare(&self) -> bool {

@@ -13,6 +13,8 @@ pub struct Reason {
     pub settle: Option<&'static str>,
     /// Whether it is an assumption that the user made with `--assume`.
     pub is_assumed_by_user: bool,
+    /// The line that suggests an assumption, if there is one.
+    pub evidence: Option<Label>,
 }
 
 impl Reason {
@@ -24,6 +26,7 @@ impl Reason {
             place: Some(place),
             settle: None,
             is_assumed_by_user: false,
+            evidence: None,
         }
     }
 
@@ -35,6 +38,7 @@ impl Reason {
             place: None,
             settle,
             is_assumed_by_user: false,
+            evidence: None,
         }
     }
 

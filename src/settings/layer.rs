@@ -134,6 +134,61 @@ impl Layer {
         }
     }
 
+    /// Returns this layer with the facts about the mesh of another one. What is reported stays the same.
+    #[must_use]
+    pub fn with_facts_of(self, other: &Self) -> Self {
+        let facts = other.scopes.iter().map(|scope| Scope {
+            rules: BTreeMap::new(),
+            ..scope.clone()
+        });
+        let levels = self.scopes.iter().map(|scope| Scope {
+            assume: FactOverrides::default(),
+            overrides: FactOverrides::default(),
+            ..scope.clone()
+        });
+        let scopes = facts.chain(levels).collect();
+        Self {
+            mesh: other.mesh,
+            mesh_version: other.mesh_version,
+            assume: other.assume.clone(),
+            overrides: other.overrides.clone(),
+            namespace: other.namespace.clone(),
+            scopes,
+            ..self
+        }
+    }
+
+    /// Returns whether both layers state the same facts about the mesh.
+    #[must_use]
+    pub fn has_facts_of(&self, other: &Self) -> bool {
+        let general = |layer: &Self| {
+            let Self {
+                mesh,
+                mesh_version,
+                namespace,
+                assume,
+                overrides,
+                ..
+            } = layer.clone();
+            (mesh, mesh_version, namespace, assume, overrides)
+        };
+        let none = FactOverrides::default();
+        let scoped = |layer: &Self| -> Vec<(Vec<globset::Glob>, FactOverrides, FactOverrides)> {
+            let scopes = layer.scopes.iter();
+            scopes
+                .filter(|scope| scope.assume != none || scope.overrides != none)
+                .map(|scope| {
+                    (
+                        scope.paths.clone(),
+                        scope.assume.clone(),
+                        scope.overrides.clone(),
+                    )
+                })
+                .collect()
+        };
+        general(self) == general(other) && scoped(self) == scoped(other)
+    }
+
     /// Returns the settings of the layer, with defaults for unset fields.
     #[must_use]
     pub fn resolved(&self, default_fail_on: FailOn) -> Settings {

@@ -4,42 +4,19 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::choice::{FailOnArg, OutputFormat, ReportArg, SeverityArg, report};
+use super::choice::{FailOnArg, OutputFormat, SeverityArg};
 use super::common::Common;
 use super::environments::EnvironmentArgs;
+use super::report::ReportArgs;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct CheckArgs {
-    /// The format of the report.
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_enum,
-        default_value_t,
-        help_heading = "Report"
-    )]
-    pub(in crate::cli) output_format: OutputFormat,
-
-    /// Also write a report to a file (repeatable), in a format of --output-format.
-    ///
-    /// The format summary appends to the file; other formats replace it.
-    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report::<OutputFormat>, help_heading = "Report")]
-    pub(in crate::cli) reports: Vec<ReportArg<OutputFormat>>,
-
-    /// The directory that paths in reports are relative to, such as the root of the repository
-    /// [default: the working directory].
-    ///
-    /// Applies to sarif, github, gitlab, junit and summary.
-    #[arg(long, value_name = "DIR", help_heading = "Report")]
-    pub(in crate::cli) report_root: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) report: ReportArgs<OutputFormat>,
 
     /// Exit with code 1 on findings of this severity or above [default: warning].
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
     pub(in crate::cli) fail_on: Option<FailOnArg>,
-
-    /// Exit with code 1 if no workload is found, for example because a path is wrong or a chart is not rendered.
-    #[arg(long, help_heading = "Report")]
-    pub(in crate::cli) require_workloads: bool,
 
     /// Report only findings of this severity or above; ignore all others.
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]

@@ -1,12 +1,10 @@
 //! The options of `meshprobe diff`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 
-use super::choice::{ReportArg, report};
 use super::common::Common;
 use super::environments::EnvironmentArgs;
+use super::report::ReportArgs;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DiffArgs {
@@ -59,26 +57,8 @@ pub(in crate::cli) struct DiffArgs {
     )]
     pub(in crate::cli) fail_on: DiffFailOnArg,
 
-    /// The format of the report.
-    #[arg(
-        long,
-        value_name = "FORMAT",
-        value_enum,
-        default_value_t,
-        help_heading = "Report"
-    )]
-    pub(in crate::cli) output_format: ChangeFormat,
-
-    /// Also write a report to a file (repeatable), in a format of --output-format.
-    #[arg(long = "report", value_name = "FORMAT=FILE", value_parser = report::<ChangeFormat>, help_heading = "Report")]
-    pub(in crate::cli) reports: Vec<ReportArg<ChangeFormat>>,
-
-    /// The directory that paths in reports are relative to, such as the root of the repository
-    /// [default: the working directory].
-    ///
-    /// Applies to sarif, github, gitlab and junit.
-    #[arg(long, value_name = "DIR", help_heading = "Report")]
-    pub(in crate::cli) report_root: Option<PathBuf>,
+    #[command(flatten)]
+    pub(in crate::cli) report: ReportArgs<ChangeFormat>,
 
     #[command(flatten)]
     pub(in crate::cli) environments: EnvironmentArgs,

@@ -1,13 +1,13 @@
 //! A state of a comparison: its files and its predictions.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::diff::State;
-use crate::engine::{Exit, RenderedOverlays};
+use crate::engine::{Exit, RenderedOverlays, UnknownEnvironments};
 use crate::settings::{FailOn, Layer, Mesh, Version};
 
 use super::super::args::DiffArgs;
-use super::super::environments::reject_unknown_environments;
 use super::super::input::Run;
 use super::super::session::Session;
 use super::super::stop::Stop;
@@ -18,8 +18,14 @@ pub(super) struct States {
     pub(super) after: Loaded,
     /// The option that makes the difference, if both states have the same files.
     pub(super) changed_fact: Option<String>,
-    /// Whether the option changes nothing but the release of the mesh.
+    /// The configuration file, if the states have different facts in it.
+    pub(super) changed_config: Option<String>,
+    /// Whether the states differ in nothing but the release of the mesh.
     pub(super) only_release: bool,
+    /// Whether two trees or files are compared with each other.
+    pub(super) are_trees: bool,
+    /// The root of the repository whose revisions are compared.
+    pub(super) repository: Option<PathBuf>,
 }
 
 /// A state with its files.
@@ -30,6 +36,8 @@ pub(super) struct Loaded {
     pub(super) state: State,
     /// The exit code that follows from reading the files.
     pub(super) exit: Exit,
+    /// The names of environments in the options that the state does not have.
+    pub(super) unknown_environments: Option<UnknownEnvironments>,
     /// The release of Istio that an option or the configuration sets for all pods.
     pub(super) istio_release: Option<Version>,
 }
@@ -70,7 +78,6 @@ pub(super) fn judged(
     let settings = layer.resolved(FailOn::default());
     let (state, unknown_environments) =
         run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
-    reject_unknown_environments(&args.environments, unknown_environments.as_ref())?;
     reject_incomplete(&state, &name)?;
     let selected = settings.selected.as_ref();
     let istio_release = selected
@@ -82,6 +89,7 @@ pub(super) fn judged(
         exit: run.exit(),
         run,
         state,
+        unknown_environments,
         istio_release,
     })
 }

@@ -5,40 +5,54 @@ mod loaded;
 mod reports;
 mod revisions;
 mod states;
+mod unrelated;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases};
-use crate::engine::{Exit, unread_paths};
+use crate::engine::{Exit, UnknownEnvironments, unread_paths};
 use crate::report::changes::{Changes, ReportedState};
 use crate::source::Fault;
 
-use super::args::{DiffArgs, DiffFailOnArg};
+use super::args::{ChangeFormat, DiffArgs, DiffFailOnArg};
+use super::environments::reject_unknown_environments;
 use super::session::Session;
 use super::stop::Stop;
 use loaded::{Loaded, States};
 use reports::Reports;
+use unrelated::reject_unrelated_paths;
 
 pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
-    let reports = Reports::new(session, args)?;
+    let mut reports = Reports::new(session, args)?;
+    let states = states::load(session, args)?;
+    reject_unknown_environments_of(session, args, &states)?;
+    if let Some(root) = &states.repository {
+        reports.use_repository(root)?;
+    }
+    let mut comparison = compare(
+        (&states.before.state, &states.before.run.set),
+        (&states.after.state, &states.after.run.set),
+    );
+    reject_unrelated_paths(session, args, &states, &comparison)?;
     let States {
         before,
         after,
         changed_fact,
+        changed_config,
         only_release,
-    } = states::load(session, args)?;
-    let mut comparison = compare(
-        (&before.state, &before.run.set),
-        (&after.state, &after.run.set),
-    );
+        ..
+    } = states;
     if let Some(text) = changed_fact {
         name_option(&mut comparison, &text);
-        // Another fact could cause the same change.
-        let releases = before.istio_release.zip(after.istio_release);
-        if let Some((before, after)) = releases.filter(|_| only_release) {
-            explain_releases(&mut comparison, before, after);
-        }
+    }
+    if let Some(file) = changed_config {
+        name_configuration(&mut comparison, &file);
+    }
+    // Another fact could cause the same change.
+    let releases = before.istio_release.zip(after.istio_release);
+    if let Some((before, after)) = releases.filter(|_| only_release) {
+        explain_releases(&mut comparison, before, after);
     }
     report_unread(session, &before, &after);
     let fail_on = fail_on(args.fail_on);
@@ -47,16 +61,63 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         after: reported(&after),
         comparison: &comparison,
         fail_on,
+        root: None,
     };
+    let lacks_workloads = report_nothing(session, args, &changes);
     let failed = reports.write(&changes)?;
     reports.print(&changes)?;
     let exit = before
         .exit
         .or(after.exit == Exit::Failure, Exit::Failure)
-        .or(comparison.fails(fail_on), Exit::Findings)
+        .or(comparison.fails(fail_on) || lacks_workloads, Exit::Findings)
         .or(failed, Exit::Failure);
     session.release((before, after, comparison));
     Ok(exit)
+}
+
+/// Rejects names of `--overlay` and `--cluster` that neither state has. A name that only one state has is that of a new or
+/// a removed environment.
+fn reject_unknown_environments_of(
+    session: &Session,
+    args: &DiffArgs,
+    states: &States,
+) -> Result<(), Stop> {
+    let (before, after) = (&states.before, &states.after);
+    let unknown = [&before.unknown_environments, &after.unknown_environments];
+    if let [Some(one), Some(other)] = unknown {
+        let is_unknown = |name: &&String| other.given.contains(name);
+        let both = UnknownEnvironments {
+            given: one.given.iter().filter(is_unknown).cloned().collect(),
+            known: one.known.union(&other.known).cloned().collect(),
+        };
+        reject_unknown_environments(&args.environments, Some(&both))?;
+    }
+    for (own, other) in [(before, after), (after, before)] {
+        let given = own.unknown_environments.iter().flat_map(|own| &own.given);
+        for name in given.filter(|_| !args.common.quiet) {
+            let other = &other.name;
+            session.errln(&format!("note: only {other} has the environment `{name}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Reports that neither state has a workload, if the report on standard output does not, and returns whether workloads are
+/// required.
+fn report_nothing(session: &Session, args: &DiffArgs, changes: &Changes<'_>) -> bool {
+    if !changes.compares_nothing() {
+        return false;
+    }
+    let message = "neither state contains a workload that can be judged";
+    let is_required = args.report.require_workloads;
+    if is_required {
+        session.errln(&format!(
+            "error: {message}, but `--require-workloads` requires one"
+        ));
+    } else if args.report.output_format != ChangeFormat::Full && !args.common.quiet {
+        session.errln(&format!("warning: nothing was compared: {message}"));
+    }
+    is_required
 }
 
 /// Prints an error for each path that the user named and that cannot be read.
@@ -91,6 +152,16 @@ fn reported(loaded: &Loaded) -> ReportedState<'_> {
 fn name_option(comparison: &mut Comparison, text: &str) {
     for change in &mut comparison.changes {
         change.cause = Some(Cause::option(text));
+    }
+}
+
+/// Names the configuration file as the cause of all changes that no line explains.
+fn name_configuration(comparison: &mut Comparison, file: &str) {
+    for change in &mut comparison.changes {
+        let cause = change.cause.as_ref();
+        if cause.is_none_or(|cause| cause.place.is_none() || cause.is_unchanged) {
+            change.cause = Some(Cause::configuration(file));
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::report::{self, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
 use crate::settings::FailOn;
 
 use super::super::args::{ChangeFormat, DiffArgs};
-use super::super::reports::report_root;
+use super::super::reports::{report_root, same_files};
 use super::super::session::{OutputStream, Session};
 use super::super::stop::Stop;
 use super::super::terminal::terminal_style;
@@ -27,7 +27,11 @@ impl<'a> Reports<'a> {
     /// The folder of `--report-root` does not exist.
     pub(super) fn new(session: &'a Session, args: &'a DiffArgs) -> Result<Self, Stop> {
         let directory = session.directory()?;
-        let folder = args.report_root.as_deref();
+        let errors = same_files(&args.report, directory);
+        if !errors.is_empty() {
+            return Err(Stop::Usage(errors));
+        }
+        let folder = args.report.report_root.as_deref();
         Ok(Self {
             session,
             args,
@@ -35,11 +39,24 @@ impl<'a> Reports<'a> {
         })
     }
 
+    /// Makes paths in reports relative to the root of a repository, unless an option sets another folder: the services that
+    /// read the reports expect such paths.
+    ///
+    /// # Errors
+    /// The working directory is not known.
+    pub(super) fn use_repository(&mut self, root: &Path) -> Result<(), Stop> {
+        if self.args.report.report_root.is_none() {
+            let directory = self.session.directory()?;
+            self.root = report_root(Some(root), &self.args.common.paths, directory)?;
+        }
+        Ok(())
+    }
+
     /// Writes the reports to their files. Prints an error for each file that cannot be written, and returns whether
     /// there are any.
     pub(super) fn write(&self, changes: &Changes<'_>) -> Result<bool, Stop> {
         let mut failed = false;
-        for report in &self.args.reports {
+        for report in &self.args.report.reports {
             let target = self.session.directory()?.join(&report.path);
             let written = match self.overwrites_input(changes, &target) {
                 true => {
@@ -68,7 +85,7 @@ impl<'a> Reports<'a> {
     /// Prints the report to standard output.
     pub(super) fn print(&self, changes: &Changes<'_>) -> Result<(), Stop> {
         let style = terminal_style(self.session, OutputStream::Stdout, self.args.common.color);
-        let text = self.text(changes, self.args.output_format, style)?;
+        let text = self.text(changes, self.args.report.output_format, style)?;
         self.session.print(&text)
     }
 
@@ -89,7 +106,7 @@ impl<'a> Reports<'a> {
             outcome: &outcome,
             root: &self.root,
             fail_on: FailOn::default(),
-            requires_workloads: false,
+            requires_workloads: self.args.report.require_workloads && changes.compares_nothing(),
             baseline_state: Some("new"),
         };
         let written = match format {
@@ -98,7 +115,10 @@ impl<'a> Reports<'a> {
             ChangeFormat::Gitlab => report::gitlab(&results),
             ChangeFormat::Github => Ok(report::github(&results)),
             ChangeFormat::Junit => Ok(report::junit(&results)),
-            ChangeFormat::Markdown => Ok(changes::markdown(changes, SUMMARY_LIMIT)),
+            ChangeFormat::Markdown => Ok(changes::markdown(
+                &changes.relative_to(&self.root),
+                SUMMARY_LIMIT,
+            )),
             ChangeFormat::Concise => Ok(changes::concise(changes, style)),
             ChangeFormat::Full => Ok(changes::full(changes, style)),
         };

@@ -9,6 +9,7 @@ use crate::git::{Commit, GitError, Repository, Side, Snapshot};
 use crate::source::SharedFiles;
 
 use super::super::args::DiffArgs;
+use super::super::config::load_config;
 use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
@@ -37,7 +38,8 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let changed = repository.changed(&base, &after.side).map_err(stop)?;
     let files = repository.snapshot(&base).map_err(stop)?;
     let shared = SharedFiles::new(&run.set, changed);
-    let old = run.read_again(session, &args.common, files.files(), shared)?;
+    let mut old = run.read_again(session, &args.common, files.files(), shared)?;
+    let changed_config = use_own_facts(session, args, &mut old, &run, &shown(&base))?;
     print_files(session, &old.set, &args.common);
     for snapshot in [&after.files, &files] {
         report_incomplete(session, args, snapshot)?;
@@ -56,8 +58,42 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         before,
         after,
         changed_fact: None,
+        changed_config,
         only_release: false,
+        are_trees: false,
+        repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })
+}
+
+/// Gives the first state the facts of its own configuration file, and returns that file if they differ from those of the
+/// second state. Rules and what they ignore are those of the second state, so that a change of them is not a change of
+/// the probes.
+fn use_own_facts(
+    session: &Session,
+    args: &DiffArgs,
+    old: &mut Run,
+    new: &Run,
+    name: &str,
+) -> Result<Option<String>, Stop> {
+    let loaded = load_config(&args.common, session.directory()?, &old.request.filesystem);
+    let (layer, file) = match loaded {
+        Ok(loaded) => (loaded.layer, loaded.shown),
+        // The second state may be the one that repairs the file.
+        Err(stop) => {
+            if !args.common.quiet {
+                let reason = stop.message();
+                session.errln(&format!(
+                    "warning: the configuration of {name} is not used, but that of the second state: {reason}"
+                ));
+            }
+            return Ok(None);
+        }
+    };
+    if layer.has_facts_of(&new.layer) {
+        return Ok(None);
+    }
+    old.layer = std::mem::take(&mut old.layer).with_facts_of(&layer);
+    Ok(file.or_else(|| new.config.clone()))
 }
 
 /// Rejects paths of another repository, and a state that a bare repository does not have.

@@ -48,7 +48,10 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         before,
         after,
         changed_fact: Some(what_if.text()),
+        changed_config: None,
         only_release: from.is_only_release() && to.is_only_release(),
+        are_trees: false,
+        repository: None,
     })
 }
 
@@ -78,7 +81,10 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         before: load(before)?,
         after: load(after)?,
         changed_fact: None,
+        changed_config: None,
         only_release: false,
+        are_trees: true,
+        repository: None,
     })
 }
 

@@ -1,6 +1,7 @@
 //! One line per change: `path:line: regression: ok -> fails: readinessProbe of container `web` of Deployment `web``.
 
 use crate::diff::Change;
+use crate::finding::Label;
 use crate::report::escape::escape_control;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
@@ -30,10 +31,13 @@ fn text(changes: &Changes<'_>, change: &Change) -> String {
     };
     let environment = probe.environment_name.as_deref();
     let environment = environment.map(|name| format!(" in {name}"));
-    let cause = change.cause.as_ref().map(|cause| match &cause.place {
+    let is_own = |label: &Label| change.place().is_some_and(|own| own.is_at(label));
+    let causes = change.cause.as_ref();
+    let cause = causes.filter(|cause| !cause.place.as_ref().is_some_and(is_own));
+    let cause = cause.map(|cause| match &cause.place {
         Some(label) => {
             let set = changes.state_of(cause.side).set;
-            let place = super::words::place(set, label);
+            let place = changes.line(set, label);
             format!(" (cause: {place}: {})", cause.message)
         }
         None => format!(" (cause: {})", cause.message),
@@ -45,7 +49,7 @@ fn text(changes: &Changes<'_>, change: &Change) -> String {
         probe.title(),
         probe.id.workload(),
         environment.unwrap_or_default(),
-        probe.why,
+        changes.why(change, probe),
         cause.unwrap_or_default()
     )
 }

@@ -7,7 +7,6 @@ use crate::engine::{Outcome, PROBE_REGRESSION};
 use crate::finding::{Certainty, Finding, Label, ProbeRef, Severity};
 
 use super::Changes;
-use super::words::place;
 
 /// Returns the changes that are regressions or additions with a fault as the result of a check. Each finding has the
 /// outcome before the change in its message, and the line that causes it among its related lines.
@@ -79,12 +78,13 @@ fn as_finding(changes: &Changes<'_>, change: &Change) -> Option<Finding> {
         return Some(finding);
     };
     match (&cause.place, cause.side) {
+        (Some(label), _) if finding.primary.is_at(label) => {}
         (Some(label), crate::diff::Side::After) => {
             finding.related.retain(|other| !other.is_at(label));
             finding.related.insert(0, label.clone());
         }
         (Some(label), crate::diff::Side::Before) => {
-            let line = place(changes.before.set, label);
+            let line = changes.line(changes.before.set, label);
             let text = format!("; cause: the removal of {line}: {}", cause.message);
             finding.message.push_str(&text);
         }

@@ -54,6 +54,10 @@ pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
         let faults = comparison.unchanged_faults;
         unchanged.push(format!("{faults} of them with a fault"));
     }
+    if comparison.renamed > 0 {
+        let renamed = comparison.renamed;
+        unchanged.push(format!("{renamed} of them renamed"));
+    }
     if comparison.unchanged_findings > 0 {
         let findings = counted(comparison.unchanged_findings, "other finding");
         unchanged.push(format!("{findings} unchanged"));
@@ -107,8 +111,15 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
         let width = style.width.saturating_sub(GUTTER).max(40);
         let regions = excerpt_regions(set, &[label], width);
         out.push_str(&drawn(regions, finding.severity, style));
-        if let Some(cause) = change.cause.as_ref().filter(|cause| cause.place.is_none()) {
-            out.push_str(&named_line("cause", &cause.message, style));
+        if let Some(cause) = &change.cause {
+            let text = match &cause.place {
+                Some(label) => {
+                    let line = changes.line(changes.state_of(cause.side).set, label);
+                    format!("{line}: {}", cause.message)
+                }
+                None => cause.message.clone(),
+            };
+            out.push_str(&named_line("cause", &text, style));
         }
         if let Some(help) = finding.help.as_ref().filter(|_| !change.is_gone()) {
             out.push_str(&named_line("help", help, style));
@@ -117,7 +128,8 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
     }
     let sentence = changes.sentence(group);
     header(out, group.class, group.class.as_str(), &sentence, style);
-    if let Some(cause) = group.cause
+    // The removed line of a removed handler is not shown.
+    if let Some(cause) = group.cause.filter(|_| group.class != Class::Removed)
         && let Some(label) = &cause.place
     {
         let set = changes.state_of(cause.side).set;

@@ -45,6 +45,7 @@ pub fn json(changes: &Changes<'_>) -> serde_json::Result<String> {
             removed: count(Class::Removed),
             unchanged: comparison.unchanged,
             unchanged_faults: comparison.unchanged_faults,
+            renamed: comparison.renamed,
             unchanged_findings: comparison.unchanged_findings,
             added_without_fault: comparison.added_without_fault,
             suppressed: comparison.suppressed,
@@ -83,6 +84,7 @@ struct Summary {
     removed: usize,
     unchanged: usize,
     unchanged_faults: usize,
+    renamed: usize,
     unchanged_findings: usize,
     added_without_fault: usize,
     suppressed: usize,
@@ -120,6 +122,8 @@ struct ProbeEntry<'a> {
     slot: &'static str,
     environment: Option<&'a str>,
     overlay: Option<&'a str>,
+    /// What was named differently before, such as "container `web`".
+    renamed_from: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -173,7 +177,7 @@ fn entry<'a>(changes: &Changes<'_>, change: &'a Change) -> ChangeEntry<'a> {
         path: path.unwrap_or_default(),
         line: start.map(|place| place.start.line),
         column: start.map(|place| place.start.column),
-        probe: change.probe().map(probe),
+        probe: change.probe().map(|found| probe(change, found)),
         before: before.map(|state| prediction(changes.before.set, state)),
         after: after.map(|state| prediction(changes.after.set, state)),
         finding: change.finding().map(finding),
@@ -181,8 +185,9 @@ fn entry<'a>(changes: &Changes<'_>, change: &'a Change) -> ChangeEntry<'a> {
     }
 }
 
-fn probe(state: &ProbeState) -> ProbeEntry<'_> {
+fn probe<'a>(change: &Change, state: &'a ProbeState) -> ProbeEntry<'a> {
     let id = &state.id;
+    let (before, after) = change.probe_states();
     ProbeEntry {
         kind: &id.kind,
         namespace: id.namespace.as_deref(),
@@ -191,6 +196,9 @@ fn probe(state: &ProbeState) -> ProbeEntry<'_> {
         slot: id.slot,
         environment: state.environment_name.as_deref(),
         overlay: id.environment.as_deref(),
+        renamed_from: before
+            .zip(after)
+            .and_then(|(old, new)| new.renamed_from(old)),
     }
 }
 

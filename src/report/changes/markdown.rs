@@ -90,7 +90,7 @@ fn block(changes: &Changes<'_>, group: &Group<'_>) -> String {
             prose(&probe.title()),
             outcome(before),
             outcome(after),
-            prose(&probe.why),
+            prose(&changes.why(change, probe)),
         ));
     }
     let more = group.changes.len().saturating_sub(ROWS);

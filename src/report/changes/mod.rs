@@ -9,6 +9,7 @@ mod rows;
 mod words;
 
 use crate::diff::{Comparison, FailOn, State};
+use crate::report::ReportRoot;
 use crate::source::SourceSet;
 
 pub use concise::concise;
@@ -40,4 +41,17 @@ pub struct Changes<'a> {
     pub comparison: &'a Comparison,
     /// The changes that make the run fail.
     pub fail_on: FailOn,
+    /// The folder that paths are relative to; `None` to show them as the user names them.
+    pub root: Option<&'a ReportRoot>,
+}
+
+impl<'a> Changes<'a> {
+    /// Returns the same changes with paths relative to a folder.
+    #[must_use]
+    pub const fn relative_to(&self, root: &'a ReportRoot) -> Self {
+        Self {
+            root: Some(root),
+            ..*self
+        }
+    }
 }

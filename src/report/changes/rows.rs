@@ -42,7 +42,7 @@ pub(super) fn cells(changes: &Changes<'_>, change: &Change) -> Option<Cells> {
         environment.to_owned(),
         outcome(before),
         outcome(after),
-        format!("{} ({})", probe.why, changes.place(change)),
+        format!("{} ({})", changes.why(change, probe), changes.place(change)),
     ])
 }
 

@@ -1,6 +1,6 @@
 //! The sentences about changes.
 
-use crate::diff::{Cause, Change, Class, Comparison, Group, Side};
+use crate::diff::{Cause, Change, Class, Comparison, Group, ProbeState, Side};
 use crate::finding::{Label, sentence_list};
 use crate::report::counted::counted;
 use crate::report::source_location::line_region;
@@ -18,9 +18,10 @@ impl<'a> Changes<'a> {
         }
     }
 
-    /// Returns whether no state has a probe and nothing differs, so that the result says nothing.
-    pub(super) fn compares_nothing(&self) -> bool {
-        let is_empty = |state: ReportedState<'_>| state.state.probes.is_empty();
+    /// Returns whether no state has a workload and nothing differs, so that the result says nothing.
+    #[must_use]
+    pub fn compares_nothing(&self) -> bool {
+        let is_empty = |state: ReportedState<'_>| state.state.summary.judges_nothing();
         is_empty(self.before) && is_empty(self.after) && self.comparison.changes.is_empty()
     }
 
@@ -42,7 +43,7 @@ impl<'a> Changes<'a> {
             .flat_map(|(what, found)| {
                 let set = self.after.set;
                 found.iter().map(move |found| {
-                    let line = place(set, &found.place);
+                    let line = self.line(set, &found.place);
                     format!("{what}: {line}: {} ({})", found.place.message, found.help)
                 })
             })
@@ -62,7 +63,41 @@ impl<'a> Changes<'a> {
         let set = self.state_of_change(change).set;
         change
             .place()
-            .map_or_else(String::new, |label| place(set, label))
+            .map_or_else(String::new, |label| self.line(set, label))
+    }
+
+    /// Returns the file and the line of a cause, with the name of the state if only the first one has the line.
+    fn line_of(&self, cause: &Cause, label: &Label) -> String {
+        let line = self.line(self.state_of(cause.side).set, label);
+        match cause.side {
+            Side::After => line,
+            Side::Before => format!("{line} (in {})", self.before.name),
+        }
+    }
+
+    /// Returns the file and the line of a label.
+    pub(super) fn line(&self, set: &SourceSet, label: &Label) -> String {
+        let path = source_path(set, label);
+        let path = match self.root {
+            Some(root) => root.path(set, &path),
+            None => path.to_string(),
+        };
+        match line_region(set, label) {
+            Some(region) => format!("{path}:{}", region.line),
+            None => path,
+        }
+    }
+
+    /// Returns why a handler has its outcome, and how it was named before.
+    pub(super) fn why(&self, change: &Change, probe: &ProbeState) -> String {
+        let (before, after) = change.probe_states();
+        let renamed = before
+            .zip(after)
+            .and_then(|(old, new)| new.renamed_from(old));
+        match renamed {
+            Some(name) => format!("{}; was {name}", probe.why),
+            None => probe.why.clone(),
+        }
     }
 
     /// Returns the sentence about a group, such as "infra/mtls.yaml:8 breaks 3 probes: STRICT for namespace `shop`".
@@ -70,10 +105,23 @@ impl<'a> Changes<'a> {
         let count = group.changes.len();
         let probes = counted(count, group_noun(group));
         match (group.class, group.cause) {
-            (Class::Added, _) => format!("{probes} with a fault"),
-            (Class::Removed, _) => format!("{probes} not found any more"),
+            (Class::Added, _) => format!("{probes} with a fault{}", self.other_line(group)),
+            (Class::Removed, _) => format!("{probes} not found any more{}", self.other_line(group)),
             (class, Some(cause)) => self.sentence_with_cause(class, cause, &probes, count),
             (class, None) => format!("{probes} {}", verb_of(class, count)),
+        }
+    }
+
+    /// Returns the cause of new or removed handlers, unless it is their own line.
+    fn other_line(&self, group: &Group<'_>) -> String {
+        let own = group.changes.first().and_then(|change| change.place());
+        let Some(cause) = group.cause else {
+            return String::new();
+        };
+        match &cause.place {
+            None => format!(": {}", cause.message),
+            Some(label) if own.is_some_and(|own| own.is_at(label)) => String::new(),
+            Some(label) => format!(": {}: {}", self.line_of(cause, label), cause.message),
         }
     }
 
@@ -95,7 +143,7 @@ impl<'a> Changes<'a> {
                 false => format!("{probes} {}: {}", verb_of(class, count), cause.message),
             };
         };
-        let line = place(self.state_of(cause.side).set, label);
+        let line = self.line(self.state_of(cause.side).set, label);
         if cause.is_unchanged {
             let applies = match cause.side {
                 Side::After => "applies now",
@@ -107,11 +155,8 @@ impl<'a> Changes<'a> {
         match cause.side {
             Side::After => format!("{line} {verb} {probes}: {}", cause.message),
             Side::Before => {
-                let name = self.before.name;
-                format!(
-                    "the removal of {line} (in {name}) {verb} {probes}: {}",
-                    cause.message
-                )
+                let line = self.line_of(cause, label);
+                format!("the removal of {line} {verb} {probes}: {}", cause.message)
             }
         }
     }
@@ -140,15 +185,6 @@ fn group_noun(group: &Group<'_>) -> &'static str {
         (Class::Added, false) => "new handler",
         (_, true) => "probe",
         (_, false) => "handler",
-    }
-}
-
-/// Returns the file and the line of a label.
-pub(super) fn place(set: &SourceSet, label: &Label) -> String {
-    let path = source_path(set, label);
-    match line_region(set, label) {
-        Some(region) => format!("{path}:{}", region.line),
-        None => path.to_string(),
     }
 }
 

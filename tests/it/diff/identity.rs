@@ -1,7 +1,7 @@
 //! What identifies a probe: neither files nor lines.
 
-use super::{changes, trees};
-use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT, join};
+use super::{changes, report, trees};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, PROBED, STRICT, join};
 
 const JSON: [&str; 5] = ["diff", "--output-format", "json", "before", "after"];
 
@@ -46,6 +46,76 @@ fn renamed_objects_and_containers_are_no_regression() {
         ];
         assert_eq!(compare(&before, &after), [""; 0], "{new}");
     }
+}
+
+#[test]
+fn a_renamed_container_is_named_only_if_its_prediction_changes() {
+    let before = [("ns.yaml", INJECTED), ("web.yaml", PROBED)];
+    let renamed = PROBED.replace("- name: web", "- name: app");
+    let after = [("ns.yaml", INJECTED), ("web.yaml", &*renamed)];
+    let run = trees(&before, &after).run(&JSON).exits(0);
+    assert_eq!(changes(&run), [""; 0]);
+    assert_eq!(report(&run).pointer("/summary/renamed").unwrap(), 1);
+    let broken = renamed.replace(
+        "namespace: shop",
+        "namespace: shop, annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}",
+    );
+    let after = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", &*broken),
+        ("mtls.yaml", STRICT),
+    ];
+    let run = trees(&before, &after).run(&JSON).exits(1);
+    assert_eq!(changes(&run), ["regression web livenessProbe: ok -> fails"]);
+    let renamed = report(&run);
+    let renamed = renamed.pointer("/changes/0/probe/renamed_from").unwrap();
+    assert_eq!(renamed, "container `web`");
+}
+
+#[test]
+fn an_object_with_another_probe_is_new() {
+    let before = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", NOT_REWRITTEN),
+        ("mtls.yaml", STRICT),
+    ];
+    let other = NOT_REWRITTEN
+        .replace("  name: web\n  n", "  name: api\n  n")
+        .replace("path: /", "path: /ready");
+    let after = [
+        ("ns.yaml", INJECTED),
+        ("web.yaml", &*other),
+        ("mtls.yaml", STRICT),
+    ];
+    assert_eq!(
+        compare(&before, &after),
+        [
+            "added api readinessProbe: none -> fails",
+            "removed web readinessProbe: fails -> none"
+        ]
+    );
+}
+
+#[test]
+fn a_removed_kustomization_does_not_repeat_old_faults() {
+    let apps = join(&[INJECTED, NOT_REWRITTEN, STRICT]);
+    let base = [
+        ("base/kustomization.yaml", "resources: [all.yaml]\n"),
+        ("base/all.yaml", &*apps),
+    ];
+    let overlays = [
+        (
+            "prod/kustomization.yaml",
+            "resources: [../base]\nnamespace: prod\n",
+        ),
+        (
+            "test/kustomization.yaml",
+            "resources: [../base]\nnamespace: test\n",
+        ),
+    ];
+    let before = [&base[..], &overlays[..]].concat();
+    let found = compare(&before, &base);
+    assert_eq!(found, ["removed web readinessProbe: fails -> none"]);
 }
 
 #[test]

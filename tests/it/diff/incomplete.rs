@@ -125,8 +125,31 @@ fn nothing_to_compare_is_said() {
     let text = project.run(&["diff", "before", "after"]).exits(0).stdout;
     assert!(text.starts_with("Nothing was compared"), "{text}");
     let options = ["diff", "--output-format", "markdown", "before", "after"];
-    let text = project.run(&options).exits(0).stdout;
-    assert!(text.contains("nothing was compared"), "{text}");
+    let run = project.run(&options).exits(0);
+    assert!(
+        run.stdout.contains("nothing was compared"),
+        "{}",
+        run.stdout
+    );
+    let warning = "warning: nothing was compared: neither state contains a workload";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+    let required = [&options[..], &["--require-workloads"]].concat();
+    let run = project.run(&required).exits(1);
+    assert!(
+        run.stderr.contains("`--require-workloads` requires one"),
+        "{}",
+        run.stderr
+    );
+    let junit = [
+        "diff",
+        "--require-workloads",
+        "--output-format",
+        "junit",
+        "before",
+        "after",
+    ];
+    let run = project.run(&junit).exits(1);
+    assert!(run.stdout.contains("failures=\"1\""), "{}", run.stdout);
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! `meshprobe diff`: what changes between two states.
 
+mod causes;
+mod configuration;
 mod formats;
 mod identity;
 mod incomplete;
 mod revisions;
 mod trees;
+mod unrelated;
 mod upgrades;
 mod what_if;
 

@@ -8,7 +8,7 @@ use crate::support::project::Project;
 const JSON: [&str; 3] = ["diff", "--output-format", "json"];
 
 /// A repository with a commit on the branch `main`, which the remote `origin` has too.
-fn repository() -> Project {
+pub(super) fn repository() -> Project {
     let project = Project::with(&[("apps/ns.yaml", INJECTED), ("apps/web.yaml", NOT_REWRITTEN)]);
     std::fs::remove_dir(project.path(".git")).unwrap();
     project.git("", &["init", "--quiet", "--initial-branch", "main"]);
@@ -23,12 +23,13 @@ fn repository() -> Project {
     project
 }
 
-fn commit(project: &Project, message: &str) {
+pub(super) fn commit(project: &Project, message: &str) {
     project.git("", &["add", "--all"]);
     project.git("", &["commit", "--quiet", "--message", message]);
 }
 
-fn run(project: &Project, options: &[&str], code: i32) -> Run {
+#[track_caller]
+pub(super) fn run(project: &Project, options: &[&str], code: i32) -> Run {
     project.run(&[&JSON[..], options].concat()).exits(code)
 }
 
@@ -236,4 +237,84 @@ fn a_bare_repository_needs_both_revisions() {
     let both = [&options[..], &["--until", "HEAD"]].concat();
     let run = project.run_in("bare.git", &both, "").exits(1);
     assert_eq!(changes(&run), BROKEN);
+}
+
+#[test]
+fn an_environment_of_one_state_can_be_selected() {
+    let project = repository();
+    project.write(
+        "apps/kustomization.yaml",
+        "resources: [ns.yaml, web.yaml]\n",
+    );
+    for name in ["one", "two"] {
+        let path = format!("clusters/{name}/kustomization.yaml");
+        project.write(&path, "resources: [../../apps]\n");
+    }
+    commit(&project, "environments");
+    project.write("clusters/new/mtls.yaml", STRICT);
+    project.write(
+        "clusters/new/kustomization.yaml",
+        "resources: [../../apps, mtls.yaml]\n",
+    );
+    let options = ["--since", "HEAD", "--overlay", "new"];
+    let added = run(&project, &options, 1);
+    assert_eq!(changes(&added), ["added web readinessProbe: none -> fails"]);
+    assert!(
+        added
+            .stderr
+            .contains("note: only the working tree has the environment `new`"),
+        "{}",
+        added.stderr
+    );
+    let both = run(&project, &["--since", "HEAD", "--overlay", "nwe"], 2);
+    assert!(
+        both.stderr.contains("unknown environment `nwe`"),
+        "{}",
+        both.stderr
+    );
+}
+
+#[test]
+fn a_pointer_of_git_lfs_is_named() {
+    let project = repository();
+    let object = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
+    project.write(
+        "apps/web.yaml",
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{object}\nsize 123\n"),
+    );
+    let changed = run(&project, &["--since", "HEAD"], 1);
+    assert_eq!(
+        changes(&changed),
+        [
+            "regression unreadable-file",
+            "removed web readinessProbe: ok -> none"
+        ]
+    );
+    let check = project.run(&["check", "apps"]);
+    assert!(
+        check.stdout.contains("run `git lfs pull`"),
+        "{}",
+        check.stdout
+    );
+}
+
+#[test]
+fn paths_in_reports_are_relative_to_the_repository() {
+    let project = repository();
+    project.write("infra/mtls.yaml", STRICT);
+    let paths = |options: &[&str]| {
+        let formats = ["sarif", "markdown", "github"];
+        formats.map(|format| {
+            let options = [&["diff", "--output-format", format][..], options].concat();
+            project.run_in("apps", &options, "").exits(1).stdout
+        })
+    };
+    let [sarif, markdown, github] = paths(&["."]);
+    assert!(sarif.contains("\"uri\": \"apps/web.yaml\""), "{sarif}");
+    assert!(sarif.contains("\"uri\": \"infra/mtls.yaml\""), "{sarif}");
+    assert!(markdown.contains("infra/mtls.yaml:4 breaks"), "{markdown}");
+    assert!(markdown.contains("`apps/web.yaml:10`"), "{markdown}");
+    assert!(github.contains("file=infra/mtls.yaml"), "{github}");
+    let [_, markdown, _] = paths(&["--report-root", ".", "."]);
+    assert!(markdown.contains("`web.yaml:10`"), "{markdown}");
 }

@@ -40,7 +40,7 @@ impl<'c, 't> Injection<'c, 't> {
         if is_decided {
             return None;
         }
-        let evidence = self.evidence();
+        let evidence = self.evidence().map(|label| label.message);
         (evidence.is_some() || self.shows_mesh()).then(|| AssumedNamespace {
             name: name.to_owned(),
             evidence,

@@ -187,14 +187,16 @@ impl<'c, 't> Injection<'c, 't> {
                 }
             }
             InjectionAssumption::Evidence => match self.evidence() {
-                Some(sign) => {
+                Some(evidence) => {
                     let message = format!(
-                        "namespace `{namespace}` is injected (no Namespace manifest in scope; {sign})"
+                        "namespace `{namespace}` is injected (no Namespace manifest in scope; {})",
+                        evidence.message
                     );
-                    self.as_if_injected(
-                        Reason::without_place(message, Some(SETTLE)),
-                        certainty_of_option(by_user),
-                    )
+                    let reason = Reason {
+                        evidence: Some(evidence),
+                        ..Reason::without_place(message, Some(SETTLE))
+                    };
+                    self.as_if_injected(reason, certainty_of_option(by_user))
                 }
                 None => match self
                     .context

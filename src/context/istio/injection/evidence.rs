@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use crate::context::istio::facets::Injection;
 use crate::context::nearest::nearest;
+use crate::finding::Label;
 use crate::mesh::istio::keys;
 use crate::settings::FactOverrides;
 use crate::yaml::NodeRef;
 
 impl<'c, 't> Injection<'c, 't> {
-    /// Returns a description of the evidence that the workload belongs to the mesh.
-    pub(in crate::context) fn evidence(self) -> Option<String> {
+    /// Returns the line that suggests that the workload belongs to the mesh. The message describes it.
+    pub(in crate::context) fn evidence(self) -> Option<Label> {
+        let object = &self.workload.object;
         let template = &self.workload.template;
         let prefixes = [
             "sidecar.istio.io/",
@@ -20,16 +22,21 @@ impl<'c, 't> Injection<'c, 't> {
         let keys_of =
             |node: Option<NodeRef<'t>>| node.into_iter().flat_map(NodeRef::effective_entries);
         let own = keys_of(template.annotations()).chain(keys_of(template.labels()));
-        for key in own.filter_map(|entry| entry.key.text()) {
+        for (entry, key) in own.filter_map(|entry| Some((entry, entry.key.text()?))) {
             if prefixes.iter().any(|prefix| key.starts_with(prefix)) || key == keys::TLS_MODE {
-                return Some(format!("the pod template has `{key}`"));
+                let message = format!("the pod template has `{key}`");
+                return Some(object.label_at(entry.key.span(), message));
             }
         }
-        if let Some(name) = template
+        if let Some((label, name)) = template
             .label(keys::REVISION)
-            .and_then(|label| label.value.text())
+            .and_then(|label| Some((label, label.value.text()?)))
         {
-            let given = self.context.user_facts(&self.workload.object);
+            let selected = |by: &str| {
+                let message = format!("the pod selects revision `{name}`, which {by}");
+                Some(object.label_at(label.value.span(), message))
+            };
+            let given = self.context.user_facts(object);
             let by_option = [
                 (&given.overrides, "--override"),
                 (&given.assume, "--assume"),
@@ -38,27 +45,22 @@ impl<'c, 't> Injection<'c, 't> {
             let is_named =
                 |facts: &FactOverrides| facts.revisions.iter().any(|given| given == name);
             if let Some((_, option)) = by_option.find(|(facts, _)| is_named(facts)) {
-                return Some(format!(
-                    "the pod selects revision `{name}`, which the mesh serves ({option})"
-                ));
+                return selected(&format!("the mesh serves ({option})"));
             }
-            let scope = self.context.installations().scope(&self.workload.object);
+            let scope = self.context.installations().scope(object);
             let served = scope.iter().flat_map(|plane| plane.names());
             if served.into_iter().any(|served| served == name) {
-                return Some(format!(
-                    "the pod selects revision `{name}`, which a control plane in the tree serves"
-                ));
+                return selected("a control plane in the tree serves");
             }
         }
-        let object = &self.workload.object;
         let scope = self.context.namespace_of(object).key();
-        let work_out = || self.policy_in_namespace_of().map(Into::into);
-        let found: Option<Arc<str>> = self.context.fact_cache.evidence.of(scope, work_out);
-        found.map(|sign| sign.to_string())
+        let work_out = || self.policy_in_namespace_of().map(Arc::new);
+        let found: Option<Arc<Label>> = self.context.fact_cache.evidence.of(scope, work_out);
+        found.map(|label| (*label).clone())
     }
 
-    /// Returns a description of the nearest policy in the namespace of an object.
-    fn policy_in_namespace_of(self) -> Option<String> {
+    /// Returns the nearest policy in the namespace of an object.
+    fn policy_in_namespace_of(self) -> Option<Label> {
         let inventory = &self.context.inventory;
         let object = &self.workload.object;
         // A policy in the root namespace applies to all namespaces.
@@ -83,10 +85,7 @@ impl<'c, 't> Injection<'c, 't> {
             );
         let found = nearest(signs, object.location_file());
         let sign = found.first()?;
-        Some(format!(
-            "{} `{}` is in the namespace",
-            sign.kind,
-            sign.name()
-        ))
+        let message = format!("{} `{}` is in the namespace", sign.kind, sign.name());
+        Some(sign.label_at(sign.name_span(), message))
     }
 }

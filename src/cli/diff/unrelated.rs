@@ -1,0 +1,61 @@
+//! Two paths that have nothing in common, and that were probably meant as two parts of one tree.
+
+use std::path::Path;
+
+use crate::diff::Comparison;
+use crate::git::Repository;
+
+use super::super::args::DiffArgs;
+use super::super::session::Session;
+use super::super::stop::Stop;
+use super::loaded::States;
+
+/// Rejects two paths that were compared with each other and have no probe in common, if git tracks both: "apps infra"
+/// rather names two folders whose changes are wanted.
+///
+/// # Errors
+/// The paths are such paths.
+pub(super) fn reject_unrelated_paths(
+    session: &Session,
+    args: &DiffArgs,
+    states: &States,
+    comparison: &Comparison,
+) -> Result<(), Stop> {
+    let [before, after] = args.common.paths.as_slice() else {
+        return Ok(());
+    };
+    let has_probes = [&states.before, &states.after]
+        .iter()
+        .any(|state| !state.state.probes.is_empty());
+    if !states.are_trees || !has_probes || has_pairs(comparison) {
+        return Ok(());
+    }
+    let directory = session.directory()?;
+    if !are_tracked(&directory.join(before), &directory.join(after)) {
+        return Ok(());
+    }
+    let (before, after) = (before.display(), after.display());
+    Err(Stop::usage(format!(
+        "`{before}` and `{after}` have no probe in common, so that comparing one with the other says nothing"
+    ))
+    .help(format!(
+        "compare both with a revision: `meshprobe diff --since origin/main {before} {after}`"
+    )))
+}
+
+/// Returns whether a handler exists in both states.
+fn has_pairs(comparison: &Comparison) -> bool {
+    let mut changes = comparison.changes.iter();
+    let is_pair = |states: (Option<_>, Option<_>)| states.0.is_some() && states.1.is_some();
+    comparison.unchanged > 0 || changes.any(|change| is_pair(change.probe_states()))
+}
+
+/// Returns whether git tracks files of both paths, in one repository.
+fn are_tracked(before: &Path, after: &Path) -> bool {
+    let Ok(repository) = Repository::discover(before) else {
+        return false;
+    };
+    [before, after]
+        .iter()
+        .all(|path| repository.tracks(path).unwrap_or_default())
+}

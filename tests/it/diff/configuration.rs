@@ -1,0 +1,87 @@
+//! The configuration file of each state.
+
+use super::revisions::{commit, repository, run};
+use super::{cause, changes};
+use crate::support::manifest::{PROBED, STRICT};
+use crate::support::project::Project;
+
+fn config(entries: &str) -> String {
+    format!(
+        "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: m}}\nspec:\n  {entries}\n"
+    )
+}
+
+/// A repository whose gRPC probe is rewritten since Istio 1.13.
+fn grpc() -> Project {
+    let project = repository();
+    let grpc = PROBED.replace("httpGet: {path: /, port: 8080}", "grpc: {port: 8080}");
+    project.write("apps/web.yaml", grpc);
+    project.write("apps/mtls.yaml", STRICT);
+    project.write(".meshprobe.yaml", config("mesh: {version: '1.13'}"));
+    commit(&project, "with a release");
+    project
+}
+
+#[test]
+fn each_revision_has_the_facts_of_its_own_configuration() {
+    let project = grpc();
+    project.write(".meshprobe.yaml", config("mesh: {version: '1.12'}"));
+    let expected = ["regression web livenessProbe: ok -> fails"];
+    let with_tree = run(&project, &["--since", "HEAD"], 1);
+    assert_eq!(changes(&with_tree), expected);
+    assert_eq!(
+        cause(&with_tree, 0),
+        "the changed configuration `.meshprobe.yaml`"
+    );
+    commit(&project, "an older release");
+    project.write(".meshprobe.yaml", config("mesh: {version: '1.31'}"));
+    let revisions = ["--since", "HEAD~1", "--until", "HEAD"];
+    assert_eq!(changes(&run(&project, &revisions, 1)), expected);
+    let text = project
+        .run(&[&["diff"], &revisions[..]].concat())
+        .exits(1)
+        .stdout;
+    let sentence = "regression: the changed configuration `.meshprobe.yaml` breaks 1 probe\n";
+    assert!(text.starts_with(sentence), "{text}");
+}
+
+#[test]
+fn a_named_configuration_applies_to_both_states() {
+    let project = grpc();
+    project.write("other.yaml", config("mesh: {version: '1.12'}"));
+    let options = ["--since", "HEAD", "--config", "other.yaml"];
+    assert_eq!(changes(&run(&project, &options, 0)), [""; 0]);
+}
+
+#[test]
+fn rules_are_those_of_the_second_state() {
+    let project = repository();
+    project.write(
+        ".meshprobe.yaml",
+        config("rules: {namespace-unknown: error}"),
+    );
+    commit(&project, "a level");
+    project.write(
+        ".meshprobe.yaml",
+        config("rules: {namespace-unknown: ignore}"),
+    );
+    assert_eq!(changes(&run(&project, &["--since", "HEAD"], 0)), [""; 0]);
+}
+
+#[test]
+fn an_invalid_configuration_of_the_first_state_can_be_repaired() {
+    let project = grpc();
+    project.write(".meshprobe.yaml", config("mesh: {versoin: '1.13'}"));
+    commit(&project, "a typo");
+    project.write(".meshprobe.yaml", config("mesh: {version: '1.13'}"));
+    let repaired = run(&project, &["--since", "HEAD"], 0);
+    assert_eq!(changes(&repaired), [""; 0]);
+    assert!(
+        repaired
+            .stderr
+            .contains("is not used, but that of the second state"),
+        "{}",
+        repaired.stderr
+    );
+    run(&project, &["--since", "HEAD~1", "--until", "HEAD"], 2);
+}
