@@ -17,6 +17,7 @@ pub mod gitops;
 pub mod krm;
 pub mod kube;
 pub mod kustomize;
+pub mod lsp;
 pub mod mesh;
 pub mod predict;
 pub mod report;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::engine::{Outcome, unread_paths, write_report};
 use crate::finding::{SuppressedBy, Suppression};
 use crate::report::{Baseline, counted};
-use crate::source::{Input, SourceSet, canonical, io_error_reason, read_text};
+use crate::settings::Layer;
+use crate::source::{Input, Request, SourceSet, canonical, io_error_reason, read_text};
 
 use super::args::CheckArgs;
 use super::input::Run;
@@ -29,11 +30,11 @@ pub(super) fn write(
     reject_unread(run, file)?;
     let directory = session.directory()?;
     let place = directory.join(file);
-    let mut baseline = empty(run, &place, directory);
+    let mut baseline = empty(&run.request, &place, directory);
     if place.exists() {
         read(&mut baseline, &place, file, "--write-baseline")?;
     }
-    let given = given(run, directory);
+    let given = given(&run.request, directory);
     baseline.update(&run.set, &outcome.findings, |path| is_below(path, &given));
     let text = baseline
         .text()
@@ -73,9 +74,13 @@ impl Known {
     ///
     /// # Errors
     /// The file cannot be read, or is not a baseline.
-    pub(super) fn read(session: &Session, run: &Run, args: &CheckArgs) -> Result<Self, Stop> {
+    pub(super) fn read(
+        session: &Session,
+        (layer, request): (&Layer, &Request),
+        args: &CheckArgs,
+    ) -> Result<Self, Stop> {
         let directory = session.directory()?;
-        let configured = run.layer.baseline.as_ref().map(PathBuf::from);
+        let configured = layer.baseline.as_ref().map(PathBuf::from);
         let (file, option) = match (&args.baseline, &configured) {
             (Some(file), _) => (Some(file), "--baseline"),
             (None, configured) => (configured.as_ref(), "baseline"),
@@ -83,14 +88,14 @@ impl Known {
         // The file that `--write-baseline` replaces does not have to exist.
         let file = file.filter(|_| args.write_baseline.is_none());
         let place = directory.join(file.map_or(Path::new(""), PathBuf::as_path));
-        let mut baseline = empty(run, &place, directory);
+        let mut baseline = empty(request, &place, directory);
         if let Some(file) = file {
             read(&mut baseline, &place, file, option)?;
         }
         Ok(Self {
             baseline,
             shown: file.map(|file| file.display().to_string()),
-            given: given(run, directory),
+            given: given(request, directory),
         })
     }
 
@@ -154,11 +159,11 @@ impl Known {
 }
 
 /// Returns a baseline without entries. `place` is the absolute path of its file.
-fn empty(run: &Run, place: &Path, directory: &Path) -> Baseline {
+fn empty(request: &Request, place: &Path, directory: &Path) -> Baseline {
     let real = |path: &Path| canonical(path).unwrap_or_else(|_| path.to_path_buf());
     let folder = place.parent().map_or_else(|| directory.to_path_buf(), real);
     let mut baseline = Baseline::new(&real(directory), &folder);
-    for path in named(run) {
+    for path in named(request) {
         baseline.add_link(path, &real(&directory.join(path)));
     }
     baseline
@@ -178,16 +183,16 @@ fn read(baseline: &mut Baseline, place: &Path, file: &Path, key: &str) -> Result
 }
 
 /// Returns the paths that the user gave.
-fn named(run: &Run) -> impl Iterator<Item = &Path> {
-    run.request.targets.iter().filter_map(|input| match input {
+fn named(request: &Request) -> impl Iterator<Item = &Path> {
+    request.targets.iter().filter_map(|input| match input {
         Input::Path(path) | Input::Resolved(path) => Some(path.as_path()),
         Input::Bytes { .. } | Input::Rendered(_) => None,
     })
 }
 
 /// Returns the resolved paths that the user gave.
-fn given(run: &Run, directory: &Path) -> Vec<PathBuf> {
-    let paths = named(run).map(|path| directory.join(path));
+fn given(request: &Request, directory: &Path) -> Vec<PathBuf> {
+    let paths = named(request).map(|path| directory.join(path));
     paths.map(|path| canonical(&path).unwrap_or(path)).collect()
 }
 

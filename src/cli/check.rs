@@ -31,7 +31,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     reject_rendered_edits(args, run.layer.renders_charts == Some(true))?;
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
-    let known = Known::read(session, &run, args)?;
+    let known = Known::read(session, (&run.layer, &run.request), args)?;
     if let Some(reason) = &args.add_ignore {
         return add_ignore(session, &run, args, &settings, &known, reason.trim());
     }
@@ -82,7 +82,7 @@ fn reject_rendered_edits(args: &CheckArgs, renders_charts: bool) -> Result<(), S
 ///
 /// # Errors
 /// An unknown rule, or a reason for `--add-ignore` that is empty or has several lines.
-fn options(args: &CheckArgs) -> Result<Layer, Stop> {
+pub(super) fn options(args: &CheckArgs) -> Result<Layer, Stop> {
     let mut errors = Vec::new();
     let select = rule_ids("select", &args.select, &mut errors);
     let ignore = rule_ids("ignore", &args.ignore, &mut errors);

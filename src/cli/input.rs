@@ -153,29 +153,12 @@ pub(super) fn prepare_in(
     filesystem: FileSystem,
 ) -> Result<Run, Stop> {
     let directory = session.directory()?;
-    let LoadedConfig {
+    let Planned {
         layer,
-        context,
-        folder,
-        shown,
-    } = config::load_config(common, directory, &filesystem)?;
-    check_release(session, &layer, common)?;
-    let mut request = request(session, common, context, fallback)?;
-    request.filesystem = filesystem;
-    let limits = surroundings::Limits {
-        is_isolated: common.isolated,
-        config: folder.as_deref(),
-        declares_root: layer.root == Some(true),
-        output,
-    };
-    surroundings::add(session, common, &limits, &mut request)?;
-    request.walk.tracked_hidden = match gate {
-        Gate::Yes => TrackedHidden::Manifests,
-        Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
-        Gate::Rewrite => TrackedHidden::Overlays,
-        Gate::IfConfigured => TrackedHidden::Noted,
-        Gate::No => TrackedHidden::None,
-    };
+        config,
+        mut request,
+        limits,
+    } = plan(session, common, (fallback, gate), output, filesystem)?;
     let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request
         .targets
@@ -213,12 +196,64 @@ pub(super) fn prepare_in(
     Ok(Run {
         set,
         layer,
-        config: shown,
+        config,
         request,
         from_stdin,
         single,
         pool,
         progress,
+    })
+}
+
+/// The settings of a run, and the files to read.
+pub(super) struct Planned<'a> {
+    pub(super) layer: Layer,
+    /// The configuration file, as shown to the user.
+    pub(super) config: Option<String>,
+    pub(super) request: Request,
+    pub(super) limits: surroundings::Limits<'a>,
+}
+
+/// Reads the settings of a run from `filesystem`, which also contains the files to read.
+///
+/// # Errors
+/// An option, a path or the configuration file is invalid.
+pub(super) fn plan<'a>(
+    session: &Session,
+    common: &Common,
+    (fallback, gate): (RenderFallback, Gate),
+    output: Option<&'a Path>,
+    filesystem: FileSystem,
+) -> Result<Planned<'a>, Stop> {
+    let directory = session.directory()?;
+    let LoadedConfig {
+        layer,
+        context,
+        folder,
+        shown,
+    } = config::load_config(common, directory, &filesystem)?;
+    check_release(session, &layer, common)?;
+    let mut request = request(session, common, context, fallback)?;
+    request.filesystem = filesystem;
+    let limits = surroundings::Limits {
+        is_isolated: common.isolated,
+        config: folder,
+        declares_root: layer.root == Some(true),
+        output,
+    };
+    surroundings::add(session, common, &limits, &mut request)?;
+    request.walk.tracked_hidden = match gate {
+        Gate::Yes => TrackedHidden::Manifests,
+        Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
+        Gate::Rewrite => TrackedHidden::Overlays,
+        Gate::IfConfigured => TrackedHidden::Noted,
+        Gate::No => TrackedHidden::None,
+    };
+    Ok(Planned {
+        layer,
+        config: shown,
+        request,
+        limits,
     })
 }
 

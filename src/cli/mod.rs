@@ -7,6 +7,7 @@ mod config;
 mod diff;
 mod environments;
 mod input;
+mod lsp;
 mod misnamed;
 mod output;
 mod panic;
@@ -28,5 +29,6 @@ mod threads;
 mod version;
 mod vm;
 
+pub use lsp::serve as serve_lsp;
 pub use run::{main, run};
 pub use session::Session;

@@ -16,7 +16,7 @@ use super::args::{Cli, Command};
 use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
-use super::{check, diff, misnamed, panic, predict, rewrite, rule, schema, shell, version};
+use super::{check, diff, lsp, misnamed, panic, predict, rewrite, rule, schema, shell, version};
 
 /// The time after which a program that waits for standard input explains itself.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -100,6 +100,7 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
         Some(Command::Rewrite(args)) => rewrite::run(session, &args),
         Some(Command::Predict(args)) => predict::run(session, &args),
         Some(Command::Diff(args)) => diff::run(session, &args),
+        Some(Command::Lsp(args)) => lsp::run(session, &args),
         Some(Command::Krm { config: Some(path) })
             if !session.directory()?.join(&path).is_file() =>
         {

@@ -89,6 +89,14 @@ impl Session {
             .map(OsString::as_os_str)
     }
 
+    /// Returns all environment variables.
+    pub(super) fn variables(&self) -> Vec<(OsString, OsString)> {
+        let variables = self.variables.iter();
+        variables
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
     /// Returns whether a variable is set and not empty, as no-color.org defines it.
     pub(super) fn is_set(&self, name: &str) -> bool {
         self.variable(name).is_some_and(|value| !value.is_empty())

@@ -14,7 +14,7 @@ pub(super) struct Limits<'a> {
     /// Whether the run ignores configuration files.
     pub(super) is_isolated: bool,
     /// The folder of the configuration file in use.
-    pub(super) config: Option<&'a Path>,
+    pub(super) config: Option<PathBuf>,
     /// Whether that configuration declares its folder to be the root.
     pub(super) declares_root: bool,
     /// The folder into which the run writes copies.
@@ -117,7 +117,8 @@ fn root(files: &FileSystem, path: &Path, limits: &Limits<'_>) -> Option<PathBuf>
     let root = files
         .tree_root(folder(spelled), limits.is_isolated)
         .or_else(|| files.tree_root(folder(&real), limits.is_isolated));
-    let config = limits.config.filter(|config| spelled.starts_with(config));
+    let config = limits.config.as_deref();
+    let config = config.filter(|config| spelled.starts_with(config));
     match (root, config) {
         (Some(root), Some(config)) if limits.declares_root && config.starts_with(&root) => {
             Some(config.to_path_buf())

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Finding, RuleId};
+use crate::finding::{FileEdit, Finding, RuleId};
 use crate::settings::Settings;
-use crate::source::{Document, SourceFile, SourceSet};
+use crate::source::{Document, Role, SourceFile, SourceSet};
 use crate::yaml::{Edit, Span, Style};
 
 use super::changed::Changed;
@@ -83,6 +83,28 @@ pub fn add_ignore(
         set,
         outcome,
     }
+}
+
+/// Returns the edit that adds a suppression with `reason` above one finding, as [`add_ignore`] writes it; `None` if a
+/// comment cannot suppress the finding.
+#[must_use]
+pub fn suppression_edit(set: &SourceSet, finding: &Finding, reason: &str) -> Option<FileEdit> {
+    let file = set.file(&finding.primary.path)?;
+    let is_editable = file.role == Role::Target && !file.rendered && !file.is_linked();
+    if !is_editable || !can_be_suppressed(finding) {
+        return None;
+    }
+    let rules = BTreeSet::from([finding.rule]);
+    let comment = comment(file, file.line_of(finding.primary.span), &rules, reason)?;
+    let mut edits = file
+        .documents
+        .iter()
+        .flat_map(|document| proven(file, document, std::slice::from_ref(&comment)));
+    edits.next().map(|edit| FileEdit {
+        path: Arc::clone(&file.path),
+        span: edit.span,
+        text: edit.text,
+    })
 }
 
 fn can_be_suppressed(finding: &Finding) -> bool {

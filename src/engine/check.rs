@@ -67,7 +67,22 @@ impl<'b> RenderedOverlays<'b> {
         }
     }
 
-    fn of(&self, set: &SourceSet) -> &[Rendering] {
+    /// Renders the overlays of a set of files that shares equal files with another one, whose renderings are reused where
+    /// nothing differs.
+    #[must_use]
+    pub fn after(
+        set: &SourceSet,
+        before: (&SourceSet, &RenderedOverlays<'_>),
+    ) -> RenderedOverlays<'static> {
+        let (files, rendered) = before;
+        let known = rendered.own.get().map(|own| (files, own.as_slice()));
+        RenderedOverlays {
+            own: OnceLock::from(render_relevant_again(set, known)),
+            before: None,
+        }
+    }
+
+    pub(super) fn of(&self, set: &SourceSet) -> &[Rendering] {
         self.own.get_or_init(|| {
             let before = self
                 .before
@@ -90,8 +105,6 @@ pub fn check_with_view<T>(
 where
     T: Send,
 {
-    let mut summary = Summary::of_files(set);
-    let (levels, ignores) = (Levels::new(settings), Ignores::new(&settings.ignore));
     let checked = || {
         isolate_panics(set, |part| {
             if std::ptr::eq(part, set) {
@@ -107,6 +120,26 @@ where
         input_diagnostics(set)
     };
     let (checked, problems) = rayon::join(checked, problems);
+    finish(
+        set,
+        settings,
+        fixes,
+        checked.value,
+        (checked.faults, problems),
+    )
+}
+
+/// Completes the findings, applies the levels of the settings, and counts. `faults` are findings about panics, and
+/// `problems` those about files that could not be read.
+pub(super) fn finish<T>(
+    set: &SourceSet,
+    settings: &Settings,
+    fixes: Fixes,
+    checked: Checked<T>,
+    (faults, problems): (Vec<Finding>, Vec<Finding>),
+) -> (Outcome, Option<T>) {
+    let mut summary = Summary::of_files(set);
+    let (levels, ignores) = (Levels::new(settings), Ignores::new(&settings.ignore));
     let Checked {
         mut findings,
         mut elsewhere,
@@ -115,14 +148,14 @@ where
         unknown_environments,
         suppressions,
         view,
-    } = checked.value;
+    } = checked;
     summary.workloads = counted.workloads;
     summary.machines = counted.machines;
     summary.not_judged = not_judged.len();
     summary.missing_facts = counted.missing_facts;
     summary.unproven_release = counted.unproven_release;
     summary.handlers = counted.handlers;
-    findings.extend(checked.faults);
+    findings.extend(faults);
     findings.extend(problems.into_iter().map(|mut finding| {
         suppressions.mark(set, &AnnotatedPods::default(), &[], &mut finding);
         finding
@@ -186,7 +219,7 @@ fn files_without_workloads(set: &SourceSet, summary: &Summary) -> Vec<Arc<str>> 
 
 /// The result of the predictions and the rules.
 #[derive(Debug)]
-struct Checked<T> {
+pub(super) struct Checked<T> {
     findings: Vec<Finding>,
     /// Findings in files that are only read for facts. They are not reported.
     elsewhere: Vec<Finding>,
@@ -234,7 +267,7 @@ fn check_files<T>(
 }
 
 /// Runs the rules on the predictions.
-fn check_analysed<T>(
+pub(super) fn check_analysed<T>(
     set: &SourceSet,
     settings: &Settings,
     analysis: &Analysis<'_, '_>,

@@ -29,6 +29,7 @@ mod halving;
 mod input_diagnostics;
 mod left_out;
 mod levels;
+mod live_check;
 mod load;
 mod merged_notes;
 mod merged_refusals;
@@ -65,12 +66,13 @@ pub use crate::engine::input_diagnostics::input_diagnostics;
 pub use crate::engine::vm::{
     GeneratedFile, GeneratedFiles, mesh_yamls, with_groups, workload_groups, write_generated,
 };
-pub use added_suppressions::{AddedSuppressions, add_ignore};
+pub use added_suppressions::{AddedSuppressions, add_ignore, suppression_edit};
 pub use changed::Changed;
 pub use chart_run::{ChartRun, chart_runs};
 pub use check::{Fixes, RenderedOverlays, check, check_with_view};
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix, fix_unknown};
+pub use live_check::{LiveCheck, LiveFacts, check_live};
 pub use load::{load, unread_paths};
 pub use notice::Notice;
 pub use notices::{NOTICES, PROBE_REGRESSION, explained, rule_names};

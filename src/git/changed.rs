@@ -33,6 +33,15 @@ pub struct ChangedPaths {
 }
 
 impl ChangedPaths {
+    /// Returns the paths of some files, and no others.
+    pub fn of_files(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let paths = paths.into_iter();
+        Self {
+            files: paths.map(PathBuf::into_os_string).collect(),
+            folders: Vec::new(),
+        }
+    }
+
     /// Returns whether the file at a resolved path may differ.
     #[must_use]
     pub fn contains(&self, path: &Path) -> bool {

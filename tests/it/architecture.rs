@@ -25,11 +25,12 @@ const LAYERS: &[&str] = &[
     "diff",
     "report",
     "krm",
+    "lsp",
     "cli",
 ];
 
 /// The layers with access to the environment of the process.
-const TOP_LAYERS: &[&str] = &["krm", "cli"];
+const TOP_LAYERS: &[&str] = &["krm", "lsp", "cli"];
 
 /// Identifiers that only the top layers may use.
 const TOP_LAYER_IDENTIFIERS: &[&str] = &[
@@ -52,6 +53,9 @@ const TOP_LAYER_IDENTIFIERS: &[&str] = &[
 const CRATE_USERS: &[(&str, &[&str])] = &[
     ("miette", &["report/frames.rs"]),
     ("clap", &["cli/"]),
+    ("crossbeam_channel", &["lsp/"]),
+    ("gen_lsp_types", &["lsp/"]),
+    ("lsp_server", &["lsp/", "cli/lsp.rs"]),
     ("terminal_size", &["cli/"]),
     ("granit_parser", &["yaml/"]),
     ("similar", &["report/diff.rs"]),

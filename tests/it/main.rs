@@ -35,6 +35,7 @@ mod install;
 mod istio;
 mod kubernetes;
 mod kustomize;
+mod lsp;
 mod meshes;
 mod rewrite;
 mod robustness;

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use super::check::CheckArgs;
 use super::diff::DiffArgs;
+use super::lsp::LspArgs;
 use super::predict::PredictArgs;
 use super::rewrite::RewriteArgs;
 use super::rule::{RuleArgs, SchemaArgs};
@@ -114,6 +115,12 @@ Exit codes:
   1  a Kubernetes document that is not valid YAML
   2  wrong usage or settings, a path that cannot be read";
 
+const LSP_CODES: &str = "\
+Exit codes:
+  0  the editor has ended the server
+  1  the editor has closed the connection without ending the server
+  2  wrong usage";
+
 const DIFF_CODES: &str = "\
 Examples:
   meshprobe diff                                   # the working tree against the default branch
@@ -171,6 +178,12 @@ pub(in crate::cli) enum Command {
     /// change names the line that causes it.
     #[command(after_help = DIFF_CODES)]
     Diff(DiffArgs),
+    /// Run as a language server for editors, over standard input and output.
+    ///
+    /// Shows the findings of check while manifests are edited, with their fixes. The options apply to all folders of the
+    /// workspace; the settings of the editor take precedence. docs/editors.md describes them.
+    #[command(after_help = LSP_CODES)]
+    Lsp(LspArgs),
     /// Run as a KRM function for kustomize and kpt, with a ResourceList on standard input.
     ///
     /// meshprobe also runs as a KRM function if its file name is meshprobe-krm, or if it has no

@@ -1,0 +1,90 @@
+//! An analysis of a folder, from which requests are answered.
+
+use std::path::{Component, Path, PathBuf};
+
+use gen_lsp_types::{Location, Range, Uri};
+
+use super::buffers::Buffers;
+use super::client::Supports;
+use super::encoding::Lines;
+use super::loader::Plan;
+use super::uri::path_of;
+use crate::engine::{LiveFacts, Outcome};
+use crate::source::{SourceFile, SourceSet, shown_path};
+use crate::yaml::Span;
+
+/// An analysis of a folder. A request is a function from this type to its answer.
+#[derive(Clone, Copy)]
+pub(super) struct Analysis<'s, 't> {
+    /// The folder of the workspace, which displayed paths are relative to.
+    pub(super) folder: &'s Path,
+    /// The files.
+    pub(super) set: &'t SourceSet,
+    /// The files to read, and the settings of the check.
+    pub(super) plan: &'s Plan,
+    /// The findings, those that are suppressed, and what is not judged.
+    pub(super) outcome: &'s Outcome,
+    /// The facts and the predictions of all workloads; `None` if meshprobe panicked on a file.
+    pub(super) facts: Option<LiveFacts<'s, 't>>,
+    /// The open documents that were analysed.
+    pub(super) buffers: &'s Buffers,
+    /// What the client supports.
+    pub(super) supports: Supports,
+}
+
+impl<'t> Analysis<'_, 't> {
+    /// Returns the file of a document. Returns `None` if it was not read, or if another text was analysed than the one
+    /// that the client shows: positions then do not apply.
+    pub(super) fn file(&self, uri: &Uri) -> Option<&'t SourceFile> {
+        let path = path_of(uri)?;
+        let file = self.set.file(&shown_path(&path, self.folder))?;
+        let buffer = self.buffers.get(&path);
+        let is_shown = buffer.is_none_or(|buffer| **buffer.shown_text() == *file.text);
+        is_shown.then_some(file)
+    }
+
+    /// Returns the lines of a file.
+    pub(super) fn lines(&self, file: &'t SourceFile) -> Lines<'t> {
+        Lines::new(&file.text, self.supports.encoding)
+    }
+
+    /// Returns the URI of a file; `None` for rendered manifests, which are not on disk.
+    pub(super) fn uri(&self, file: &SourceFile) -> Option<Uri> {
+        let path = file.location.as_deref().filter(|_| !file.rendered)?;
+        Some(self.buffers.uri(&without_dots(path)))
+    }
+
+    /// Returns the location of a span in the file shown as `path`.
+    pub(super) fn location(&self, path: &str, span: Span) -> Option<Location> {
+        let file = self.set.file(path)?;
+        Some(Location {
+            uri: self.uri(file)?,
+            range: self.range(file, span),
+        })
+    }
+
+    /// Returns the range of a span in a file.
+    pub(super) fn range(&self, file: &'t SourceFile, span: Span) -> Range {
+        self.lines(file).range(span)
+    }
+
+    /// Returns the version of a document; `None` if it is not open.
+    pub(super) fn version(&self, uri: &Uri) -> Option<i32> {
+        Some(self.buffers.get(&path_of(uri)?)?.version)
+    }
+}
+
+/// Returns a path without `.` and `..`, as editors write it.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}

@@ -1,0 +1,173 @@
+//! The client: what it supports, and the messages to it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use crossbeam_channel::Sender;
+use gen_lsp_types::{ClientCapabilities, MessageType, PublishDiagnosticsParams, ShowMessageParams};
+use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::encoding::Encoding;
+
+/// What the client supports, as far as the server uses it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Supports {
+    /// What the character of a position counts.
+    pub(super) encoding: Encoding,
+    /// `workspace/configuration`.
+    pub(super) configuration: bool,
+    /// Dynamic registration of `workspace/didChangeWatchedFiles`.
+    pub(super) watched_files: bool,
+    /// Dynamic registration of `workspace/didChangeConfiguration`.
+    pub(super) configuration_changes: bool,
+    /// Progress that the server starts.
+    pub(super) progress: bool,
+    /// Edits of documents with versions.
+    pub(super) document_changes: bool,
+    /// Code actions whose edits are computed when the user selects them.
+    pub(super) resolve_edits: bool,
+    /// Tags of diagnostics, such as "unnecessary".
+    pub(super) tags: bool,
+    /// The server may ask for `textDocument/inlayHint` and `textDocument/codeLens` again.
+    pub(super) refresh_hints: bool,
+    /// As [`Supports::refresh_hints`], for code lenses.
+    pub(super) refresh_lenses: bool,
+}
+
+impl Supports {
+    /// Reads the capabilities of a client.
+    pub(super) fn of(capabilities: &ClientCapabilities) -> Self {
+        let workspace = capabilities.workspace.as_ref();
+        let text = capabilities.text_document.as_ref();
+        let general = capabilities.general.as_ref();
+        let window = capabilities.window.as_ref();
+        let offered = general.and_then(|general| general.position_encodings.as_deref());
+        let diagnostics = text.and_then(|text| text.publish_diagnostics.as_ref());
+        let resolve = text
+            .and_then(|text| text.code_action.as_ref())
+            .and_then(|action| action.resolve_support.as_ref());
+        let flag = |flag: Option<bool>| flag.unwrap_or_default();
+        Self {
+            encoding: Encoding::negotiate(offered),
+            configuration: flag(workspace.and_then(|workspace| workspace.configuration)),
+            watched_files: flag(workspace.and_then(|workspace| {
+                workspace
+                    .did_change_watched_files
+                    .as_ref()?
+                    .dynamic_registration
+            })),
+            configuration_changes: flag(workspace.and_then(|workspace| {
+                workspace
+                    .did_change_configuration
+                    .as_ref()?
+                    .dynamic_registration
+            })),
+            progress: flag(window.and_then(|window| window.work_done_progress)),
+            document_changes: flag(
+                workspace.and_then(|workspace| workspace.workspace_edit.as_ref()?.document_changes),
+            ),
+            resolve_edits: resolve
+                .is_some_and(|resolve| resolve.properties.iter().any(|name| name == "edit")),
+            tags: diagnostics.is_some_and(|diagnostics| {
+                diagnostics.diagnostics_capabilities.tag_support.is_some()
+            }),
+            refresh_hints: flag(
+                workspace.and_then(|workspace| workspace.inlay_hint.as_ref()?.refresh_support),
+            ),
+            refresh_lenses: flag(
+                workspace.and_then(|workspace| workspace.code_lens.as_ref()?.refresh_support),
+            ),
+        }
+    }
+}
+
+/// Sends messages to the client, from any thread.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    sender: Sender<Message>,
+    next: Arc<AtomicI32>,
+    /// What the client supports.
+    pub(super) supports: Supports,
+}
+
+impl Client {
+    /// Creates a client whose capabilities are not known yet.
+    pub(super) fn new(sender: Sender<Message>) -> Self {
+        Self {
+            sender,
+            next: Arc::default(),
+            supports: Supports::default(),
+        }
+    }
+
+    /// Answers a request.
+    pub(super) fn respond(&self, id: RequestId, answer: Result<Value, ResponseError>) {
+        let response_result = answer;
+        self.send(Message::Response(Response {
+            id,
+            response_result,
+        }));
+    }
+
+    /// Sends a notification.
+    pub(super) fn notify(&self, method: &str, params: impl Serialize) {
+        if let Ok(params) = serde_json::to_value(params) {
+            let method = method.to_owned();
+            self.send(Message::Notification(Notification { method, params }));
+        }
+    }
+
+    /// Sends a request, and returns its id.
+    pub(super) fn request(&self, method: &str, params: impl Serialize) -> RequestId {
+        let id = RequestId::from(self.next.fetch_add(1, Ordering::Relaxed));
+        if let Ok(params) = serde_json::to_value(params) {
+            let (id, method) = (id.clone(), method.to_owned());
+            self.send(Message::Request(Request { id, method, params }));
+        }
+        id
+    }
+
+    /// Publishes the diagnostics of a document.
+    pub(super) fn publish(&self, diagnostics: &PublishDiagnosticsParams) {
+        self.notify("textDocument/publishDiagnostics", diagnostics);
+    }
+
+    /// Shows an error to the user.
+    pub(super) fn show_error(&self, message: String) {
+        self.notify(
+            "window/showMessage",
+            ShowMessageParams {
+                kind: MessageType::Error,
+                message,
+            },
+        );
+    }
+
+    /// Adds a message to the log of the client.
+    pub(super) fn log(&self, message: &str) {
+        self.notify(
+            "window/logMessage",
+            ShowMessageParams {
+                kind: MessageType::Info,
+                message: message.to_owned(),
+            },
+        );
+    }
+
+    /// Asks the client to request hints and lenses again, which depend on all files.
+    pub(super) fn refresh(&self) {
+        if self.supports.refresh_hints {
+            self.request("workspace/inlayHint/refresh", Value::Null);
+        }
+        if self.supports.refresh_lenses {
+            self.request("workspace/codeLens/refresh", Value::Null);
+        }
+    }
+
+    fn send(&self, message: Message) {
+        // A client that has closed the connection gets no answer.
+        let _ = self.sender.send(message);
+    }
+}

@@ -1,0 +1,77 @@
+//! The table of the requests, and their capabilities.
+
+use gen_lsp_types::{ServerCapabilities, Uri};
+use lsp_server::{ErrorCode, Request, ResponseError};
+use rayon::ThreadPool;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{code_action, code_action_resolve};
+use crate::lsp::analysis::Analysis;
+
+type Answer = Result<Value, ResponseError>;
+
+/// Answers a request with these parameters. Long work runs on the threads of the pool.
+type Handler = fn(&Analysis<'_, '_>, &ThreadPool, Value) -> Answer;
+
+/// The requests that an analysis answers.
+const REQUESTS: &[(&str, Handler)] = &[
+    ("textDocument/codeAction", |analysis, pool, params| {
+        typed(params, |params| {
+            code_action::answer(analysis, pool, &params)
+        })
+    }),
+    ("codeAction/resolve", |analysis, pool, params| {
+        typed(params, |action| {
+            code_action_resolve::answer(analysis, pool, action)
+        })
+    }),
+];
+
+/// Adds the capabilities of the requests, except code actions.
+pub(in crate::lsp) const fn announce(_capabilities: &mut ServerCapabilities) {}
+
+/// Returns whether an analysis answers requests of a method.
+pub(in crate::lsp) fn is_known(method: &str) -> bool {
+    REQUESTS.iter().any(|(known, _)| *known == method)
+}
+
+/// Returns the document that a request is about. An item that the client wants to have completed names it in its data.
+pub(in crate::lsp) fn document(request: &Request) -> Option<Uri> {
+    let params = &request.params;
+    let uri = ["textDocument", "data"]
+        .iter()
+        .find_map(|key| params.get(key)?.get("uri")?.as_str())?;
+    Some(Uri::from(uri))
+}
+
+/// Answers a request.
+pub(in crate::lsp) fn answer(
+    analysis: &Analysis<'_, '_>,
+    pool: &ThreadPool,
+    request: &Request,
+) -> Answer {
+    let found = REQUESTS.iter().find(|(known, _)| *known == request.method);
+    match found {
+        Some((_, handler)) => handler(analysis, pool, request.params.clone()),
+        None => Ok(Value::Null),
+    }
+}
+
+/// Returns an error with a message.
+pub(in crate::lsp) fn error(code: ErrorCode, message: &str) -> ResponseError {
+    ResponseError {
+        code: code as i32,
+        message: message.to_owned(),
+        data: None,
+    }
+}
+
+/// Reads the parameters of a request, and writes its answer.
+fn typed<P: DeserializeOwned, A: Serialize>(params: Value, answer: impl FnOnce(P) -> A) -> Answer {
+    let params = serde_json::from_value(params)
+        .map_err(|wrong| error(ErrorCode::InvalidParams, &wrong.to_string()))?;
+    serde_json::to_value(answer(params))
+        .map_err(|wrong| error(ErrorCode::InternalError, &wrong.to_string()))
+}

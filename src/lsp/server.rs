@@ -1,0 +1,144 @@
+//! The main thread: the life cycle, the open documents, and the routing of requests.
+
+use std::io;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use crossbeam_channel::RecvTimeoutError;
+use gen_lsp_types::InitializeParams;
+use lsp_server::{Connection, ErrorCode, Message, Request, Response};
+use rayon::ThreadPool;
+use serde_json::{Value, to_value};
+
+use super::client::{Client, Supports};
+use super::loader::Loader;
+use super::session::Session;
+use super::worker::Shared;
+use super::{handshake, parent, requests, settings};
+use crate::engine::Exit;
+
+/// How often the server looks for the process that started it.
+const PARENT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// What the server needs from its caller.
+pub struct Environment {
+    /// Reads the settings of folders.
+    pub loader: Arc<dyn Loader>,
+    /// The threads of the analyses.
+    pub pool: ThreadPool,
+}
+
+/// Runs the server until the client ends it, closes the connection, or dies.
+///
+/// Returns success if the client has sent `shutdown` before, and exit code 1 otherwise, as the protocol requires.
+///
+/// # Errors
+/// A thread cannot be started.
+pub fn serve(connection: &Connection, environment: Environment) -> io::Result<Exit> {
+    let mut client = Client::new(connection.sender.clone());
+    let Some(params) = initialize(connection, &mut client) else {
+        return Ok(Exit::Findings);
+    };
+    let process = params.process_id.and_then(|id| u32::try_from(id).ok());
+    let shared = Arc::new(Shared {
+        client,
+        loader: environment.loader,
+        pool: environment.pool,
+        pending: Mutex::default(),
+        roots: RwLock::default(),
+    });
+    let settings = params.initialization_options.as_ref();
+    let settings = settings.map(settings::section);
+    let mut session = Session::new(shared, handshake::folders(&params), settings);
+    let exit = run(connection, &mut session, process);
+    session.end();
+    exit
+}
+
+/// Waits for `initialize` and answers it. Returns `None` if the connection ends before.
+fn initialize(connection: &Connection, client: &mut Client) -> Option<InitializeParams> {
+    for message in &connection.receiver {
+        match message {
+            Message::Request(request) if request.method == "initialize" => {
+                match serde_json::from_value::<InitializeParams>(request.params) {
+                    Ok(params) => {
+                        client.supports = Supports::of(&params.capabilities);
+                        let answer = handshake::answer(&client.supports);
+                        client.respond(request.id, Ok(to_value(answer).unwrap_or_default()));
+                        return Some(params);
+                    }
+                    Err(error) => {
+                        let error = requests::error(ErrorCode::InvalidParams, &error.to_string());
+                        client.respond(request.id, Err(error));
+                    }
+                }
+            }
+            Message::Request(request) => {
+                let message = "the server is not initialized";
+                let error = requests::error(ErrorCode::ServerNotInitialized, message);
+                client.respond(request.id, Err(error));
+            }
+            Message::Notification(exit) if exit.method == "exit" => return None,
+            Message::Notification(_) | Message::Response(_) => {}
+        }
+    }
+    None
+}
+
+fn run(connection: &Connection, session: &mut Session, process: Option<u32>) -> io::Result<Exit> {
+    let mut is_shut_down = false;
+    loop {
+        let message = match connection.receiver.recv_timeout(PARENT_INTERVAL) {
+            Ok(message) => message,
+            Err(RecvTimeoutError::Timeout) => {
+                if process.is_some_and(|process| !parent::is_running(process)) {
+                    return Ok(Exit::Findings);
+                }
+                session.start_if_waiting()?;
+                continue;
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Ok(Exit::Success.or(!is_shut_down, Exit::Findings));
+            }
+        };
+        match message {
+            Message::Notification(exit) if exit.method == "exit" => {
+                return Ok(Exit::Success.or(!is_shut_down, Exit::Findings));
+            }
+            Message::Request(request) if is_shut_down => {
+                let error = requests::error(ErrorCode::InvalidRequest, "the server is shut down");
+                session.client().respond(request.id, Err(error));
+            }
+            Message::Request(request) if request.method == "shutdown" => {
+                is_shut_down = true;
+                session.end();
+                session.client().respond(request.id, Ok(Value::Null));
+            }
+            Message::Request(request) => dispatch(session, request),
+            Message::Notification(_) if is_shut_down => {}
+            Message::Notification(notification) => {
+                session.notified(&notification.method, notification.params)?;
+            }
+            Message::Response(Response {
+                id,
+                response_result,
+            }) => session.answered(&id, response_result.unwrap_or_default())?,
+        }
+    }
+}
+
+/// Passes a request to the folder of its document.
+fn dispatch(session: &Session, request: Request) {
+    let error = if request.method == "initialize" {
+        requests::error(
+            ErrorCode::InvalidRequest,
+            "the server is already initialized",
+        )
+    } else if !requests::is_known(&request.method) {
+        let message = format!("unknown method `{}`", request.method);
+        requests::error(ErrorCode::MethodNotFound, &message)
+    } else {
+        return session.query(request);
+    };
+    session.client().respond(request.id, Err(error));
+}

@@ -1,0 +1,236 @@
+//! The thread that analyses one folder of the workspace.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use gen_lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
+use hashbrown::HashMap;
+use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
+use rayon::ThreadPool;
+use serde_json::Value;
+
+use super::analysis::Analysis;
+use super::client::Client;
+use super::jobs::{Change, Job, Next, collect};
+use super::loader::{Loader, SettingsError};
+use super::lock::locked;
+use super::progress::Progress;
+use super::publisher::Publisher;
+use super::reload::{Loaded, load};
+use super::root::{Root, innermost};
+use super::{diagnostics, requests};
+use crate::engine::{LiveCheck, catch_panic, check_live};
+
+/// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
+pub(super) const STACK: usize = 4 << 20;
+
+/// The time after which diagnostics are published even if a later change is already waiting.
+const LATEST: Duration = Duration::from_millis(500);
+
+/// What all workers share.
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) loader: Arc<dyn Loader>,
+    pub(super) pool: ThreadPool,
+    /// The requests that are not answered yet, and whether the client has cancelled them.
+    pub(super) pending: Mutex<HashMap<RequestId, bool>>,
+    /// The folders of the workspace.
+    pub(super) roots: RwLock<Vec<Root>>,
+}
+
+/// The thread that analyses one folder of the workspace.
+pub(super) struct Worker {
+    root: Root,
+    shared: Arc<Shared>,
+    jobs: Receiver<Job>,
+    settings: Value,
+    publisher: Publisher,
+    published: Instant,
+    /// The problems with the settings that the user has seen.
+    problems: Vec<SettingsError>,
+}
+
+impl Worker {
+    pub(super) fn new(root: Root, shared: Arc<Shared>, jobs: Receiver<Job>) -> Self {
+        Self {
+            root,
+            shared,
+            jobs,
+            settings: Value::Null,
+            publisher: Publisher::default(),
+            published: Instant::now(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// Analyses the folder after each change until the server ends.
+    pub(super) fn run(mut self, first: Change) {
+        let name = self.root.folder.display().to_string();
+        let title = format!("meshprobe: reading {name}");
+        let mut progress = Some(Progress::begin(&self.shared.client, title.clone(), title));
+        let mut previous: Option<Loaded> = None;
+        let mut next = Some(Next {
+            change: first,
+            queries: Vec::new(),
+        });
+        while let Some(Next { change, queries }) = next {
+            next = match self.reload(previous.take(), &change) {
+                Some(loaded) => {
+                    let (set, settings) = (&loaded.set, &loaded.plan.settings);
+                    let shared = Arc::clone(&self.shared);
+                    let serve = |live: LiveCheck<'_, '_>| {
+                        self.serve(live, &loaded, (&change, queries), &mut progress)
+                    };
+                    let next = check_live(set, &loaded.rendered, settings, &shared.pool, serve);
+                    previous = Some(loaded);
+                    next
+                }
+                None => {
+                    progress = None;
+                    self.wait(&change, queries)
+                }
+            };
+        }
+        self.publisher.clear(&self.shared.client);
+    }
+
+    /// Loads the files. While the settings are not valid, the last valid ones apply; returns `None` if there are none.
+    fn reload(&mut self, previous: Option<Loaded>, change: &Change) -> Option<Loaded> {
+        if let Some(settings) = &change.settings {
+            self.settings = settings.clone();
+        }
+        let files = change.buffers.over_disk();
+        let planned = self.shared.loader.plan(&self.root, &self.settings, &files);
+        let problems = planned.as_ref().err().cloned().unwrap_or_default();
+        if problems != self.problems {
+            for problem in &problems {
+                self.shared
+                    .client
+                    .show_error(format!("meshprobe: {}", problem.message));
+            }
+            self.problems = problems;
+        }
+        let plan = match (planned, &previous) {
+            (Ok(plan), _) => plan,
+            (Err(_), Some(previous)) => previous.plan.with_files(files),
+            (Err(_), None) => return None,
+        };
+        if !plan.notes.is_empty() && previous.is_none() {
+            self.shared.client.log(plan.notes.trim_end());
+        }
+        let pool = &self.shared.pool;
+        Some(load(plan, previous.as_ref(), &change.paths, pool))
+    }
+
+    /// Publishes the diagnostics, and answers requests until something changes. Returns `None` if the server ends.
+    fn serve(
+        &mut self,
+        mut live: LiveCheck<'_, '_>,
+        loaded: &Loaded,
+        (change, queries): (&Change, Vec<Request>),
+        progress: &mut Option<Progress>,
+    ) -> Option<Next> {
+        (loaded.plan.suppress)(&loaded.set, &mut live.outcome);
+        let analysis = Analysis {
+            folder: &self.root.folder,
+            set: &loaded.set,
+            plan: &loaded.plan,
+            outcome: &live.outcome,
+            facts: live.facts,
+            buffers: &change.buffers,
+            supports: self.shared.client.supports,
+        };
+        let waiting = self.jobs.try_recv();
+        let is_outdated = matches!(waiting, Ok(Job::Change(_)));
+        if !is_outdated || self.published.elapsed() > LATEST {
+            let shared = &self.shared;
+            let owns = |path: &Path| {
+                let roots = shared.roots.read().unwrap_or_else(PoisonError::into_inner);
+                innermost(roots.iter(), path).is_none_or(|root| *root == self.root)
+            };
+            let found = diagnostics::of_analysis(&analysis);
+            let problems = problem_diagnostics(&self.problems);
+            self.publisher
+                .publish(&shared.client, &analysis, found, problems, owns);
+            self.published = Instant::now();
+            shared.client.refresh();
+        }
+        *progress = None;
+        for query in queries {
+            self.shared.answer(&analysis, query);
+        }
+        let mut job = match waiting {
+            Ok(job) => Ok(job),
+            Err(TryRecvError::Empty) => self.jobs.recv(),
+            Err(TryRecvError::Disconnected) => return None,
+        };
+        loop {
+            match job {
+                Ok(Job::Query(query)) => self.shared.answer(&analysis, query),
+                Ok(Job::Change(change)) => return collect(&self.jobs, change),
+                Err(_) => return None,
+            }
+            job = self.jobs.recv();
+        }
+    }
+
+    /// Waits for the next change of a folder that has never had valid settings.
+    fn wait(&mut self, change: &Change, queries: Vec<Request>) -> Option<Next> {
+        let problems = problem_diagnostics(&self.problems);
+        self.publisher
+            .publish_only(&self.shared.client, &change.buffers, problems);
+        for query in queries {
+            self.shared.respond(query.id, Ok(Value::Null));
+        }
+        loop {
+            match self.jobs.recv() {
+                Ok(Job::Query(query)) => self.shared.respond(query.id, Ok(Value::Null)),
+                Ok(Job::Change(change)) => return collect(&self.jobs, change),
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Answers a request from an analysis, unless the client has cancelled it. A panic is an error of this request only.
+    fn answer(&self, analysis: &Analysis<'_, '_>, request: Request) {
+        let is_cancelled = locked(&self.pending).get(&request.id).copied();
+        let is_cancelled = is_cancelled.unwrap_or_default();
+        let answer = if is_cancelled {
+            Err(requests::error(ErrorCode::RequestCanceled, "cancelled"))
+        } else {
+            let answer = catch_panic(|| requests::answer(analysis, &self.pool, &request));
+            answer.unwrap_or_else(|panic| {
+                let message = format!("meshprobe panicked: {panic}");
+                Err(requests::error(ErrorCode::InternalError, &message))
+            })
+        };
+        self.respond(request.id, answer);
+    }
+
+    /// Answers a request that is pending.
+    fn respond(&self, id: RequestId, answer: Result<Value, ResponseError>) {
+        locked(&self.pending).remove(&id);
+        self.client.respond(id, answer);
+    }
+}
+
+/// Returns the diagnostics of problems with the configuration.
+fn problem_diagnostics(problems: &[SettingsError]) -> Vec<(PathBuf, Diagnostic)> {
+    let diagnostic = |problem: &SettingsError| {
+        let (path, line, character) = problem.place.clone()?;
+        let start = Position { line, character };
+        let diagnostic = Diagnostic {
+            range: Range { start, end: start },
+            severity: Some(DiagnosticSeverity::Error),
+            source: Some(diagnostics::SOURCE.to_owned()),
+            message: problem.message.clone().into(),
+            ..Diagnostic::default()
+        };
+        Some((path, diagnostic))
+    };
+    problems.iter().filter_map(diagnostic).collect()
+}
