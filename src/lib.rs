@@ -25,4 +25,5 @@ mod rewrite;
 pub mod rules;
 pub mod settings;
 pub mod source;
+pub mod symptoms;
 pub mod yaml;

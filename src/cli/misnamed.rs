@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue};
 use super::stop::Stop;
 
 /// Commands of other tools, and what to use instead.
-const COMMANDS: [(&[&str], &str); 4] = [
+const COMMANDS: [(&[&str], &str); 3] = [
     (
         &[
             "lint", "scan", "validate", "verify", "analyze", "analyse", "test", "run",
@@ -16,10 +16,6 @@ const COMMANDS: [(&[&str], &str); 4] = [
         "use `meshprobe check PATH`",
     ),
     (&["fix"], "use `meshprobe check --fix PATH`"),
-    (
-        &["explain"],
-        "use `meshprobe rule ID`, or `meshprobe predict --explain PATH`",
-    ),
     (
         &["init", "config"],
         "write a `.meshprobe.yaml`; `meshprobe schema` prints its schema",
@@ -40,7 +36,7 @@ const OPTIONS: [(&[&str], &[&str], &str); 6] = [
     ),
     (
         &["--format", "--output", "-o"],
-        &["predict", "rule"],
+        &["explain", "predict", "rule"],
         "use `--output-format FORMAT`",
     ),
     (

@@ -6,6 +6,7 @@ mod check;
 mod config;
 mod diff;
 mod environments;
+mod explain;
 mod input;
 mod lsp;
 mod misnamed;

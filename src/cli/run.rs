@@ -16,7 +16,9 @@ use super::args::{Cli, Command};
 use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
-use super::{check, diff, lsp, misnamed, panic, predict, rewrite, rule, schema, shell, version};
+use super::{
+    check, diff, explain, lsp, misnamed, panic, predict, rewrite, rule, schema, shell, version,
+};
 
 /// The time after which a program that waits for standard input explains itself.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -110,6 +112,7 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
             )))
         }
         Some(Command::Krm { config }) => function(session, config.as_deref()),
+        Some(Command::Explain(args)) => explain::run(session, &args),
         Some(Command::Rule(args)) => rule::run(session, &args),
         Some(Command::Schema(args)) => schema::run(session, &args),
         Some(Command::Completions { shell }) => shell::completions(session, shell),

@@ -6,6 +6,7 @@ use clap_complete::Shell;
 
 use crate::engine::{Exit, rule_names};
 use crate::finding::RuleId;
+use crate::symptoms;
 
 use super::args::{Cli, ENVIRONMENT};
 use super::session::Session;
@@ -20,22 +21,38 @@ pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop>
     if shell == Shell::Fish {
         // For fish, clap completes the values of options only.
         let ids: Vec<&str> = rule_names().all().iter().map(|id| id.as_str()).collect();
-        script.push_str(&format!(
-            "complete -c meshprobe -n \"__fish_meshprobe_using_subcommand rule\" -f -a \"{}\"\n",
-            ids.join(" ")
-        ));
+        for (command, ids) in [("rule", ids), ("explain", symptom_ids().collect())] {
+            script.push_str(&format!(
+                "complete -c meshprobe -n \"__fish_meshprobe_using_subcommand {command}\" -f -a \"{}\"\n",
+                ids.join(" ")
+            ));
+        }
     }
     session.print(&script)?;
     Ok(Exit::Success)
 }
 
-/// Adds the ids of rules to the arguments that accept them. The help does not list them, because they are many.
+/// Iterates over the ids of the symptoms that `explain` accepts.
+fn symptom_ids() -> impl Iterator<Item = &'static str> {
+    symptoms::all().iter().map(|symptom| symptom.id)
+}
+
+/// Adds the ids of rules and symptoms to the arguments that accept them. The help does not list them, because they are
+/// many.
 fn with_rule_ids(command: clap::Command) -> clap::Command {
     let names = rule_names();
     let ids = |ids: &[RuleId]| PossibleValuesParser::new(ids.iter().map(|id| id.as_str()));
     let (all, reported) = (ids(names.all()), ids(names.reported()));
     command
         .mut_subcommand("rule", |rule| rule.mut_arg("id", |id| id.value_parser(all)))
+        .mut_subcommand("explain", |explain| {
+            let ids = PossibleValuesParser::new(symptom_ids());
+            // `mut_arg` would move the text behind the paths.
+            explain.mut_args(|argument| match argument.get_id().as_str() {
+                "text" => argument.value_parser(ids.clone()),
+                _ => argument,
+            })
+        })
         .mut_subcommand("check", |check| {
             ["select", "ignore"].into_iter().fold(check, |check, name| {
                 check.mut_arg(name, |option| option.value_parser(reported.clone()))

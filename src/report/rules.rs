@@ -94,7 +94,7 @@ pub fn rule_list() -> String {
     format!("{}\nGuards of rewrite:\n{}", lines(false), lines(true))
 }
 
-fn first_sentence(text: &str) -> &str {
+pub(super) fn first_sentence(text: &str) -> &str {
     text.split_once(". ")
         .map_or_else(|| text.trim_end_matches('.'), |(sentence, _)| sentence)
 }

@@ -21,6 +21,8 @@ FAULTS = [
     ("predict", '"outcome": "fails"', '"outcome": "fatal"'),
     ("predict", '"slot":', '"place":'),
     ("rules", '"kind": "guard"', '"kind": "dog"'),
+    ("explain", '"same_text": false', '"same_text": null'),
+    ("explain", '"id":', '"name":'),
     ("gitlab", '"critical"', '"fatal"'),
     ("junit", "<testcase ", '<testcase colour="red" '),
 ]
@@ -55,6 +57,7 @@ def main():
         "diff": json_errors(ours / "diff-v1.json"),
         "predict": json_errors(ours / "predict-v1.json"),
         "rules": json_errors(ours / "rules-v1.json"),
+        "explain": json_errors(ours / "explain-v1.json"),
         "gitlab": json_errors(ROOT / "tests" / "e2e" / "gitlab-code-quality.schema.json"),
         "junit": xml_errors(schemas / "junit.xsd"),
     }

@@ -58,6 +58,9 @@ for tree in "${trees[@]}"; do
   done
 done
 "$meshprobe" rule --output-format json >"$work/reports/demo.rules"
+(cd "$root/fixtures/demo" && "$meshprobe" explain --isolated --quiet --output-format json 'connection reset by peer' .) \
+  >"$work/reports/demo.explain"
+"$meshprobe" explain --output-format json >"$work/reports/all.explain"
 status 0 "$work/log" python "$root/tests/e2e/report_schemas.py" "$work/reports" "$tools_schemas"
 pass "schemas: $(cat "$work/log")"
 count="$(python3 - "$work"/reports/*.sarif <<'PYTHON'

@@ -20,6 +20,7 @@ const LAYERS: &[&str] = &[
     "context",
     "predict",
     "rules",
+    "symptoms",
     "rewrite",
     "engine",
     "diff",

@@ -41,6 +41,7 @@ mod rewrite;
 mod robustness;
 mod rules;
 mod support;
+mod symptoms;
 mod upstream_examples;
 mod vm_goldens;
 mod walk_against_ignore;

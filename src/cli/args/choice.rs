@@ -87,6 +87,15 @@ pub(in crate::cli) enum RuleFormat {
     Json,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum ExplainFormat {
+    /// The page of the symptom, in Markdown.
+    #[default]
+    Text,
+    /// JSON, version 1.
+    Json,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum FailOnArg {
     /// On errors.

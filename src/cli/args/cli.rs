@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use super::check::CheckArgs;
 use super::diff::DiffArgs;
+use super::explain::ExplainArgs;
 use super::lsp::LspArgs;
 use super::predict::PredictArgs;
 use super::rewrite::RewriteArgs;
@@ -25,6 +26,7 @@ Examples:
   meshprobe predict --explain apps/web.yaml    # show the facts behind each prediction
   meshprobe rewrite --diff apps                # preview the rewrite; --write applies it
   meshprobe rule tcp-probe-always-passes       # explain a rule
+  meshprobe explain 'connection reset by peer' # explain the text of an event
 
 Exit codes:
   0  no finding at or above --fail-on; all requested changes were made
@@ -135,6 +137,18 @@ Exit codes:
   1  a regression, or a new probe with a fault; with --fail-on any, any change
   2  wrong usage or settings, a path or a revision that cannot be read";
 
+const EXPLAIN_CODES: &str = "\
+Examples:
+  meshprobe explain 'Readiness probe failed: HTTP probe failed with statuscode: 503'
+  kubectl describe pod web-0 | meshprobe explain -
+  kubectl describe pod web-0 | meshprobe explain - clusters    # also name the probes with this text
+  meshprobe explain connection-reset                           # show the page of a symptom
+
+Exit codes:
+  0  the text is known
+  1  the text is not known; a Kubernetes document that is not valid YAML
+  2  wrong usage or settings, a path that cannot be read";
+
 /// Predicts what a service mesh will do to each Kubernetes health probe, from manifests alone.
 ///
 /// `check` reports probes that will fail or can never fail. `rewrite` applies the rewrite of the
@@ -194,6 +208,12 @@ pub(in crate::cli) enum Command {
         #[arg(value_name = "CONFIG")]
         config: Option<PathBuf>,
     },
+    /// Explain the text of a failing probe or a failing pod: the causes, how to confirm them, and the fix.
+    ///
+    /// Finds the page for a pasted event. If paths are given, also lists the probes of these manifests for which the text
+    /// is predicted.
+    #[command(after_help = EXPLAIN_CODES)]
+    Explain(ExplainArgs),
     /// List the rules of check and the guards of rewrite, or explain one.
     Rule(RuleArgs),
     /// Print the JSON schema of the configuration, or the definition of the KRM function.

@@ -6,6 +6,7 @@ mod cli;
 mod common;
 mod diff;
 mod environments;
+mod explain;
 mod lsp;
 mod predict;
 mod report;
@@ -15,12 +16,14 @@ mod size;
 
 pub(super) use check::CheckArgs;
 pub(super) use choice::{
-    ColorArg, FailOnArg, OutputFormat, RuleFormat, SchemaKind, SeverityArg, TableFormat,
+    ColorArg, ExplainFormat, FailOnArg, OutputFormat, RuleFormat, SchemaKind, SeverityArg,
+    TableFormat,
 };
 pub(super) use cli::{Cli, Command, ENVIRONMENT};
 pub(super) use common::Common;
 pub(super) use diff::{ChangeFormat, DiffArgs, DiffFailOnArg};
 pub(super) use environments::EnvironmentArgs;
+pub(super) use explain::ExplainArgs;
 pub(super) use lsp::{LspArgs, OptionName};
 pub(super) use predict::PredictArgs;
 pub(super) use report::ReportArgs;

@@ -5,7 +5,9 @@ use crate::support::project::Project;
 #[test]
 fn help_is_stable() {
     let project = Project::new();
-    for command in ["check", "diff", "rewrite", "predict", "lsp", "rule"] {
+    for command in [
+        "check", "diff", "explain", "rewrite", "predict", "lsp", "rule",
+    ] {
         let run = project.run(&[command, "--help"]).exits(0);
         insta::assert_snapshot!(format!("help-{command}"), run.stdout);
     }

@@ -13,6 +13,7 @@ mod destinations;
 mod environment_aliases;
 mod environment_filter;
 mod environments;
+mod explain;
 mod fact_scope;
 mod facts;
 mod file_identity;

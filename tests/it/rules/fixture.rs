@@ -20,7 +20,7 @@ pub(super) const EXCERPT: &str = "namespace-unknown";
 pub(super) const ARCHIVED: [&str; 2] = ["appmesh-ended", "osm-archived"];
 
 /// A file, or a folder that is checked as a tree.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     pub(super) rule: String,
     pub(super) path: PathBuf,
     arguments: Vec<String>,
@@ -75,13 +75,13 @@ impl Fixture {
             .get_or_init(|| self.check(&["--output-format", "json"]))
     }
 
-    pub(super) fn findings(&self) -> Vec<Value> {
+    pub(crate) fn findings(&self) -> Vec<Value> {
         findings(self.json())
     }
 }
 
 /// Returns all fixtures, sorted by path.
-pub(super) fn fixtures() -> &'static [Fixture] {
+pub(crate) fn fixtures() -> &'static [Fixture] {
     static FIXTURES: LazyLock<Vec<Fixture>> = LazyLock::new(load);
     &FIXTURES
 }

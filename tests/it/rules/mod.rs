@@ -6,5 +6,5 @@ mod examples;
 mod findings;
 mod fix_pages;
 mod fixes;
-mod fixture;
+pub(crate) mod fixture;
 mod pod_security;

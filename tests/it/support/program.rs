@@ -25,7 +25,7 @@ pub(crate) fn meshprobe(folder: &Path, arguments: &[&str], stdin: impl AsRef<[u8
     if folder.starts_with(env!("CARGO_MANIFEST_DIR"))
         && matches!(
             arguments.first(),
-            Some(&("check" | "diff" | "predict" | "rewrite"))
+            Some(&("check" | "diff" | "explain" | "predict" | "rewrite"))
         )
     {
         arguments.insert(1, "--no-context");

@@ -1,0 +1,192 @@
+//! `meshprobe explain`.
+
+use std::path::Path;
+
+use crate::engine::{self, Exit, explained, failing, rule_names};
+use crate::finding::{RuleId, Severity};
+use crate::report::{self, SymptomMatch, rule_page};
+use crate::settings::FailOn;
+use crate::symptoms::{self, Match, Symptom, SymptomProbe};
+
+use super::args::{ExplainArgs, ExplainFormat};
+use super::input::{Gate, RenderFallback, prepare, print_findings};
+use super::session::{OutputStream, Session};
+use super::stop::Stop;
+use super::terminal::terminal_style;
+
+pub(super) fn run(session: &Session, args: &ExplainArgs) -> Result<Exit, Stop> {
+    let Some(given) = args.text.as_deref() else {
+        return list(session, args);
+    };
+    let reads_twice = given == "-" && args.common.paths.iter().any(|path| path == Path::new("-"));
+    if reads_twice {
+        return Err(
+            Stop::usage("standard input cannot be both the text and a manifest")
+                .help("pass the text as an argument, in quotes"),
+        );
+    }
+    let text = match given {
+        "-" => String::from_utf8_lossy(&session.read_stdin()?).into_owned(),
+        given => given.to_owned(),
+    };
+    reject_words_as_paths(session, args)?;
+    let id = text.trim();
+    let symptom = symptoms::all().iter().find(|symptom| symptom.id == id);
+    let rule = rule_names().parse(id).ok();
+    match (symptom, rule) {
+        (Some(symptom), _) => by_id(session, args, symptom),
+        (None, Some(rule)) => by_rule(session, args, rule),
+        (None, None) => by_text(session, args, &text),
+    }
+}
+
+/// Prints all symptoms.
+fn list(session: &Session, args: &ExplainArgs) -> Result<Exit, Stop> {
+    if args.is_json() {
+        let all: Vec<_> = symptoms::all().iter().map(without_line).collect();
+        return print_json(session, &all, None);
+    }
+    session.print_text(&report::symptom_list())?;
+    Ok(Exit::Success)
+}
+
+/// Prints the page of a symptom, and the probes of the tree to which it applies.
+fn by_id(session: &Session, args: &ExplainArgs, symptom: &'static Symptom) -> Result<Exit, Stop> {
+    answer(session, args, symptom.title(), &[Match::named(symptom)])
+}
+
+/// Prints the page of a rule; in JSON, the symptoms whose pages name it.
+fn by_rule(session: &Session, args: &ExplainArgs, rule: RuleId) -> Result<Exit, Stop> {
+    let symptoms = symptoms::all().iter().filter(|symptom| symptom.names(rule));
+    if args.is_json() {
+        let found: Vec<_> = symptoms.map(without_line).collect();
+        return print_json(session, &found, None);
+    }
+    for notice in explained().iter().filter(|notice| notice.id == rule) {
+        session.print(&rule_page(notice))?;
+    }
+    let ids: Vec<&str> = symptoms.map(|symptom| symptom.id).collect();
+    if !ids.is_empty() {
+        session.print(&format!(
+            "\nSymptoms: {} (`meshprobe explain ID` shows the page)\n",
+            ids.join(", ")
+        ))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints the page of the symptom that a text shows.
+fn by_text(session: &Session, args: &ExplainArgs, text: &str) -> Result<Exit, Stop> {
+    let found = symptoms::find(text);
+    if !found.is_empty() {
+        return answer(session, args, text, &found);
+    }
+    if args.is_json() {
+        print_json(session, &[], None)?;
+    }
+    session.errln("error: no symptom is known for this text");
+    let is_file = !text.trim().is_empty()
+        && session
+            .directory()
+            .is_ok_and(|directory| directory.join(text.trim()).is_file());
+    session.errln(if is_file {
+        "help: to explain the content of a file, pass it on standard input: `meshprobe explain - < FILE`"
+    } else {
+        "help: paste the event as `kubectl describe pod` shows it; `meshprobe explain` lists the known symptoms, and \
+         `meshprobe predict PATH` shows the outcome of each probe"
+    });
+    Ok(Exit::Findings)
+}
+
+/// Prints the page of the best match, and the probes of the tree.
+fn answer(
+    session: &Session,
+    args: &ExplainArgs,
+    text: &str,
+    found: &[Match],
+) -> Result<Exit, Stop> {
+    let has_paths = !args.common.paths.is_empty() || args.common.renders();
+    let (probes, exit) = if has_paths {
+        let (probes, exit) = probes(session, args, text, found)?;
+        (Some(probes), exit)
+    } else {
+        (None, Exit::Success)
+    };
+    if args.is_json() {
+        let found: Vec<SymptomMatch<'_>> = found.iter().map(SymptomMatch::from).collect();
+        print_json(session, &found, probes.as_deref())?;
+        return Ok(exit);
+    }
+    let style = terminal_style(session, OutputStream::Stdout, args.common.color);
+    session.print_text(&report::symptom_page(found, style))?;
+    if let Some(probes) = probes {
+        let probes = report::symptom_probes(&probes, style);
+        session.print_text(&format!("\n{probes}"))?;
+    }
+    Ok(exit)
+}
+
+/// Returns the probes of the tree that a text may be about, and the exit code for what could not be read.
+fn probes(
+    session: &Session,
+    args: &ExplainArgs,
+    text: &str,
+    found: &[Match],
+) -> Result<(Vec<SymptomProbe>, Exit), Stop> {
+    let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
+    let settings = run.layer.resolved(FailOn::default());
+    let predicted = run.on_threads(session, || {
+        engine::predict(&run.set, &settings, |context, predictions, not_judged| {
+            let probes = symptoms::probes(context, predictions, text, found);
+            (probes, not_judged.to_vec())
+        })
+    });
+    print_findings(session, &run.set, &predicted.findings, &args.common);
+    let (probes, not_judged) = predicted.view.unwrap_or_default();
+    if !args.common.quiet {
+        for line in report::not_judged_lines(&run.set, &not_judged) {
+            session.errln(&line);
+        }
+    }
+    let broken = failing(&predicted.findings, FailOn::Severity(Severity::Error));
+    Ok((probes, run.exit().or(broken, Exit::Findings)))
+}
+
+fn print_json(
+    session: &Session,
+    found: &[SymptomMatch<'_>],
+    probes: Option<&[SymptomProbe]>,
+) -> Result<Exit, Stop> {
+    let text =
+        report::symptoms_json(found, probes).map_err(|error| Stop::usage(error.to_string()))?;
+    session.print(&report::json_safe(&text))?;
+    Ok(Exit::Success)
+}
+
+const fn without_line(symptom: &'static Symptom) -> SymptomMatch<'static> {
+    SymptomMatch {
+        symptom,
+        line: None,
+    }
+}
+
+/// Rejects a text without quotes, whose words the shell passes as paths.
+fn reject_words_as_paths(session: &Session, args: &ExplainArgs) -> Result<(), Stop> {
+    let directory = session.directory()?;
+    let exists = |path: &Path| path == Path::new("-") || directory.join(path).exists();
+    let missing = args.common.paths.iter().find(|path| !exists(path));
+    match missing {
+        None => Ok(()),
+        Some(path) => Err(
+            Stop::usage(format!("`{}` is not a file or folder", path.display())).help(
+                "put the text in quotes, or pass it on standard input: `meshprobe explain -`",
+            ),
+        ),
+    }
+}
+
+impl ExplainArgs {
+    fn is_json(&self) -> bool {
+        self.output_format == ExplainFormat::Json
+    }
+}
