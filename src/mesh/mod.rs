@@ -33,5 +33,5 @@ pub use proven::ProvenRelease;
 pub(crate) use registry::model_of;
 pub use registry::{all, faults, is_newer_than_proven, newest_proven, setups};
 pub use release_change::ReleaseChange;
-pub use setup::MeshSetup;
+pub use setup::{MeshSetup, SetupSource};
 pub use version::Version;

@@ -1,4 +1,13 @@
-//! A way to use a mesh, for the tables of `docs/meshes.md`.
+//! A way to use a mesh, for the tables of `docs/meshes.md` and `docs/matrix.md`.
+
+/// The source of a model, for `docs/matrix.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupSource {
+    /// Code of the mesh: project, release or commit, and file.
+    Code(&'static str),
+    /// Documentation of the mesh, because its code was not run.
+    Documentation(&'static str),
+}
 
 /// A configuration of a mesh whose treatment of each handler is documented.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +22,8 @@ pub struct MeshSetup {
     pub annotations: &'static str,
     /// The documents before the pods, each followed by `---`. The pods are in namespace `shop`.
     pub objects: &'static str,
+    /// The source of its treatment of handlers; empty for Istio, whose sources differ from cause to cause.
+    pub source: SetupSource,
 }
 
 impl MeshSetup {
@@ -23,5 +34,6 @@ impl MeshSetup {
         unreleased: None,
         annotations: "",
         objects: "",
+        source: SetupSource::Code(""),
     };
 }

@@ -23,6 +23,8 @@ FAULTS = [
     ("rules", '"kind": "guard"', '"kind": "dog"'),
     ("explain", '"same_text": false', '"same_text": null'),
     ("explain", '"id":', '"name":'),
+    ("matrix", '"outcome":"fails"', '"outcome":"fatal"'),
+    ("matrix", '"kind":"measured"', '"kind":"guessed"'),
     ("gitlab", '"critical"', '"fatal"'),
     ("junit", "<testcase ", '<testcase colour="red" '),
 ]
@@ -58,6 +60,7 @@ def main():
         "predict": json_errors(ours / "predict-v1.json"),
         "rules": json_errors(ours / "rules-v1.json"),
         "explain": json_errors(ours / "explain-v1.json"),
+        "matrix": json_errors(ours / "matrix-v1.json"),
         "gitlab": json_errors(ROOT / "tests" / "e2e" / "gitlab-code-quality.schema.json"),
         "junit": xml_errors(schemas / "junit.xsd"),
     }

@@ -61,6 +61,7 @@ done
 (cd "$root/fixtures/demo" && "$meshprobe" explain --isolated --quiet --output-format json 'connection reset by peer' .) \
   >"$work/reports/demo.explain"
 "$meshprobe" explain --output-format json >"$work/reports/all.explain"
+cp "$root/docs/data/matrix.json" "$work/reports/demo.matrix"
 status 0 "$work/log" python "$root/tests/e2e/report_schemas.py" "$work/reports" "$tools_schemas"
 pass "schemas: $(cat "$work/log")"
 count="$(python3 - "$work"/reports/*.sarif <<'PYTHON'

@@ -1,6 +1,10 @@
 //! The configurations of AWS App Mesh that `docs/meshes.md` shows.
 
-use crate::mesh::setup::MeshSetup;
+use crate::mesh::setup::{MeshSetup, SetupSource};
+
+const SOURCE: SetupSource = SetupSource::Documentation(
+    "AWS App Mesh, API reference of ListenerTls; its controller, pkg/inject/proxy.go",
+);
 
 /// Namespace `shop` with injection, and a listener that accepts plaintext.
 const PERMISSIVE: &str = "\
@@ -37,12 +41,14 @@ pub(super) const SETUPS: &[MeshSetup] = &[
         title: "App Mesh, listener `PERMISSIVE`",
         releases: &[(1, 13)],
         objects: PERMISSIVE,
+        source: SOURCE,
         ..MeshSetup::NONE
     },
     MeshSetup {
         title: "App Mesh, listener `STRICT`",
         releases: &[(1, 13)],
         objects: STRICT,
+        source: SOURCE,
         ..MeshSetup::NONE
     },
 ];

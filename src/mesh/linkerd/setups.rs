@@ -1,6 +1,10 @@
 //! The configurations of Linkerd that `docs/meshes.md` shows.
 
-use crate::mesh::setup::MeshSetup;
+use crate::mesh::setup::{MeshSetup, SetupSource};
+
+const SOURCE: SetupSource = SetupSource::Code(
+    "linkerd2 b24cd405, policy-controller/k8s/index/src/inbound/{index,workload}.rs",
+);
 
 /// A `Server` of all pods, and a route to it for one path.
 const SERVER_ROUTE: &str = "\
@@ -23,6 +27,7 @@ pub(super) const SETUPS: &[MeshSetup] = &[
         title: "Linkerd, default policy",
         releases: &[(2, 11), (2, 20)],
         annotations: "linkerd.io/inject: enabled",
+        source: SOURCE,
         ..MeshSetup::NONE
     },
     MeshSetup {
@@ -30,6 +35,7 @@ pub(super) const SETUPS: &[MeshSetup] = &[
         releases: &[(2, 11), (2, 20)],
         annotations: "linkerd.io/inject: enabled, \
                       config.linkerd.io/default-inbound-policy: all-authenticated",
+        source: SOURCE,
         ..MeshSetup::NONE
     },
     MeshSetup {
@@ -37,6 +43,7 @@ pub(super) const SETUPS: &[MeshSetup] = &[
         releases: &[(2, 12), (2, 20)],
         annotations: "linkerd.io/inject: enabled",
         objects: SERVER_ROUTE,
+        source: SOURCE,
         ..MeshSetup::NONE
     },
 ];

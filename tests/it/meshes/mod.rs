@@ -9,6 +9,7 @@ mod kuma_admission;
 mod kuma_consul_goldens;
 mod linkerd;
 mod linkerd_app_mesh;
+mod matrix;
 mod network_plugin;
 mod osm_goldens;
 mod previews;
