@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::support::project::Project;
 use crate::support::{findings, meshprobe, predictions};
 use meshprobe::rules::{self, Example};
 use meshprobe::symptoms::{self, Cause, Specificity, Symptom};
@@ -291,6 +292,28 @@ fn the_table_of_contents_lists_the_symptoms_below_their_index() {
         |symptom: &Symptom| format!("  - [{}](symptoms/{}.md)\n", symptom.title(), symptom.id);
     let list: String = symptoms::all().iter().map(line).collect();
     compare("../SUMMARY.md", &[before, index, &list, &after].concat());
+}
+
+/// The commands of the pages have valid arguments.
+#[test]
+fn the_commands_of_the_pages_are_valid() {
+    let project = Project::new();
+    let mut count = 0;
+    for symptom in symptoms::all() {
+        for block in symptom.page.split("```sh\n").skip(1) {
+            let (block, _) = block.split_once("```").unwrap();
+            let commands = block
+                .lines()
+                .filter_map(|line| Some(line.split_once("meshprobe ")?.1));
+            for command in commands {
+                let arguments: Vec<&str> = command.split_whitespace().collect();
+                let run = project.pipe(&arguments, "connection refused");
+                assert_ne!(run.code, 2, "{}: {command}: {}", symptom.id, run.stderr);
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 15, "{count} commands");
 }
 
 /// Links in a page lead to files.

@@ -38,7 +38,8 @@ impl Evidence {
     /// Returns the measured outcome of a cell; `None` if it was not measured.
     pub(super) fn of(&self, cell: &Cell) -> Option<Measured> {
         match cell.mesh {
-            "istio-sidecar" if covers(cell, ISTIO) => {
+            // The sidecar of the live proof is an ordinary container.
+            "istio-sidecar" if cell.setup == "sidecar" && covers(cell, ISTIO) => {
                 let (workload, mode) = (workload(cell)?, mode(cell.mtls));
                 let column = if cell.rewrite == "on" { 2 } else { 1 };
                 outcome(&self.sidecar, [workload, mode], column, "live-proof.csv")

@@ -64,7 +64,13 @@ const MESHES: [(&str, &str); 9] = [
 pub(super) fn page(cells: &[Cell]) -> String {
     assert_columns(cells);
     assert_native_sidecar(cells);
-    let mut text = HEAD.to_owned();
+    let count = |kind: SourceKind| cells.iter().filter(|cell| cell.source.kind == kind).count();
+    let (measured, code) = (count(SourceKind::Measured), count(SourceKind::Code));
+    let documentation = count(SourceKind::Documentation);
+    let mut text = format!(
+        "{HEAD}\nThe data has {} rows: {measured} measured, {code} from code, {documentation} from documentation.\n",
+        cells.len()
+    );
     for (mesh, title) in MESHES {
         let is_shown = |cell: &&Cell| cell.mesh == mesh && cell.setup != "native sidecar";
         let cells: Vec<&Cell> = cells.iter().filter(is_shown).collect();
