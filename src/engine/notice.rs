@@ -15,10 +15,10 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Returns the page without its first two paragraphs, the id and the metadata.
+    /// Returns the page without its first two paragraphs, the id and the metadata, and without the generated sections.
     #[must_use]
-    pub fn docs(&self) -> &'static str {
-        rules::page_body(self.page)
+    pub fn docs(&self) -> String {
+        rules::written_sections(rules::page_body(self.page))
     }
 }
 

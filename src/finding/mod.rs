@@ -1,6 +1,7 @@
 //! Findings about manifests: plain data, which `report` renders.
 
 mod certainty;
+mod docs;
 mod environment;
 mod fix;
 mod guard_id;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use crate::yaml::Span;
 
 pub use certainty::Certainty;
+pub use docs::{DOCS_URL, docs_url, page_url};
 pub use environment::{DifferentOutcome, Environment};
 pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
@@ -229,11 +231,4 @@ impl Finding {
     pub fn environments_line(&self) -> Option<String> {
         environment::environments_line(&self.environments)
     }
-}
-
-/// Returns the URL of the documentation of a rule or guard: its page in the repository.
-#[must_use]
-pub fn docs_url(rule: RuleId) -> String {
-    let repository = env!("CARGO_PKG_REPOSITORY");
-    format!("{repository}/blob/main/docs/rules/{rule}.md")
 }

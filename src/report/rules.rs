@@ -64,11 +64,24 @@ fn paragraph<'a>(lines: impl Iterator<Item = &'a str>) -> String {
         .join(" ")
 }
 
-/// Returns the page of a rule, notice or guard in Markdown.
+/// Returns the page of a rule, notice or guard for a terminal: Markdown without links.
 #[must_use]
 pub fn rule_page(notice: &Notice) -> String {
     let severity = notice.severity.as_str();
-    format!("# {} ({severity})\n\n{}\n", notice.id, notice.docs())
+    let body = rules::without_links(rules::page_body(notice.page));
+    let since = since(notice.page);
+    format!("# {} ({severity})\n\n{body}\n\n{since}\n", notice.id)
+}
+
+/// Returns the releases of the mesh and of meshprobe from the metadata of a page: the text after severity and fix.
+fn since(page: &str) -> &str {
+    let line = rules::page_metadata(page);
+    let start = ["Mesh: ", "Since meshprobe "]
+        .iter()
+        .find_map(|word| line.find(word));
+    start
+        .and_then(|start| line.get(start..))
+        .unwrap_or_default()
 }
 
 /// Returns one line per rule and notice, then one per guard: the id, the severity and a summary.
@@ -111,7 +124,7 @@ pub fn rules_json() -> serde_json::Result<String> {
         severity: &'static str,
         fix: &'static str,
         summary: String,
-        docs: &'static str,
+        docs: String,
     }
     #[derive(Serialize)]
     struct List {
@@ -135,7 +148,8 @@ pub fn rules_json() -> serde_json::Result<String> {
 
 /// Returns the names and texts of the files of `docs/rules`: the index and one page per id.
 ///
-/// The pages are written by hand; only their first lines follow from the code.
+/// The pages are written by hand. Their first lines follow from the code; the sections that tests generate
+/// ([`rules::GENERATED_SECTIONS`]) are left out.
 #[must_use]
 pub fn rule_docs() -> Vec<(String, String)> {
     let all = explained();

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::engine::{Notice, explained};
 use crate::finding::{
-    Environment, Finding, Label, RuleId, Severity, SuppressedBy, Suppression, docs_url,
+    Environment, Finding, Label, RuleId, Severity, SuppressedBy, Suppression, docs_url, page_url,
 };
+use crate::rules::{map_links, without_links};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
@@ -57,7 +58,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
                 "name": env!("CARGO_PKG_NAME"),
                 "version": env!("CARGO_PKG_VERSION"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "informationUri": "https://meshprobe.dev",
+                "informationUri": page_url("README.md"),
                 "rules": rules.iter().map(rule).collect::<Vec<_>>(),
             }},
             // Columns count code points; the default is UTF-16 code units.
@@ -130,7 +131,7 @@ fn rule(notice: &Notice) -> Value {
         "id": notice.id.as_str(),
         "shortDescription": { "text": cut(&short) },
         "fullDescription": { "text": cut(full.trim()) },
-        "help": { "text": docs, "markdown": docs },
+        "help": { "text": without_links(&docs), "markdown": absolute_links(&docs) },
         "helpUri": docs_url(notice.id),
         "defaultConfiguration": { "level": notice.severity.as_str() },
         "properties": {
@@ -138,6 +139,18 @@ fn rule(notice: &Notice) -> Value {
             "precision": "high",
             "problem.severity": problem(notice.severity),
         },
+    })
+}
+
+/// Returns the text of a page of `docs/rules` with the URLs of the pages that it links to.
+fn absolute_links(docs: &str) -> String {
+    map_links(docs, |text, target| {
+        let url = match target.strip_prefix("../") {
+            _ if target.starts_with("https://") => target.to_owned(),
+            Some(page) => page_url(page),
+            None => page_url(&format!("rules/{target}")),
+        };
+        format!("[{text}]({url})")
     })
 }
 

@@ -4,6 +4,7 @@ mod alternatives;
 mod context;
 mod group;
 mod mesh;
+mod page;
 mod registry;
 mod rule;
 mod runner;
@@ -27,8 +28,11 @@ group::groups! {
 }
 
 pub use context::{ByNamespace, RuleContext};
+pub(crate) use page::page;
+pub use page::{
+    GENERATED_SECTIONS, map_links, page_body, page_metadata, without_links, written_sections,
+};
 pub use registry::all;
 pub use rendering::unrendered_template::{first_tag, is_about_template, unrendered};
-pub(crate) use rule::page;
-pub use rule::{Example, FixAvailability, Rule, Scope, Sections, page_body};
+pub use rule::{Example, FixAvailability, Rule, Scope, Sections};
 pub use runner::{Found, check, check_marked};

@@ -3,6 +3,7 @@
 use crate::finding::{Certainty, Finding, RuleId, Severity};
 
 use crate::rules::context::RuleContext;
+use crate::rules::page::{page_body, written_sections};
 
 /// A check with an id and a documentation page.
 #[derive(Debug)]
@@ -120,26 +121,6 @@ impl Example {
     }
 }
 
-/// Returns a page of `docs/rules` without its title, the line with its metadata, and white space around the rest.
-#[must_use]
-pub fn page_body(page: &'static str) -> &'static str {
-    let body = page.splitn(3, "\n\n").nth(2);
-    body.unwrap_or_default().trim()
-}
-
-/// Embeds the page of a rule, notice or guard: `docs/rules/<id>.md`.
-macro_rules! page {
-    ($id:literal) => {
-        include_str!(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/docs/rules/",
-            $id,
-            ".md"
-        ))
-    };
-}
-pub(crate) use page;
-
 impl Rule {
     /// Returns the severity if a deciding fact is assumed.
     #[must_use]
@@ -166,24 +147,21 @@ impl Rule {
         findings
     }
 
-    /// Returns the page without the title and the line with severity and fix.
+    /// Returns the page without the title, the line with severity and fix, and the generated sections.
     #[must_use]
-    pub fn docs(&self) -> &'static str {
-        page_body(self.page)
+    pub fn docs(&self) -> String {
+        written_sections(page_body(self.page))
     }
 
     /// Splits the documentation into its sections.
     #[must_use]
     pub fn sections(&self) -> Sections {
-        let summary = self
-            .docs()
-            .lines()
-            .map(str::trim)
-            .find(|line| !line.is_empty());
+        let docs = page_body(self.page);
+        let summary = docs.lines().map(str::trim).find(|line| !line.is_empty());
         Sections {
             summary: summary.unwrap_or_default().to_owned(),
-            example: yaml_under(self.docs(), "## Example"),
-            use_instead: yaml_under(self.docs(), "## Use instead"),
+            example: yaml_under(docs, "## Example"),
+            use_instead: yaml_under(docs, "## Use instead"),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The static listeners and clusters that OSM writes into the bootstrap of a pod's Envoy.
 //!
-//! Source: `pkg/injector/envoy_config_health_probes.go` of v1.2.4 and of the development head;
+//! Source: `pkg/envoy/bootstrap/envoy_config_health_probes.go` of v1.2.4 and of the development head;
 //! compared with the output of that code.
 
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 //! releases. The project was archived in July 2023.
 //!
 //! Sources, of v1.2.4 unless another release is named: `pkg/injector/health_probes.go`,
-//! `patch.go`, `webhook.go`, `envoy_config_health_probes.go`, `iptables.go`.
+//! `patch.go`, `webhook.go`, `iptables.go`, and `pkg/envoy/bootstrap/envoy_config_health_probes.go`.
 
 mod definition;
 pub(crate) mod envoy;

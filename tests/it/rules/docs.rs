@@ -4,12 +4,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
+
+use meshprobe::finding::RuleId;
+use meshprobe::rules::page_metadata;
+use rayon::prelude::*;
+
+use super::page::{metadata_of, page, releases_of};
+
+/// Held while a test compares or writes the pages, because both tests change them.
+static PAGES: Mutex<()> = Mutex::new(());
 
 /// `MESHPROBE_UPDATE_DOCS=1` updates the files.
 #[test]
 fn pages_agree_with_the_metadata() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
-    let wanted: BTreeMap<String, String> = meshprobe::report::rule_docs().into_iter().collect();
+    let _pages = PAGES.lock();
+    let wanted = wanted(&root);
     let present = || -> BTreeSet<String> {
         let entries = fs::read_dir(&root).into_iter().flatten();
         entries
@@ -32,6 +43,53 @@ fn pages_agree_with_the_metadata() {
         let page = fs::read_to_string(root.join(name)).unwrap();
         assert!(page == *text, "docs/rules/{name} is out of date: {how}");
     }
+}
+
+/// Returns the pages by name, with the sections that follow from the output of the program.
+fn wanted(root: &Path) -> BTreeMap<String, String> {
+    let complete = |(name, text): (String, String)| {
+        if name == "README.md" {
+            return (name, text);
+        }
+        let rule = meshprobe::rules::all()
+            .iter()
+            .find(|rule| Some(rule.id.as_str()) == name.strip_suffix(".md"));
+        let present = fs::read_to_string(root.join(&name)).unwrap_or_default();
+        let text = page(rule.copied(), &text, &present);
+        (name, text)
+    };
+    let docs = meshprobe::report::rule_docs();
+    docs.into_par_iter().map(complete).collect()
+}
+
+/// The metadata of a page contains the releases of the mesh for which the rule reports its example.
+#[test]
+#[ignore = "runs each example for each release"]
+fn the_pages_name_the_releases_of_the_mesh() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+    let releases: Vec<(RuleId, String)> = meshprobe::rules::all()
+        .par_iter()
+        .map(|rule| (rule.id, releases_of(rule)))
+        .collect();
+    let _pages = PAGES.lock();
+    let mut wrong = Vec::new();
+    for (rule, releases) in releases {
+        let file = root.join(format!("{rule}.md"));
+        let text = fs::read_to_string(&file).unwrap();
+        let recorded = metadata_of(page_metadata(&text));
+        let (_, since) = recorded.split_once("Since meshprobe ").unwrap();
+        let wanted = format!("{releases} Since meshprobe {since}");
+        if std::env::var_os("MESHPROBE_UPDATE_DOCS").is_some() {
+            fs::write(&file, text.replacen(&recorded, wanted.trim_start(), 1)).unwrap();
+        } else if recorded != wanted.trim_start() {
+            wrong.push(format!("{rule}: {releases}"));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "run `MESHPROBE_UPDATE_DOCS=1 cargo test --test it rules::docs -- --include-ignored`\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// The schema of the configuration and the definition of the function are generated as well.

@@ -78,11 +78,8 @@ fn the_page_of_a_rule_agrees_with_its_fixes() {
 
 /// Returns the section "Fix safety" in one line.
 fn fix_safety(rule: &Rule) -> String {
-    let section = rule
-        .docs()
-        .split("## Fix safety\n")
-        .nth(1)
-        .unwrap_or_default();
+    let docs = rule.docs();
+    let section = docs.split("## Fix safety\n").nth(1).unwrap_or_default();
     let section = section.split("\n## ").next().unwrap_or_default();
     section.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -7,4 +7,5 @@ mod findings;
 mod fix_pages;
 mod fixes;
 pub(crate) mod fixture;
+mod page;
 mod pod_security;
