@@ -2,5 +2,6 @@
 
 mod picture;
 mod readme;
+mod reference;
 mod site;
 mod style;

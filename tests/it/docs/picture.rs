@@ -1,4 +1,4 @@
-//! The picture in the README shows the output of the binary on a terminal.
+//! The pictures in the README and on the Start pages show the output of the binary on a terminal.
 //!
 //! `MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture` draws it again.
 
@@ -7,8 +7,36 @@ use std::path::Path;
 
 use crate::support::meshprobe;
 
-const FILE: &str = "docs/diagnostic.svg";
-const COMMAND: &str = "check --context fixtures/demo fixtures/demo/apps/payments/deployment.yaml";
+/// The page whose files `check` and `predict` read.
+const START: &str = "docs/start/local.md";
+
+/// A picture of the output of a command.
+struct Picture {
+    file: &'static str,
+    title: &'static str,
+    command: &'static str,
+    /// Whether the picture ends at the first empty line.
+    is_first_diagnostic: bool,
+}
+
+const DEMO: Picture = Picture {
+    file: "docs/diagnostic.svg",
+    title: "meshprobe check reports a readiness probe that fails under STRICT mutual TLS",
+    command: "check --context fixtures/demo fixtures/demo/apps/payments/deployment.yaml",
+    is_first_diagnostic: true,
+};
+const START_CHECK: Picture = Picture {
+    file: "docs/start-check.svg",
+    title: "meshprobe check reports a readiness probe that fails and a liveness probe that can never fail",
+    command: "check",
+    is_first_diagnostic: false,
+};
+const START_PREDICT: Picture = Picture {
+    file: "docs/start-predict.svg",
+    title: "meshprobe predict shows both probes, rewritten to port 15020",
+    command: "predict",
+    is_first_diagnostic: false,
+};
 
 /// The advance of a character and the height of a line, in pixels.
 const ADVANCE: f64 = 7.8;
@@ -106,7 +134,7 @@ fn draw(line: &str, at: usize, svg: &mut String) -> usize {
     column
 }
 
-fn picture(lines: &[String]) -> String {
+fn picture(title: &str, lines: &[String]) -> String {
     let mut texts = String::new();
     let mut columns = 0;
     for (at, line) in lines.iter().enumerate() {
@@ -116,35 +144,62 @@ fn picture(lines: &[String]) -> String {
     let height = LINE * lines.len() + 2 * MARGIN;
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height}\" role=\"img\">\n\
-         <title>meshprobe check reports a readiness probe that fails under STRICT mutual TLS</title>\n\
+         <title>{title}</title>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#0d1117\"/>\n\
          <g font-family=\"ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" \
          font-size=\"13\" fill=\"#e6edf3\">\n{texts}</g>\n</svg>\n"
     )
 }
 
-#[test]
-fn the_picture_shows_the_output_of_the_program() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut arguments: Vec<&str> = COMMAND.split(' ').collect();
+/// Runs the command of a picture in a folder, and compares the picture with the file.
+fn compare(picture_of: &Picture, folder: &Path) {
+    let mut arguments: Vec<&str> = picture_of.command.split(' ').collect();
     arguments.extend(["--isolated", "--color", "always"]);
-    let run = meshprobe(root, &arguments, "");
-    assert_eq!(run.code, 1, "{}", run.stderr);
+    let run = meshprobe(folder, &arguments, "");
+    assert!(run.code < 2, "{}", run.stderr);
 
-    let first = run.stdout.lines().take_while(|line| !line.is_empty());
+    let is_shown = |line: &&str| !(picture_of.is_first_diagnostic && line.is_empty());
     let mut lines = vec![
-        format!("\u{1b}[2m$\u{1b}[0m meshprobe {COMMAND}"),
+        format!("\u{1b}[2m$\u{1b}[0m meshprobe {}", picture_of.command),
         String::new(),
     ];
-    lines.extend(first.map(str::to_owned));
-    let drawn = picture(&lines);
+    lines.extend(run.stdout.lines().take_while(is_shown).map(str::to_owned));
+    let drawn = picture(picture_of.title, &lines);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(picture_of.file);
     if std::env::var_os("MESHPROBE_UPDATE_PICTURE").is_some() {
-        std::fs::write(root.join(FILE), drawn).unwrap();
+        std::fs::write(file, drawn).unwrap();
         return;
     }
-    let kept = std::fs::read_to_string(root.join(FILE)).unwrap();
+    let kept = std::fs::read_to_string(file).unwrap_or_default();
     assert_eq!(
         kept, drawn,
-        "{FILE} is out of date: run MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture"
+        "{} is out of date: run MESHPROBE_UPDATE_PICTURE=1 cargo test --test it docs::picture",
+        picture_of.file
     );
+}
+
+/// Writes the files of a page, whose blocks start with `# file: path`, into a folder.
+fn write_files(page: &str, folder: &Path) {
+    for block in page.split("```yaml\n# file: ").skip(1) {
+        let (block, _) = block.split_once("```").unwrap();
+        let (path, text) = block.split_once('\n').unwrap();
+        std::fs::write(folder.join(path), text).unwrap();
+    }
+}
+
+#[test]
+fn the_picture_shows_the_output_of_the_program() {
+    compare(&DEMO, Path::new(env!("CARGO_MANIFEST_DIR")));
+}
+
+#[test]
+fn the_pictures_of_the_start_page_show_the_output_for_its_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = std::fs::read_to_string(root.join(START)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    write_files(&page, folder.path());
+    compare(&START_CHECK, folder.path());
+    let fixed = meshprobe(folder.path(), &["check", "--isolated", "--fix"], "");
+    assert_eq!(fixed.code, 0, "{}{}", fixed.stdout, fixed.stderr);
+    compare(&START_PREDICT, folder.path());
 }
