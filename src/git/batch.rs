@@ -7,39 +7,29 @@ use std::thread;
 use super::command::{Git, start_error};
 use super::error::GitError;
 
-/// Option of `git cat-file`: whether it prints contents, or only lengths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Printed {
-    Contents,
-    Lengths,
-}
-
 /// A running `git cat-file`.
 #[derive(Debug)]
 pub(super) struct Batch {
     child: Child,
     requests: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
-    printed: Printed,
 }
 
 /// Answer for an object.
 #[derive(Debug)]
 pub(super) struct Answer {
+    /// The full name of the object.
+    pub(super) object: String,
     pub(super) length: u64,
-    /// Empty if only the length was requested.
-    pub(super) bytes: Vec<u8>,
+    /// `None` if the object is longer than the caller wants to read.
+    pub(super) bytes: Option<Vec<u8>>,
 }
 
 impl Batch {
     /// Starts the program.
-    pub(super) fn start(git: &Git, printed: Printed) -> Result<Self, GitError> {
-        let option = match printed {
-            Printed::Contents => "--batch",
-            Printed::Lengths => "--batch-check",
-        };
+    pub(super) fn start(git: &Git) -> Result<Self, GitError> {
         let mut child = git
-            .command(&["cat-file", option])
+            .command(&["cat-file", "--batch"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -55,36 +45,57 @@ impl Batch {
         Ok(Self {
             requests,
             answers: answers.ok_or_else(unstarted)?,
-            printed,
             child,
         })
     }
 
-    /// Reads an object, given by its full name. Returns `None` if it is not stored.
+    /// Reads an object, given by a name of one line. Returns the answer, which is `None` if the object is not known,
+    /// and the program, which is `None` if it was ended so that a content of more than `limit` bytes is not read.
     ///
     /// # Errors
     /// The program ended, or its output is not as documented.
-    pub(super) fn read(&mut self, object: &str) -> io::Result<Option<Answer>> {
+    pub(super) fn read(
+        mut self,
+        name: &str,
+        limit: u64,
+    ) -> io::Result<(Option<Answer>, Option<Self>)> {
         let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
-        writeln!(requests, "{object}")?;
+        requests.write_all(format!("{name}\n").as_bytes())?;
         requests.flush()?;
         let mut header = String::new();
         self.answers.read_line(&mut header)?;
-        let mut words = header.split_whitespace().skip(1);
-        let length = match (words.next(), words.next()) {
-            (Some("missing"), None) => return Ok(None),
-            (Some(_), Some(length)) => length.parse().map_err(io::Error::other)?,
-            _ => return Err(io::Error::other("`git cat-file` ended without an answer")),
+        let Some((object, length)) = found(&header, name)? else {
+            return Ok((None, Some(self)));
         };
-        let mut bytes = Vec::new();
-        if self.printed == Printed::Contents {
-            let capacity = usize::try_from(length).map_err(io::Error::other)?;
-            bytes.try_reserve_exact(capacity)?;
-            bytes.resize(capacity, 0);
-            self.answers.read_exact(&mut bytes)?;
-            self.answers.read_exact(&mut [0])?;
+        let mut answer = Answer {
+            object: object.to_owned(),
+            length,
+            bytes: None,
+        };
+        if length > limit {
+            return Ok((Some(answer), None));
         }
-        Ok(Some(Answer { length, bytes }))
+        let capacity = usize::try_from(length).map_err(io::Error::other)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(capacity)?;
+        bytes.resize(capacity, 0);
+        self.answers.read_exact(&mut bytes)?;
+        self.answers.read_exact(&mut [0])?;
+        answer.bytes = Some(bytes);
+        Ok((Some(answer), Some(self)))
+    }
+}
+
+/// Parses the first line of an answer, `OBJECT TYPE LENGTH`; returns `None` for `NAME missing` and `NAME ambiguous`.
+fn found<'h>(header: &'h str, name: &str) -> io::Result<Option<(&'h str, u64)>> {
+    let reason = header.strip_prefix(name).map(str::trim);
+    if let Some("missing" | "ambiguous") = reason {
+        return Ok(None);
+    }
+    let words: Vec<&str> = header.split_whitespace().collect();
+    match words.as_slice() {
+        [object, _, length] => Ok(Some((object, length.parse().map_err(io::Error::other)?))),
+        _ => Err(io::Error::other("`git cat-file` ended without an answer")),
     }
 }
 

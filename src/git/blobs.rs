@@ -5,67 +5,74 @@ use std::sync::{Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
-use super::batch::{Answer, Batch, Printed};
+use super::batch::{Answer, Batch};
 use super::command::Git;
+
+/// Maximum length in bytes of an object whose content is read together with its length.
+pub(super) const EAGER: u64 = 1 << 20;
 
 /// The contents of objects of one repository, read on demand.
 #[derive(Debug)]
 pub(super) struct Blobs {
     git: Git,
-    contents: Mutex<Option<Batch>>,
-    lengths: Mutex<Lengths>,
+    running: Mutex<Running>,
 }
 
 #[derive(Debug, Default)]
-struct Lengths {
+struct Running {
     batch: Option<Batch>,
-    known: HashMap<String, u64>,
+    /// The lengths of the objects that were read, by their names.
+    lengths: HashMap<String, u64>,
 }
 
 impl Blobs {
     pub(super) fn new(git: Git) -> Self {
         Self {
             git,
-            contents: Mutex::default(),
-            lengths: Mutex::default(),
+            running: Mutex::default(),
         }
     }
 
     /// Returns the length of an object in bytes; `None` if it is not stored.
     pub(super) fn length(&self, object: &str) -> io::Result<Option<u64>> {
-        let mut lengths = self.lengths.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lengths.known.get(object) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = running.lengths.get(object) {
             return Ok(Some(*known));
         }
-        let answer = self.ask(&mut lengths.batch, Printed::Lengths, object)?;
-        let length = answer.map(|answer| answer.length);
-        if let Some(length) = length {
-            lengths.known.insert(object.to_owned(), length);
-        }
-        Ok(length)
+        drop(running);
+        Ok(self.find(object)?.map(|found| found.length))
+    }
+
+    /// Returns the object with a name, without its content if it is longer than [`EAGER`]; `None` if it is not known.
+    /// The name is that of an object or of a revision, without a line break.
+    pub(super) fn find(&self, name: &str) -> io::Result<Option<Answer>> {
+        self.ask(name, EAGER)
     }
 
     /// Returns the bytes of an object; `None` if it is not stored.
     pub(super) fn bytes(&self, object: &str) -> io::Result<Option<Vec<u8>>> {
-        let mut batch = self.contents.lock().unwrap_or_else(PoisonError::into_inner);
-        let answer = self.ask(&mut batch, Printed::Contents, object)?;
-        Ok(answer.map(|answer| answer.bytes))
+        Ok(self.ask(object, u64::MAX)?.and_then(|answer| answer.bytes))
+    }
+
+    /// Ends the program, which is started again for the next object.
+    pub(super) fn end(&self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.batch = None;
     }
 
     /// Reads an object with a running program, or starts it. A program that failed is started again for the next
     /// object.
-    fn ask(
-        &self,
-        running: &mut Option<Batch>,
-        printed: Printed,
-        object: &str,
-    ) -> io::Result<Option<Answer>> {
-        let mut batch = match running.take() {
+    fn ask(&self, name: &str, limit: u64) -> io::Result<Option<Answer>> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let batch = match running.batch.take() {
             Some(batch) => batch,
-            None => Batch::start(&self.git, printed).map_err(io::Error::other)?,
+            None => Batch::start(&self.git).map_err(io::Error::other)?,
         };
-        let answer = batch.read(object)?;
-        *running = Some(batch);
+        let (answer, batch) = batch.read(name, limit)?;
+        running.batch = batch;
+        if let Some(answer) = &answer {
+            running.lengths.insert(answer.object.clone(), answer.length);
+        }
         Ok(answer)
     }
 }

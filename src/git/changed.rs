@@ -8,9 +8,9 @@ use hashbrown::HashSet;
 use super::command::Git;
 use super::error::GitError;
 use super::names::text;
-use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
+use super::raw_diff::{ANNOUNCED_IS_ABSENT, NO_SUBMODULES, OPTIONS, SUBMODULES, parse, patched};
 use super::repository::{Commit, Repository};
-use super::tree::list_submodules;
+use super::tree::GITLINK;
 use super::working_tree::hidden_changes;
 
 /// The state with which a commit is compared.
@@ -80,19 +80,30 @@ fn changed(
         return Ok(found);
     };
     let (command, ends) = ends.split_first().unwrap_or((&"diff-tree", &[]));
+    let submodules = match side {
+        Side::WorkingTree => NO_SUBMODULES,
+        Side::Index | Side::Commit(_) => SUBMODULES,
+    };
     let arguments: Vec<&str> = std::iter::once(*command)
         .chain(OPTIONS)
+        .chain([submodules])
         .chain(ends.iter().copied())
         .chain(["--"])
         .collect();
     let differences = parse(&git.run(&arguments)?)?;
+    if let Side::Commit(other) = side
+        && let Some(listed) = repository.known.known_listing(&other.hash)
+    {
+        let listed = patched(&listed, &differences, |difference| &difference.before)?;
+        repository.known.keep_listing(&commit.hash, listed);
+    }
     let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
         paths.extend(hidden_changes(repository)?);
     }
     let absolute = paths.iter().map(|path| repository.root.join(path));
     found.files = absolute.map(PathBuf::into_os_string).collect();
-    found.folders = submodules(repository, commit)?;
+    found.folders = submodules_of(repository, commit)?;
     found.folders.sort();
     Ok(found)
 }
@@ -121,12 +132,11 @@ fn comparison<'c>(
 
 /// Returns the submodules of a commit. All of their files count as changed, because git would have to run in each of
 /// them to find out.
-fn submodules(repository: &Repository, commit: &Commit) -> Result<Vec<PathBuf>, GitError> {
-    let listed = list_submodules(&repository.git, &commit.hash)?;
-    let paths = listed.iter();
-    Ok(paths
-        .map(|listed| repository.root.join(&listed.path))
-        .collect())
+fn submodules_of(repository: &Repository, commit: &Commit) -> Result<Vec<PathBuf>, GitError> {
+    let listed = repository.known.listed(&commit.hash)?;
+    let submodules = listed.iter().filter(|listed| listed.mode == GITLINK);
+    let paths = submodules.map(|listed| repository.root.join(&listed.path));
+    Ok(paths.collect())
 }
 
 /// Returns settings that prevent git from running the filters of the repository, which it does for files that it has to

@@ -4,6 +4,7 @@
 //! the repository, uses the network, or runs a program that the repository configures.
 
 mod batch;
+mod blob_name;
 mod blobs;
 mod changed;
 mod command;
@@ -11,8 +12,11 @@ mod default_base;
 mod empty_tree;
 mod error;
 mod failures;
+mod flagged;
 mod index_file;
+mod known;
 mod lfs;
+mod location;
 mod names;
 mod object_files;
 mod object_reader;

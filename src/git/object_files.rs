@@ -73,6 +73,11 @@ impl ObjectFiles {
         &self.root
     }
 
+    /// Returns the entry of the tree at a path relative to its root.
+    pub(super) fn node(&self, below: &Path) -> Option<&Node> {
+        self.tree.get(below)
+    }
+
     /// Returns where a path without links and `..` is stored. A link at its end is not followed.
     ///
     /// # Errors
@@ -179,10 +184,16 @@ impl ReadFiles for ObjectFiles {
     }
 
     fn kind(&self, path: &Path) -> io::Result<Kind> {
+        if let Some(found) = self.direct(path) {
+            return found.map(Node::kind);
+        }
         self.kind_at(&self.resolved(path, true)?)
     }
 
     fn symlink_kind(&self, path: &Path) -> io::Result<Kind> {
+        if let Some(found) = self.direct(path) {
+            return found.map(Node::kind);
+        }
         self.kind_at(&self.resolved(path, false)?)
     }
 

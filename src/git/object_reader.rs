@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::blob_name::is_name_of;
+use super::blobs::EAGER;
 use super::error::GitError;
 use super::failures::Failures;
 use super::lfs::{LONGEST, Pointer};
@@ -37,8 +39,15 @@ impl ObjectReader {
         self.found(path, object, object.blobs.bytes(&object.name))
     }
 
-    fn length(&self, path: &Path, object: &Object) -> io::Result<u64> {
-        self.found(path, object, object.blobs.length(&object.name))
+    /// Returns the content of an object that the file at its path has as well. A checkout may convert line breaks or
+    /// apply filters, so the content is compared by its name.
+    fn bytes_on_disk(path: &Path, object: &Object) -> Option<Vec<u8>> {
+        let file = Disk.open_file(path).ok()?;
+        if file.length() > EAGER {
+            return None;
+        }
+        let bytes = file.read(EAGER).ok()?;
+        is_name_of(&object.name, &bytes).then_some(bytes)
     }
 
     fn found<T>(&self, path: &Path, object: &Object, read: io::Result<Option<T>>) -> io::Result<T> {
@@ -65,35 +74,49 @@ impl ObjectReader {
 
     /// Opens a file. Reads the content of a large one only when it is read.
     pub(super) fn open(&self, path: &Path, object: &Object) -> io::Result<OpenFile> {
-        let length = self.length(path, object)?;
-        if length >= LONGEST {
-            let (reader, path, object) = (self.clone(), path.to_path_buf(), object.clone());
-            return Ok(OpenFile::stored(length, move || {
-                reader.bytes(&path, &object)
-            }));
-        }
-        let bytes = self.bytes(path, object)?;
+        let bytes = match Self::bytes_on_disk(path, object) {
+            Some(bytes) => bytes,
+            None => {
+                let found = self.found(path, object, object.blobs.find(&object.name))?;
+                match found.bytes {
+                    Some(bytes) => bytes,
+                    None => {
+                        let (reader, path, object) =
+                            (self.clone(), path.to_path_buf(), object.clone());
+                        return Ok(OpenFile::stored(found.length, move || {
+                            reader.bytes(&path, &object)
+                        }));
+                    }
+                }
+            }
+        };
         match self.stored_by_lfs(&bytes) {
             Some(stored) => Disk.open_file(&stored.map_err(io::Error::other)?.0),
-            None => Ok(OpenFile::stored(length, || Ok(bytes))),
+            None => Ok(OpenFile::stored(bytes.len() as u64, || Ok(bytes))),
         }
     }
 
     /// Returns the length of a file in bytes.
     pub(super) fn file_length(&self, path: &Path, object: &Object) -> io::Result<u64> {
-        let length = self.length(path, object)?;
+        if let Some(bytes) = Self::bytes_on_disk(path, object) {
+            return Ok(self.length_of(&bytes));
+        }
+        let length = self.found(path, object, object.blobs.length(&object.name))?;
         if length >= LONGEST {
             return Ok(length);
         }
-        let stored = self.stored_by_lfs(&self.bytes(path, object)?);
-        Ok(stored
-            .and_then(Result::ok)
-            .map_or(length, |stored| stored.1))
+        Ok(self.length_of(&self.bytes(path, object)?))
+    }
+
+    /// Returns the length of the file for the content of an object.
+    fn length_of(&self, bytes: &[u8]) -> u64 {
+        let stored = self.stored_by_lfs(bytes).and_then(Result::ok);
+        stored.map_or(bytes.len() as u64, |stored| stored.1)
     }
 
     /// Returns the file in which Git LFS stores the content, and its length, if the content is a pointer to it.
     fn stored_by_lfs(&self, bytes: &[u8]) -> Option<Result<(PathBuf, u64), String>> {
-        let pointer = Pointer::parse(bytes)?;
+        let pointer = Pointer::parse(bytes).filter(|_| (bytes.len() as u64) < LONGEST)?;
         Some(pointer.stored_in(&self.0.repository.common))
     }
 }

@@ -1,10 +1,13 @@
 //! A repository, and the names of its revisions.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::command::Git;
 use super::error::GitError;
-use super::names::{path_of, text};
+use super::known::Known;
+use super::location::Location;
+use super::names::text;
 use crate::filesystem::canonical;
 
 /// A repository that git trusts.
@@ -18,6 +21,8 @@ pub struct Repository {
     /// The resolved folder of git that all working trees share.
     pub(super) common: PathBuf,
     pub(super) is_bare: bool,
+    /// What was read so far.
+    pub(super) known: Arc<Known>,
 }
 
 /// A commit.
@@ -46,39 +51,36 @@ impl Commit {
 }
 
 impl Repository {
-    /// Finds the repository of a path, which may be a file, and need not exist.
+    /// Finds the repository of a path, which may be a file, and need not exist. The handle keeps what is read of
+    /// commits and of the flags of the index.
     ///
     /// # Errors
     /// Git is not installed, the path is not in a repository, or git does not trust it.
     pub fn discover(path: &Path) -> Result<Self, GitError> {
         let folder = path.ancestors().find(|above| above.is_dir());
         let folder = folder.ok_or_else(|| GitError::NotARepository(path.to_path_buf()))?;
-        let git = Git::in_folder(folder);
-        let kind = git.run(&["rev-parse", "--is-bare-repository", "--is-inside-work-tree"])?;
-        let (is_bare, is_inside) = match text(&kind).as_str() {
-            "true\nfalse" => (true, false),
-            kind => (false, kind == "false\ntrue"),
-        };
-        let own = resolved_output(&git, &["rev-parse", "--absolute-git-dir"])?;
-        let root = match (is_bare, is_inside) {
-            (true, _) => own.clone(),
-            (false, true) => resolved_output(&git, &["rev-parse", "--show-toplevel"])?,
-            (false, false) => return Err(GitError::InsideGitFolder(path.to_path_buf())),
+        let found = Location::of(folder)?;
+        let root = match (found.root, found.is_bare) {
+            (Some(root), _) => root,
+            (None, true) => found.own.clone(),
+            (None, false) => return Err(GitError::InsideGitFolder(path.to_path_buf())),
         };
         let mut git = Git::in_folder(&root);
-        let common = resolved_output(&git, &["rev-parse", "--git-common-dir"])?;
         // Hooks of git name the index of the commit. The index of another repository must not be used.
-        let index = git.run(&["rev-parse", "--git-path", "index"])?;
-        let index = root.join(path_of(line(&index)));
-        let folder = index.parent().and_then(|folder| canonical(folder).ok());
-        git.keeps_index = folder.is_some_and(|folder| folder.starts_with(&own));
+        git.keeps_index = found.index_folder.starts_with(&found.own);
         Ok(Self {
+            known: Arc::new(Known::new(&git)),
             git,
             root,
-            own,
-            common,
-            is_bare,
+            own: found.own,
+            common: found.common,
+            is_bare: found.is_bare,
         })
+    }
+
+    /// Ends the program that reads objects. It is started again if more are read.
+    pub fn end(&self) {
+        self.known.blobs.end();
     }
 
     /// Returns the resolved root of the working tree; for a bare repository, its folder.
@@ -132,6 +134,11 @@ impl Repository {
             return Ok(None);
         }
         let peeled = format!("{revision}^{{commit}}");
+        if !revision.contains('\n')
+            && let Ok(found) = self.known.blobs.find(&peeled)
+        {
+            return Ok(found.map(|found| Commit::new(revision, found.object)));
+        }
         let arguments = [
             "rev-parse",
             "--verify",
@@ -228,17 +235,4 @@ impl Repository {
 /// Returns whether a text can be passed to git as the name of a revision.
 fn is_name(revision: &str) -> bool {
     !revision.is_empty() && !revision.starts_with('-') && !revision.contains('\0')
-}
-
-/// Returns the resolved path that a command prints, relative to the folder of the command.
-fn resolved_output(git: &Git, arguments: &[&str]) -> Result<PathBuf, GitError> {
-    let output = git.run(arguments)?;
-    let path = git.folder().join(path_of(line(&output)));
-    canonical(&path).map_err(|error| GitError::Failed(arguments.join(" "), error.to_string()))
-}
-
-/// Removes the line break at the end of the output of a command. A path may contain others.
-fn line(output: &[u8]) -> &[u8] {
-    let output = output.strip_suffix(b"\n").unwrap_or(output);
-    output.strip_suffix(b"\r").unwrap_or(output)
 }

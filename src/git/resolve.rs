@@ -21,6 +21,9 @@ const LONGEST_PATH: usize = 4095;
 impl ObjectFiles {
     /// Resolves a path. Follows a link at its end only if `follows`.
     pub(super) fn resolved(&self, path: &Path, follows: bool) -> io::Result<PathBuf> {
+        if let Some(found) = self.direct(path) {
+            return found.map(|_| path.to_path_buf());
+        }
         check_text(path)?;
         let absolute = std::path::absolute(path)?;
         let below = absolute.strip_prefix(self.root());
@@ -80,6 +83,35 @@ impl ObjectFiles {
         Ok(real)
     }
 
+    /// Returns the entry at a path that leads neither through a link nor out of the tree, and an error if its folder
+    /// does not contain it; `None` if the path must be resolved.
+    ///
+    /// The tree has a node for each path that exists in it, so a node that is found at once has only folders above it.
+    pub(super) fn direct(&self, path: &Path) -> Option<io::Result<&Node>> {
+        let below = self.below_root(path)?;
+        match (
+            self.node(below),
+            below.parent().and_then(|folder| self.node(folder)),
+        ) {
+            (Some(Node::Link(_)), _) => None,
+            (Some(node), _) => Some(Ok(node)),
+            (None, Some(Node::Folder)) => Some(Err(path_error(PathProblem::Missing))),
+            (None, _) => None,
+        }
+    }
+
+    /// Returns the part of a path below the root, if only the tree decides what is there, and if the path is spelled
+    /// like those of the tree.
+    fn below_root<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        if self.prefers_disk {
+            return None;
+        }
+        let below = path.strip_prefix(self.root()).ok()?;
+        let [path, root, rest] = [path, self.root(), below].map(|path| path.as_os_str().len());
+        let is_spelled_so = path == root + usize::from(rest > 0) + rest;
+        (is_spelled_so && path <= LONGEST_PATH && is_plain(below)).then_some(below)
+    }
+
     fn check_folder(&self, path: &Path) -> io::Result<()> {
         match self.kind_at(path)? {
             Kind::Folder => Ok(()),
@@ -90,6 +122,14 @@ impl ObjectFiles {
 
 fn part(part: Component<'_>) -> Option<OsString> {
     (part != Component::CurDir).then(|| part.as_os_str().to_os_string())
+}
+
+/// Returns whether a relative path consists of names that a tree may contain.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| match part {
+        Component::Normal(name) => name != ".git" && name.len() <= LONGEST_NAME,
+        _ => false,
+    })
 }
 
 /// Rejects texts that the system does not accept as a path.

@@ -3,18 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::empty_tree::empty_tree;
 use super::error::GitError;
 use super::failures::Failures;
 use super::index_file::index_of;
-use super::names::is_valid;
 use super::object_files::ObjectFiles;
-use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
+use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, SUBMODULES, parse, patched};
 use super::repository::{Commit, Repository};
 use super::submodules::TreeBuilder;
-use super::tree::{Listed, Tree, list};
+use super::tree::{Listed, Tree};
 use crate::filesystem::FileSystem;
 
 /// State of a repository as a file system.
@@ -31,7 +28,7 @@ impl Repository {
     /// # Errors
     /// The tree is not stored in the repository.
     pub fn snapshot(&self, commit: &Commit) -> Result<Snapshot, GitError> {
-        build(self, list(&self.git, &commit.hash)?)
+        build(self, &self.known.listed(&commit.hash)?)
     }
 
     /// Reads the staged files as if they were checked out in the working tree. Files that are only announced
@@ -40,7 +37,7 @@ impl Repository {
     /// # Errors
     /// The index contains a merge conflict, or the files are not stored in the repository.
     pub fn snapshot_of_index(&self) -> Result<Snapshot, GitError> {
-        build(self, staged(self)?)
+        build(self, &staged(self)?)
     }
 }
 
@@ -89,58 +86,37 @@ impl Snapshot {
 
 /// Lists the staged files: those of `HEAD` with the staged changes.
 fn staged(repository: &Repository) -> Result<Vec<Listed>, GitError> {
-    let git = &repository.git;
     let (head, listed) = match repository.find_commit("HEAD")? {
         Some(head) => {
-            let listed = list(git, &head.hash)?;
+            let listed = repository.known.listed(&head.hash)?;
             (head.hash, listed)
         }
         // The first commit is compared with the empty tree.
-        None => (empty_tree(repository)?, Vec::new()),
+        None => (empty_tree(repository)?, Arc::default()),
     };
-    let mut listed: HashMap<PathBuf, Listed> = listed
-        .into_iter()
-        .map(|listed| (listed.path.clone(), listed))
-        .collect();
-    let options = OPTIONS.map(|option| match option {
-        "--ignore-submodules=all" => "--ignore-submodules=none",
-        option => option,
-    });
     let mut arguments = vec!["diff-index", "--cached", ANNOUNCED_IS_ABSENT];
-    arguments.extend(options);
-    arguments.extend([head.as_str(), "--"]);
-    for change in parse(&git.run(&arguments)?)? {
-        if change.is_unmerged {
-            return Err(GitError::Unmerged(change.path.display().to_string()));
-        }
-        let (path, mode, object) = (change.path, change.mode, change.object);
-        if !is_valid(&path) {
-            return Err(GitError::InvalidPath(path.display().to_string()));
-        }
-        if mode.is_empty() {
-            listed.remove(&path);
-        } else {
-            listed.insert(path.clone(), Listed { path, mode, object });
-        }
+    arguments.extend(OPTIONS);
+    arguments.extend([SUBMODULES, head.as_str(), "--"]);
+    let differences = parse(&repository.git.run(&arguments)?)?;
+    if let Some(unmerged) = differences.iter().find(|one| one.is_unmerged) {
+        return Err(GitError::Unmerged(unmerged.path.display().to_string()));
     }
-    let mut listed: Vec<Listed> = listed.into_values().collect();
-    listed.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(listed)
+    patched(&listed, &differences, |difference| &difference.after)
 }
 
-fn build(repository: &Repository, listed: Vec<Listed>) -> Result<Snapshot, GitError> {
+fn build(repository: &Repository, listed: &[Listed]) -> Result<Snapshot, GitError> {
     let files = listed.iter();
     let index = index_of(files.map(|listed| (listed.path.as_path(), listed.object.as_str())));
     let mut builder = TreeBuilder {
         tree: Tree::new(),
-        root: &repository.root,
-        is_bare: repository.is_bare,
-        has_links: repository.has_links()?,
+        repository,
+        has_links: None,
         submodules: Vec::new(),
         unread: Vec::new(),
     };
     let folders = [repository.own.as_path(), repository.common.as_path()];
-    builder.add(&repository.git, &folders, Path::new(""), listed, 0)?;
+    let source = (&repository.git, &repository.known.blobs);
+    builder.add(source, &folders, Path::new(""), listed, 0)?;
     let (submodules, unread) = (builder.submodules, builder.unread);
     let failures = Failures::default();
     let mut files = ObjectFiles::new(repository, builder.tree, failures.clone());

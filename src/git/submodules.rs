@@ -9,6 +9,7 @@ use super::blobs::Blobs;
 use super::command::Git;
 use super::error::GitError;
 use super::names::{path_of, text};
+use super::repository::Repository;
 use super::tree::{GITLINK, LINK, Listed, Node, Object, Tree, list};
 
 /// Maximum depth of nested submodules.
@@ -18,11 +19,9 @@ const DEPTH: usize = 8;
 #[derive(Debug)]
 pub(super) struct TreeBuilder<'r> {
     pub(super) tree: Tree,
-    /// The resolved root of the working tree.
-    pub(super) root: &'r Path,
-    pub(super) is_bare: bool,
-    /// Whether a checkout contains links.
-    pub(super) has_links: bool,
+    pub(super) repository: &'r Repository,
+    /// Whether a checkout contains links; `None` if that was not needed yet.
+    pub(super) has_links: Option<bool>,
     /// The submodules, with the folder of git of each.
     pub(super) submodules: Vec<Submodule>,
     /// The submodules whose content cannot be read, with the reason.
@@ -43,13 +42,12 @@ impl TreeBuilder<'_> {
     /// Adds the files of a repository at `top`, relative to the root. `git_folders` may contain the folder `modules`.
     pub(super) fn add(
         &mut self,
-        git: &Git,
+        (git, blobs): (&Git, &Arc<Blobs>),
         git_folders: &[&Path],
         top: &Path,
-        listed: Vec<Listed>,
+        listed: &[Listed],
         depth: usize,
     ) -> Result<(), GitError> {
-        let blobs = Arc::new(Blobs::new(git.clone()));
         let mut links = Vec::new();
         let modules = listed
             .iter()
@@ -58,12 +56,12 @@ impl TreeBuilder<'_> {
         for Listed { path, mode, object } in listed {
             let path = top.join(path);
             let object = Object {
-                name: object,
-                blobs: Arc::clone(&blobs),
+                name: object.clone(),
+                blobs: Arc::clone(blobs),
             };
             match mode.as_str() {
                 GITLINK => links.push((path, object.name)),
-                LINK if self.has_links => self.tree.add(&path, Node::Link(object)),
+                LINK if self.has_links()? => self.tree.add(&path, Node::Link(object)),
                 _ => self.tree.add(&path, Node::File(object)),
             }
         }
@@ -83,6 +81,15 @@ impl TreeBuilder<'_> {
         Ok(())
     }
 
+    fn has_links(&mut self) -> Result<bool, GitError> {
+        if let Some(known) = self.has_links {
+            return Ok(known);
+        }
+        let found = self.repository.has_links()?;
+        self.has_links = Some(found);
+        Ok(found)
+    }
+
     /// Adds the content of a submodule, if its commit is stored locally. A folder that is not initialized in the
     /// working tree either stays empty, as in a checkout.
     fn add_submodule(
@@ -93,7 +100,7 @@ impl TreeBuilder<'_> {
         commit: &str,
         depth: usize,
     ) -> Result<(), GitError> {
-        let on_disk = self.root.join(&path);
+        let on_disk = self.repository.root.join(&path);
         let found = repository_of(git_folders, name, &on_disk);
         let content = match found {
             Some(_) if depth >= DEPTH => Err("it is nested too deeply".to_owned()),
@@ -113,12 +120,13 @@ impl TreeBuilder<'_> {
                     git_folder: git_folder.clone(),
                     files: files.collect(),
                 });
-                self.add(&git, &[&git_folder], &path, listed, depth + 1)
+                let blobs = Arc::new(Blobs::new(git.clone()));
+                self.add((&git, &blobs), &[&git_folder], &path, &listed, depth + 1)
             }
             Err(reason) => {
                 let reason = format!("commit {commit} of the submodule cannot be read: {reason}");
                 let is_initialized =
-                    self.is_bare || on_disk.join(".git").symlink_metadata().is_ok();
+                    self.repository.is_bare || on_disk.join(".git").symlink_metadata().is_ok();
                 let node = match is_initialized {
                     true => Node::Unread(reason.clone()),
                     false => Node::Folder,

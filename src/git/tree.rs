@@ -53,7 +53,7 @@ pub(super) struct Tree {
 }
 
 /// A path that `git ls-tree` lists.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Listed {
     pub(super) path: PathBuf,
     pub(super) mode: String,
@@ -103,19 +103,6 @@ impl Tree {
 
 /// Lists all files, links and submodules of a commit.
 pub(super) fn list(git: &Git, commit: &str) -> Result<Vec<Listed>, GitError> {
-    list_where(git, commit, |_| true)
-}
-
-/// Lists the submodules of a commit.
-pub(super) fn list_submodules(git: &Git, commit: &str) -> Result<Vec<Listed>, GitError> {
-    list_where(git, commit, |line| line.starts_with(GITLINK.as_bytes()))
-}
-
-fn list_where(
-    git: &Git,
-    commit: &str,
-    is_listed: impl Fn(&[u8]) -> bool,
-) -> Result<Vec<Listed>, GitError> {
     let output = git.run(&[
         "ls-tree",
         "-r",
@@ -130,7 +117,7 @@ fn list_where(
     })?;
     let lines = output.split(|byte| *byte == 0);
     lines
-        .filter(|line| !line.is_empty() && is_listed(line))
+        .filter(|line| !line.is_empty())
         .map(|line| parse(line).ok_or_else(|| GitError::UnexpectedOutput("ls-tree".to_owned()))?)
         .collect()
 }

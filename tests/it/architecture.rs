@@ -53,6 +53,7 @@ const TOP_LAYER_IDENTIFIERS: &[&str] = &[
 /// Crates that only some files may use, except in tests.
 const CRATE_USERS: &[(&str, &[&str])] = &[
     ("miette", &["report/frames.rs"]),
+    ("sha1", &["git/blob_name.rs"]),
     ("clap", &["cli/"]),
     ("crossbeam_channel", &["lsp/"]),
     ("gen_lsp_types", &["lsp/"]),

@@ -44,6 +44,8 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     for snapshot in [&after.files, &files] {
         report_incomplete(session, args, snapshot)?;
     }
+    // Everything is read.
+    repository.end();
     let (old, new) = (Arc::new(old), Arc::new(run));
     let state = |run: &Arc<Run>, rendered: &RenderedOverlays<'_>, name: String| {
         let files = (Arc::clone(run), rendered);
@@ -108,7 +110,8 @@ fn reject_other_repositories(
                 .help("name both revisions with `--since` and `--until`"),
         );
     }
-    for path in &args.common.paths {
+    // The repository is that of the first path.
+    for path in args.common.paths.iter().skip(1) {
         let other = Repository::discover(&directory.join(path)).map_err(stop)?;
         if other.root() != repository.root() {
             let (path, root) = (path.display(), repository.root().display());

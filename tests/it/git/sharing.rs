@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 use meshprobe::engine;
-use meshprobe::git::Side;
+use meshprobe::git::{Repository, Side};
 use meshprobe::source::{Request, SharedFiles, SourceFile, SourceSet};
 
 use super::repository::{TestRepository, load, load_commit, request};
@@ -93,4 +93,64 @@ fn shared_files_are_not_counted_by_the_memory_limit() {
     assert!(load_with(Some(SharedFiles::new(&after, changed))));
     // Alone, the files do not fit.
     assert!(!load_with(None));
+}
+
+/// Removes an object from a repository, so that it cannot be read.
+fn remove_object(repository: &TestRepository, revision: &str) {
+    let object = repository.git(&["rev-parse", revision]);
+    let (folder, file) = object.split_at(2);
+    let path = repository.root.join(".git/objects").join(folder);
+    std::fs::remove_file(path.join(file)).unwrap();
+}
+
+#[test]
+fn content_that_the_working_tree_has_is_not_read_from_objects() {
+    let repository = TestRepository::new();
+    repository.write("web.yaml", DEPLOYMENT);
+    repository.write("sub/web.yaml", format!("{DEPLOYMENT}# other\n"));
+    repository.commit("one");
+    for path in ["HEAD:web.yaml", "HEAD:sub/web.yaml"] {
+        remove_object(&repository, path);
+    }
+    let head = |opened: &Repository| opened.resolve("HEAD").unwrap();
+    let opened = repository.open();
+    let set = load_commit(&opened, &head(&opened));
+    assert_eq!(&*set.file("web.yaml").unwrap().text, DEPLOYMENT);
+    assert!(
+        set.file("sub/web.yaml")
+            .unwrap()
+            .text
+            .ends_with("# other\n")
+    );
+    // A link to the same content is another path.
+    let path = repository.root.join("web.yaml");
+    std::fs::rename(&path, repository.root.join("moved.txt")).unwrap();
+    symlink("moved.txt", &path).unwrap();
+    let snapshot = opened.snapshot(&head(&opened)).unwrap();
+    load(&repository.root, snapshot.files());
+    assert_eq!(snapshot.failure().unwrap().0, path);
+    std::fs::remove_file(&path).unwrap();
+    repository.write("web.yaml", format!("{DEPLOYMENT}# changed\n"));
+    let snapshot = opened.snapshot(&head(&opened)).unwrap();
+    load(&repository.root, snapshot.files());
+    assert_eq!(snapshot.failure().unwrap().0, path);
+}
+
+#[test]
+fn converted_content_of_the_working_tree_is_not_that_of_the_object() {
+    let repository = TestRepository::new();
+    repository.git(&["config", "core.autocrlf", "true"]);
+    repository.write("web.yaml", DEPLOYMENT.replace('\n', "\r\n"));
+    repository.write("id.yaml", format!("{DEPLOYMENT}# $Id$\n"));
+    repository.write(".gitattributes", "id.yaml ident\n");
+    repository.commit("one");
+    std::fs::remove_file(repository.root.join("id.yaml")).unwrap();
+    repository.git(&["checkout", "-q", "id.yaml"]);
+    let on_disk = std::fs::read_to_string(repository.root.join("id.yaml")).unwrap();
+    assert!(on_disk.contains("$Id: "), "{on_disk}");
+    assert_eq!(repository.git(&["status", "--porcelain"]), "");
+    let opened = repository.open();
+    let set = load_commit(&opened, &opened.resolve("HEAD").unwrap());
+    assert_eq!(&*set.file("web.yaml").unwrap().text, DEPLOYMENT);
+    assert!(set.file("id.yaml").unwrap().text.ends_with("# $Id$\n"));
 }
