@@ -8,6 +8,7 @@ use super::change::{Change, Subject};
 use super::class::{Class, is_fault};
 use super::comparison::Comparison;
 use super::findings::compare_findings;
+use super::handler_findings::HandlerFindings;
 use super::not_judged::{changed_not_judged, newly_not_judged};
 use super::pairing::{Pairing, Repeated};
 use super::probe_state::ProbeState;
@@ -43,6 +44,7 @@ fn compare_probes(
     comparison: &mut Comparison,
 ) {
     let pairing = pair_probes(&before.probes, &after.probes);
+    let findings = HandlerFindings::of(after);
     for &(old, new) in &pairing.pairs {
         let (Some(old), Some(new)) = (before.probes.get(old), after.probes.get(new)) else {
             continue;
@@ -55,12 +57,12 @@ fn compare_probes(
         }
         let class = Class::of(old.outcome, new.outcome);
         let is_worse = class == Class::Regression;
-        if is_worse && after.is_suppressed(new) {
+        if is_worse && findings.is_suppressed(new) {
             comparison.suppressed += 1;
             continue;
         }
         // The settings can lower the severity of a rule.
-        let class = match after.severity(new) {
+        let class = match findings.severity(new) {
             Some(Severity::Note) if is_worse => Class::Changed,
             _ => class,
         };
@@ -90,7 +92,7 @@ fn compare_probes(
             comparison.added_without_fault += 1;
             continue;
         }
-        if after.is_suppressed(new) {
+        if findings.is_suppressed(new) {
             comparison.suppressed += 1;
             continue;
         }

@@ -11,6 +11,7 @@ mod comparison;
 mod finding_key;
 mod findings;
 mod group;
+mod handler_findings;
 mod not_judged;
 mod pairing;
 mod probe_state;

@@ -2,8 +2,8 @@
 
 use crate::context::{Context, NotJudged};
 use crate::engine::{Fixes, RenderedOverlays, Summary, UnknownEnvironments, check_with_view};
-use crate::finding::{Finding, Severity};
-use crate::predict::{self, EnvironmentNames, Outcome, WorkloadPrediction};
+use crate::finding::Finding;
+use crate::predict::{self, EnvironmentNames, WorkloadPrediction};
 use crate::settings::{RuleLevel, Settings};
 use crate::source::{SourceSet, chart_of_output};
 
@@ -74,29 +74,6 @@ impl State {
     #[must_use]
     pub fn relative(&self, path: &str) -> String {
         relative(path, &self.root)
-    }
-
-    /// Returns whether the user has suppressed what `check` reports about a handler, or ignores its rule.
-    pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
-        if self
-            .findings
-            .iter()
-            .any(|finding| probe.is_subject_of(finding))
-        {
-            return false;
-        }
-        let is_hidden = || self.hides_rules && probe.outcome != Outcome::Refused;
-        self.suppressed
-            .iter()
-            .any(|finding| probe.is_subject_of(finding))
-            || is_hidden()
-    }
-
-    /// Returns the severity of the finding of `check` about a handler; `None` if no finding is about it alone.
-    pub(super) fn severity(&self, probe: &ProbeState) -> Option<Severity> {
-        let findings = self.findings.iter();
-        let about = findings.filter(|finding| probe.is_subject_of(finding));
-        about.map(|finding| finding.severity).max()
     }
 }
 

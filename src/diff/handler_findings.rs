@@ -1,0 +1,63 @@
+//! What `check` reports about handlers, by the place of the handler.
+
+use hashbrown::{HashMap, HashSet};
+
+use crate::finding::{Finding, Severity};
+use crate::predict::Outcome;
+use crate::yaml::Span;
+
+use super::probe_state::ProbeState;
+use super::state::State;
+
+/// The file and the byte range of the key of a handler.
+type Place<'s> = (&'s str, Span);
+
+/// What `check` reports about the handlers of a state.
+#[derive(Debug)]
+pub(super) struct HandlerFindings<'s> {
+    /// The highest severity of the findings that the user has not suppressed.
+    severities: HashMap<Place<'s>, Severity>,
+    suppressed: HashSet<Place<'s>>,
+    hides_rules: bool,
+}
+
+impl<'s> HandlerFindings<'s> {
+    pub(super) fn of(state: &'s State) -> Self {
+        let mut severities: HashMap<Place<'s>, Severity> = HashMap::new();
+        for finding in &state.findings {
+            if let Some(place) = place(finding) {
+                let known = severities.entry(place).or_insert(finding.severity);
+                *known = finding.severity.max(*known);
+            }
+        }
+        Self {
+            severities,
+            suppressed: state.suppressed.iter().filter_map(place).collect(),
+            hides_rules: state.hides_rules,
+        }
+    }
+
+    /// Returns whether the user has suppressed what `check` reports about a handler, or ignores its rule.
+    pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
+        let place = place_of(probe);
+        if self.severities.contains_key(&place) {
+            return false;
+        }
+        let is_hidden = self.hides_rules && probe.outcome != Outcome::Refused;
+        self.suppressed.contains(&place) || is_hidden
+    }
+
+    /// Returns the severity of the finding of `check` about a handler; `None` if no finding is about it alone.
+    pub(super) fn severity(&self, probe: &ProbeState) -> Option<Severity> {
+        self.severities.get(&place_of(probe)).copied()
+    }
+}
+
+fn place(finding: &Finding) -> Option<Place<'_>> {
+    let probe = finding.probe.as_ref()?;
+    Some((&probe.path, probe.span))
+}
+
+fn place_of(probe: &ProbeState) -> Place<'_> {
+    (&probe.place.path, probe.place.span)
+}
