@@ -5,37 +5,10 @@ import os
 import pathlib
 import resource
 import shutil
-import statistics
-import subprocess
-import time
+
+from measure import measured, size
 
 FLOOR = "find | xargs cat"
-
-
-def spent(command, folder):
-    """Runs a shell command; returns CPU seconds, wall-clock seconds and peak memory in MiB."""
-    started = time.monotonic()
-    with open(os.devnull, "wb") as nothing:
-        process = subprocess.Popen(
-            ["sh", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=nothing, stderr=nothing
-        )
-        _, _, used = os.wait4(process.pid, 0)
-    return used.ru_utime + used.ru_stime, time.monotonic() - started, used.ru_maxrss / 1024
-
-
-def measured(commands, folder, rounds):
-    """Returns name -> medians; each round starts with another program."""
-    runs = {name: [] for name in commands}
-    names = list(commands)
-    for name in names:
-        spent(commands[name], folder)
-    for turn in range(rounds):
-        shift = turn % len(names)
-        for name in names[shift:] + names[:shift]:
-            runs[name].append(spent(commands[name], folder))
-    return {
-        name: [statistics.median(column) for column in zip(*all_runs, strict=True)] for name, all_runs in runs.items()
-    }
 
 
 def peers(options):
@@ -61,11 +34,6 @@ def peers(options):
         else:
             print(f"{program} is not installed: left out")
     return found
-
-
-def size(folder):
-    files = [path for path in folder.rglob("*") if path.is_file()]
-    return len(files), sum(path.stat().st_size for path in files)
 
 
 def table(title, rows, floor):
