@@ -58,8 +58,8 @@ for tree in "${trees[@]}"; do
   done
 done
 "$meshprobe" rule --output-format json >"$work/reports/demo.rules"
-(cd "$root/fixtures/demo" && "$meshprobe" explain --isolated --quiet --output-format json 'connection reset by peer' .) \
-  >"$work/reports/demo.explain"
+explain=(explain --isolated --no-context --quiet --output-format json 'connection reset by peer' .)
+(cd "$root/fixtures/demo" && "$meshprobe" "${explain[@]}") >"$work/reports/demo.explain"
 "$meshprobe" explain --output-format json >"$work/reports/all.explain"
 cp "$root/docs/data/matrix.json" "$work/reports/demo.matrix"
 status 0 "$work/log" python "$root/tests/e2e/report_schemas.py" "$work/reports" "$tools_schemas"
