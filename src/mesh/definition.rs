@@ -1,6 +1,7 @@
 //! What a mesh is registered with.
 
 use super::fault::ProbeFault;
+use super::known_key::KnownKey;
 use super::markers::MeshMarkers;
 use super::model::MeshModel;
 use super::name::Mesh;
@@ -14,6 +15,8 @@ pub(in crate::mesh) struct MeshDefinition {
     pub model: Option<&'static dyn MeshModel>,
     /// How it is recognized.
     pub markers: MeshMarkers,
+    /// The labels and annotations that users write.
+    pub keys: &'static [KnownKey],
     /// The faults that only this mesh has.
     pub faults: &'static [&'static ProbeFault],
     /// The configurations that `docs/meshes.md` shows; at least one.

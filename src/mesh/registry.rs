@@ -4,6 +4,7 @@
 
 use super::definition::MeshDefinition;
 use super::fault::ProbeFault;
+use super::known_key::KnownKey;
 use super::model::MeshModel;
 use super::name::Mesh;
 use super::proven::{self, ProvenRelease};
@@ -55,6 +56,14 @@ pub(crate) fn rank_of(mesh: Mesh) -> usize {
 #[must_use]
 pub(crate) fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
     definition_of(mesh)?.model
+}
+
+/// Iterates over the labels and annotations of all meshes that users write.
+pub fn known_keys() -> impl Iterator<Item = (Mesh, &'static KnownKey)> {
+    DEFINITIONS.iter().flat_map(|definition| {
+        let mesh = definition.mesh;
+        definition.keys.iter().map(move |key| (mesh, key))
+    })
 }
 
 /// Returns every fault of every mesh.

@@ -8,6 +8,7 @@
 mod definition;
 pub(crate) mod faults;
 mod keys;
+mod known_keys;
 mod listener;
 mod model;
 mod name;

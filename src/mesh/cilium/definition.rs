@@ -34,6 +34,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ],
         ..MeshMarkers::NONE
     },
+    keys: super::known_keys::KEYS,
     faults: &[],
     setups: SETUPS,
     proven: "",

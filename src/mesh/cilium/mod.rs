@@ -6,6 +6,7 @@
 
 mod definition;
 mod keys;
+mod known_keys;
 mod model;
 mod name;
 mod policy_enforcement;

@@ -21,6 +21,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         groups: &["consul.hashicorp.com"],
         ..MeshMarkers::NONE
     },
+    keys: super::known_keys::KEYS,
     faults: faults::ALL,
     setups: SETUPS,
     proven: "",

@@ -36,6 +36,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         groups: &["networking.istio.io", "security.istio.io"],
         ..MeshMarkers::NONE
     },
+    keys: super::known_keys::KEYS,
     faults: &[],
     setups: SETUPS,
     proven: include_str!("proven.csv"),

@@ -97,6 +97,23 @@ pub const KNOWN: &[&str] = &[
     "traffic.sidecar.istio.io/kubevirtInterfaces",
 ];
 
+/// Prefixes of the annotations that Istio reads only from Pods.
+/// Source: Istio 1.31, `annotations.gen.go` (Resources: Pod).
+pub(crate) const POD_KEYS: [&str; 6] = [
+    "sidecar.istio.io/",
+    "traffic.sidecar.istio.io/",
+    "status.sidecar.istio.io/",
+    "readiness.status.sidecar.istio.io/",
+    "inject.istio.io/",
+    keys::PROXY_CONFIG,
+];
+
+/// Iterates over the annotations of Pods that users write. The injector writes `sidecar.istio.io/status`.
+pub fn pod_annotations() -> impl Iterator<Item = &'static str> {
+    let names = KNOWN.iter().copied().filter(|name| *name != keys::STATUS);
+    names.filter(|name| POD_KEYS.iter().any(|prefix| name.starts_with(prefix)))
+}
+
 /// Common wrong names with the correct ones; they differ too much to be recognized as typing errors.
 pub const MISTAKEN: &[(&str, &str)] = &[
     ("istio.io/revision", keys::REVISION),

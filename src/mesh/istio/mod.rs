@@ -9,6 +9,7 @@ mod go_duration;
 pub mod injection;
 pub mod install;
 pub(crate) mod keys;
+mod known_keys;
 pub mod known_names;
 mod mesh_config_schema;
 pub mod mtls;

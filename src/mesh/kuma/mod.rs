@@ -8,6 +8,7 @@ mod definition;
 pub(crate) mod faults;
 mod injection;
 mod keys;
+mod known_keys;
 mod model;
 mod name;
 mod native;

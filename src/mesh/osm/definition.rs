@@ -26,6 +26,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         groups: &["config.openservicemesh.io", "policy.openservicemesh.io"],
         ..MeshMarkers::NONE
     },
+    keys: super::known_keys::KEYS,
     faults: faults::ALL,
     setups: SETUPS,
     proven: "",

@@ -10,6 +10,7 @@ pub(crate) mod faults;
 mod injected_pod;
 pub(crate) mod injection;
 mod keys;
+mod known_keys;
 mod model;
 mod name;
 mod pod_parts;

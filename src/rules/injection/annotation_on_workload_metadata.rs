@@ -2,8 +2,8 @@
 
 use crate::finding::{Applicability, Finding, Fix};
 use crate::kube::Workload;
-use crate::mesh::istio::keys;
 use crate::mesh::istio::rewrite::parse_bool;
+use crate::mesh::istio::{keys, known_names};
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
 use crate::rules::injection::annotation_name_typo::intended_key;
@@ -16,17 +16,6 @@ use crate::yaml::{Change, Entry, FieldPath, NodeRef, Step, Value};
 declare_rule! {
     "annotation-on-workload-metadata", Error, fix: Always, scope: Workloads
 }
-
-/// Prefixes of the annotations that Istio reads only from Pods.
-/// Source: Istio 1.31, `annotations.gen.go` (Resources: Pod).
-const POD_KEYS: [&str; 6] = [
-    "sidecar.istio.io/",
-    "traffic.sidecar.istio.io/",
-    "status.sidecar.istio.io/",
-    "readiness.status.sidecar.istio.io/",
-    "inject.istio.io/",
-    keys::PROXY_CONFIG,
-];
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.pods().flat_map(|pod| misplaced(cx, pod)).collect()
@@ -89,7 +78,9 @@ fn metadata_routes(workload: &Workload<'_>) -> Vec<FieldPath> {
 }
 
 fn is_pod_key(key: &str) -> bool {
-    POD_KEYS.iter().any(|prefix| key.starts_with(prefix))
+    known_names::POD_KEYS
+        .iter()
+        .any(|prefix| key.starts_with(prefix))
 }
 
 /// Returns whether a label key is valid only as an annotation. A typo in the name of a label is excluded: rule

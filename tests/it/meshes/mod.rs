@@ -5,6 +5,7 @@ mod assumptions;
 mod consul;
 mod detection;
 mod docs;
+mod known_keys;
 mod kuma_admission;
 mod kuma_consul_goldens;
 mod linkerd;
