@@ -12,6 +12,7 @@ mod diagnostics;
 mod documents;
 mod encoding;
 mod handshake;
+mod insight;
 mod jobs;
 mod loader;
 mod lock;

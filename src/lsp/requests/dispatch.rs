@@ -1,13 +1,15 @@
 //! The table of the requests, and their capabilities.
 
-use gen_lsp_types::{ServerCapabilities, Uri};
+use gen_lsp_types::{CodeLensOptions, CompletionOptions, ServerCapabilities, Uri};
 use lsp_server::{ErrorCode, Request, ResponseError};
 use rayon::ThreadPool;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{code_action, code_action_resolve};
+use super::{
+    code_action, code_action_resolve, code_lens, completion, definition, hover, inlay_hint,
+};
 use crate::lsp::analysis::Analysis;
 
 type Answer = Result<Value, ResponseError>;
@@ -27,10 +29,39 @@ const REQUESTS: &[(&str, Handler)] = &[
             code_action_resolve::answer(analysis, pool, action)
         })
     }),
+    ("textDocument/codeLens", |analysis, _, params| {
+        typed(params, |params| code_lens::answer(analysis, &params))
+    }),
+    ("textDocument/completion", |analysis, _, params| {
+        typed(params, |params| completion::answer(analysis, &params))
+    }),
+    ("textDocument/definition", |analysis, _, params| {
+        typed(params, |params| definition::definition(analysis, &params))
+    }),
+    ("textDocument/hover", |analysis, _, params| {
+        typed(params, |params| hover::answer(analysis, &params))
+    }),
+    ("textDocument/inlayHint", |analysis, _, params| {
+        typed(params, |params| inlay_hint::answer(analysis, &params))
+    }),
+    ("textDocument/references", |analysis, _, params| {
+        typed(params, |params| definition::references(analysis, &params))
+    }),
 ];
 
 /// Adds the capabilities of the requests, except code actions.
-pub(in crate::lsp) const fn announce(_capabilities: &mut ServerCapabilities) {}
+pub(in crate::lsp) fn announce(capabilities: &mut ServerCapabilities) {
+    let words = ["/", ".", "-", "[", " "].map(str::to_owned);
+    capabilities.code_lens_provider = Some(CodeLensOptions::default());
+    capabilities.completion_provider = Some(CompletionOptions {
+        trigger_characters: Some(words.into()),
+        ..CompletionOptions::default()
+    });
+    capabilities.definition_provider = Some(true.into());
+    capabilities.hover_provider = Some(true.into());
+    capabilities.inlay_hint_provider = Some(true.into());
+    capabilities.references_provider = Some(true.into());
+}
 
 /// Returns whether an analysis answers requests of a method.
 pub(in crate::lsp) fn is_known(method: &str) -> bool {

@@ -22,24 +22,56 @@ pub fn explanations(
     predictions: &[WorkloadPrediction<'_>],
     machines: &[MachinePrediction<'_>],
 ) -> Vec<Explanation> {
+    explanations_at(context, predictions, machines, |_| true)
+}
+
+/// Explains, as [`explanations`] does, the handlers and checks whose key is at a place for which `is_wanted` returns true.
+#[must_use]
+pub fn explanations_at(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    machines: &[MachinePrediction<'_>],
+    is_wanted: impl Fn(&Label) -> bool,
+) -> Vec<Explanation> {
     let names = EnvironmentNames::of(predictions);
-    let mut shown = of_handlers(context, predictions, &names);
-    shown.extend(machines.iter().map(|machine| {
+    let mut shown = of_handlers(context, predictions, &names, &is_wanted);
+    let wanted = machines
+        .iter()
+        .filter(|machine| is_wanted(&key_of_machine(machine)));
+    shown.extend(wanted.map(|machine| {
         let explanation = machine.explain(context);
         Shown::new(&machine.group, &names, explanation)
     }));
     merge_environments(in_file_order(shown))
 }
 
+fn key_of_machine(machine: &MachinePrediction<'_>) -> Label {
+    let key = machine.probe.key.span();
+    machine.group.label_at(key, String::new())
+}
+
 fn of_handlers(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
     names: &EnvironmentNames,
+    is_wanted: &impl Fn(&Label) -> bool,
 ) -> Vec<Shown<Explanation>> {
     let mut explanations = Vec::new();
     for prediction in predictions.iter().filter(|prediction| prediction.is_target) {
+        let object = &prediction.workload.object;
+        let key = |handler: &HandlerPrediction<'_>| {
+            object.label_at(handler.handler.key.span(), String::new())
+        };
+        let handlers: Vec<_> = prediction
+            .handlers
+            .iter()
+            .filter(|handler| is_wanted(&key(handler)))
+            .collect();
+        if handlers.is_empty() {
+            continue;
+        }
         let alternatives = alternatives(context, prediction);
-        for handler in &prediction.handlers {
+        for handler in handlers {
             let mut explanation = prediction.explain(context, handler);
             explanation.lines.extend(otherwise(&alternatives, handler));
             let by_release = handler.by_other_release.clone();
@@ -131,7 +163,7 @@ impl WorkloadPrediction<'_> {
 
 impl MachinePrediction<'_> {
     fn explain(&self, context: &Context<'_>) -> Explanation {
-        let key = self.group.label_at(self.probe.key.span(), String::new());
+        let key = key_of_machine(self);
         let row = self.row();
         let because = self.because.iter();
         let outcome = Line {

@@ -3,13 +3,15 @@
 mod explanation;
 mod explanation_lines;
 mod json;
+mod markdown;
 mod merged_explanations;
 mod row;
 mod shown;
 mod workload_rows;
 
-pub use explanation::explanations;
+pub use explanation::{explanations, explanations_at};
 pub use explanation_lines::{Explanation, Line, Noted};
 pub use json::Report;
+pub use markdown::explanation_markdown;
 pub use row::{Row, rows};
 pub use workload_rows::{WorkloadRows, table};

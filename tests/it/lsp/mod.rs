@@ -1,8 +1,13 @@
 //! The language server, over channels in the process of the test.
 
 mod code_actions;
+mod completion;
 mod diagnostics;
 mod editor;
+mod hints;
+mod hover;
 mod lifecycle;
+mod navigation;
+mod requests;
 mod settings;
 mod synchronization;

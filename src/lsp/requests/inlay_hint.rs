@@ -1,0 +1,69 @@
+//! `textDocument/inlayHint`: at each probe, the rewritten target and the outcome.
+
+use std::collections::BTreeMap;
+
+use gen_lsp_types::{InlayHint, InlayHintParams};
+
+use crate::lsp::analysis::Analysis;
+use crate::lsp::insight::{Names, Outcomes, handlers_in};
+use crate::predict::rewritten_text;
+use crate::source::SourceFile;
+use crate::yaml::Span;
+
+/// Returns the hints for the probes in a range. Probes outside of a mesh have none.
+pub(super) fn answer(
+    analysis: &Analysis<'_, '_>,
+    params: &InlayHintParams,
+) -> Option<Vec<InlayHint>> {
+    let file = analysis.file(&params.text_document.uri)?;
+    let lines = analysis.lines(file);
+    let range = lines.span(params.range)?;
+    let names = Names::of(analysis);
+    let mut probes: BTreeMap<Span, Outcomes<'_, '_>> = BTreeMap::new();
+    for (key, handler) in handlers_in(analysis, file) {
+        probes.entry(key).or_default().add(handler);
+    }
+    let shown = probes
+        .into_iter()
+        .filter(|(_, outcomes)| outcomes.is_in_mesh());
+    let hints = shown.filter_map(|(key, outcomes)| {
+        let end = line_end(file, key);
+        let is_wanted = key.start <= range.end && range.start <= end;
+        is_wanted.then(|| InlayHint {
+            position: lines.position(end),
+            label: label(&names, &outcomes).into(),
+            kind: None,
+            text_edits: None,
+            tooltip: outcomes
+                .first()
+                .map(|first| first.handler.verdict.cause.describe().into()),
+            padding_left: Some(true),
+            padding_right: None,
+            data: None,
+        })
+    });
+    Some(hints.collect())
+}
+
+/// Returns `→ :15020/app-health/web/readyz  ok`, or only the outcome if the mesh does not rewrite the probe.
+fn label(names: &Names<'_, '_>, outcomes: &Outcomes<'_, '_>) -> String {
+    let outcome = outcomes.text(names);
+    let rewritten = outcomes.first().and_then(|first| {
+        let to = first.handler.rewritten_to.as_ref()?;
+        Some(rewritten_text(to, first.handler.rewritten_host()))
+    });
+    match rewritten {
+        Some(target) => {
+            let target = target.strip_prefix("http ").unwrap_or(&target);
+            format!("→ {target}  {outcome}")
+        }
+        None => outcome,
+    }
+}
+
+/// Returns the end of the line of a key, without white space.
+fn line_end(file: &SourceFile, key: Span) -> usize {
+    let rest = file.text.get(key.end..).unwrap_or_default();
+    let line = rest.split(['\n', '\r']).next().unwrap_or_default();
+    key.end + line.trim_end().len()
+}
