@@ -7,7 +7,7 @@
 # The tools go to ${XDG_CACHE_HOME:-~/.cache}/meshprobe/tools, in folders named after the tool, its version
 # and a hash of its lock file. All checkouts share them. Each is built in a scratch folder and then renamed,
 # so two runs can install at the same time. On Debian and Ubuntu this also installs the packages iptables,
-# iproute2 and openssl.
+# iproute2, openssl and neovim.
 #
 # Requires Go, and Python 3 with its venv module. rustup installs Rust (rust-toolchain.toml).
 #
@@ -16,6 +16,7 @@
 #   $tools_kustomize_5_5   the folder of the kustomize that kubectl 1.32 embeds; the current one is on PATH
 #   $tools_venv            the virtual environment of .ci/requirements.txt
 #   $tools_schemas         the folder of the schemas of report formats
+#   $tools_vscode          the folder with the node_modules of editors/vscode; Node.js is in $tools_venv
 # and MESHPROBE_KUSTOMIZE and MESHPROBE_KUBECTL_YAML are exported for the tests.
 
 tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -110,12 +111,25 @@ tools_install_python() {
   ln -sn "$scratch" "$tools_venv" 2>/dev/null || rm -rf "$scratch"
 }
 
-# Installs the network tools of the live proof, if the package manager does not need a password.
-# Otherwise tests/e2e/live.sh reports the missing programs.
-tools_install_network() {
+# Installs the packages of the VS Code extension, without running their scripts.
+tools_install_vscode() {
+  local sources="$tools_root/editors/vscode" scratch
+  tools_vscode="$tools_dir/vscode-$(tools_hash "$sources/package-lock.json")"
+  [ ! -d "$tools_vscode" ] || return 0
+  printf 'tools: installing the packages of editors/vscode\n' >&2
+  scratch="$(tools_scratch vscode)" || return 1
+  cp "$sources/package.json" "$sources/package-lock.json" "$scratch/" || return 1
+  (cd "$scratch" && PATH="$tools_venv/bin:$PATH" npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >&2) ||
+    { rm -rf "$scratch"; return 1; }
+  tools_publish "$scratch" "$tools_vscode"
+}
+
+# Installs the network tools of the live proof, and Neovim, if the package manager does not need a password.
+# Otherwise the tests report the missing programs.
+tools_install_packages() {
   [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null || return 0
   local entry command package missing=() as_root=()
-  for entry in "iptables iptables" "ip iproute2" "openssl openssl"; do
+  for entry in "iptables iptables" "ip iproute2" "openssl openssl" "nvim neovim"; do
     read -r command package <<<"$entry"
     PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null || missing+=("$package")
   done
@@ -176,7 +190,8 @@ tools_install() {
   tools_install_go || return 1
   tools_install_kubectl_yaml || return 1
   tools_install_python || return 1
-  tools_install_network
+  tools_install_vscode || return 1
+  tools_install_packages
   tools_install_schemas
 }
 

@@ -37,6 +37,9 @@ agrees() {
   done < <(snippets)
   grep -qxF "dependencies = [\"meshprobe==$version\"]" "$root/pyproject.toml" ||
     { printf 'pyproject.toml requires another version\n' >&2; wrong=1; }
+  # Indented by two spaces: the version of the extension, not of a package that it needs.
+  grep -qx "  \"version\": \"$version\"," "$root/editors/vscode/package.json" ||
+    { printf 'editors/vscode/package.json has another version\n' >&2; wrong=1; }
   [ -n "$(notes "$version" | tr -d '[:space:]')" ] ||
     { printf 'CHANGELOG.md says nothing about %s\n' "$version" >&2; wrong=1; }
   return "$wrong"
@@ -44,7 +47,7 @@ agrees() {
 
 collect() {
   local version="$1" to="$2"
-  (cd "$to" && sha256sum -- *.tar.gz *.whl >SHA256SUMS)
+  (cd "$to" && sha256sum -- *.tar.gz *.whl *.vsix >SHA256SUMS)
   bash "$root/packaging/homebrew.sh" "$version" "$to/SHA256SUMS" >"$to/meshprobe.rb"
   notes "$version" >"$to/NOTES.md"
 }

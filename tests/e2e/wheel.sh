@@ -72,12 +72,14 @@ has "$work/log" 'CHANGELOG.md says nothing about 99.0.0'
 mkdir -p "$work/copy"
 cp -R "$root/packaging" "$root/docs" "$root/examples" "$root/README.md" "$root/Cargo.toml" "$root/Cargo.lock" \
   "$root/pyproject.toml" "$work/copy/"
+mkdir -p "$work/copy/editors/vscode"
+cp "$root/editors/vscode/package.json" "$work/copy/editors/vscode/"
 printf '# Changelog\n\n## [Unreleased]\n\n- later\n\n## [%s] - 2000-01-01\n\n- now\n\n## [0.0.1]\n\n- before\n' "$version" \
   >"$work/copy/CHANGELOG.md"
 status 0 "$work/log" bash "$work/copy/packaging/release.sh" agrees "v$version"
 # A forgotten version is reported, in every file from which users copy.
 for place in Cargo.lock README.md docs/reports.md examples/kustomize-container/meshprobe.yaml \
-  examples/argocd-build-options/repo-server.Dockerfile; do
+  examples/argocd-build-options/repo-server.Dockerfile editors/vscode/package.json; do
   sed -i.bak "/meshprobe/,\$s/$version/0.0.9/" "$work/copy/$place"
   status 1 "$work/log" bash "$work/copy/packaging/release.sh" agrees "v$version"
   has "$work/log" "$place"
@@ -88,6 +90,7 @@ for target_of in aarch64-apple-darwin x86_64-apple-darwin aarch64-unknown-linux-
   printf '%s' "$target_of" >"$work/dist/meshprobe-$version-$target_of.tar.gz"
 done
 cp "${wheel[0]}" "$work/dist/"
+printf 'extension' >"$work/dist/meshprobe-$version-linux-x64.vsix"
 status 0 "$work/log" bash "$work/copy/packaging/release.sh" collect "v$version" "$work/dist"
 (cd "$work/dist" && sha256sum --check --quiet SHA256SUMS) || fail "the checksums do not match"
 [ "$(tr -d '\n' <"$work/dist/NOTES.md")" = '- now' ] || fail_with "$work/dist/NOTES.md" "the notes differ from the changelog"
