@@ -18,6 +18,8 @@ pub mod krm;
 pub mod kube;
 pub mod kustomize;
 pub mod lsp;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod mesh;
 pub mod predict;
 pub mod report;

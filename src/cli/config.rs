@@ -6,9 +6,7 @@ use std::sync::Arc;
 use crate::engine::rule_names;
 use crate::filesystem::FileSystem;
 use crate::settings::{self, FactOverrides, FormChoice, Layer};
-use crate::source::{
-    CONFIG_NAMES, Input, canonical, io_error_reason, read_text, resolved_within, shown_path,
-};
+use crate::source::{CONFIG_NAMES, Input, canonical, io_error_reason, read_text, shown_path};
 use crate::yaml::{self, LineIndex, Span};
 
 use super::args::Common;
@@ -67,7 +65,7 @@ pub(super) fn load_config(
         None => match nearest(directory, files)? {
             Some(file) => Some(file),
             // The result must not depend on the working directory.
-            None => match common_folder(common, directory) {
+            None => match common_folder(common, (files, directory)) {
                 Some(folder) => nearest(&folder, files)?,
                 None => None,
             },
@@ -83,8 +81,12 @@ pub(super) fn load_config(
         });
     };
     let mut below = read(&file, common, directory, files)?;
-    check_baseline(&file, below.baseline.as_deref(), directory)?;
-    let context = context(&file, std::mem::take(&mut below.context), directory)?;
+    check_baseline(&file, below.baseline.as_deref(), (files, directory))?;
+    let context = context(
+        &file,
+        std::mem::take(&mut below.context),
+        (files, directory),
+    )?;
     Ok(LoadedConfig {
         layer: options.or(below),
         context,
@@ -147,12 +149,16 @@ fn config_in(
 ///
 /// # Errors
 /// The configuration was found in the tree, and its baseline leads out of the repository or cannot be resolved.
-fn check_baseline(file: &ConfigFile, baseline: Option<&str>, directory: &Path) -> Result<(), Stop> {
+fn check_baseline(
+    file: &ConfigFile,
+    baseline: Option<&str>,
+    (files, directory): (&FileSystem, &Path),
+) -> Result<(), Stop> {
     let (ConfigFile::Found(shown, _, boundary), Some(baseline)) = (file, baseline) else {
         return Ok(());
     };
     let shown = shown_path(shown, directory);
-    match resolved_within(directory, Path::new(baseline), boundary) {
+    match files.resolved_within(directory, Path::new(baseline), boundary) {
         Ok(_) => Ok(()),
         Err(why) => Err(Stop::usage(format!(
             "{shown}: cannot read `{baseline}` for `baseline`: {why}"
@@ -167,7 +173,11 @@ fn check_baseline(file: &ConfigFile, baseline: Option<&str>, directory: &Path) -
 ///
 /// # Errors
 /// The file was found in the tree, and a path leads out of the repository or cannot be resolved.
-fn context(file: &ConfigFile, paths: Vec<String>, directory: &Path) -> Result<Vec<Input>, Stop> {
+fn context(
+    file: &ConfigFile,
+    paths: Vec<String>,
+    (files, directory): (&FileSystem, &Path),
+) -> Result<Vec<Input>, Stop> {
     let (shown, boundary) = match file {
         ConfigFile::Named(_) => {
             return Ok(paths
@@ -180,7 +190,7 @@ fn context(file: &ConfigFile, paths: Vec<String>, directory: &Path) -> Result<Ve
     let mut found = Vec::new();
     let mut errors = Vec::new();
     for path in paths {
-        match resolved_within(directory, Path::new(&path), boundary) {
+        match files.resolved_within(directory, Path::new(&path), boundary) {
             Ok(real) => found.push(Input::Resolved(real)),
             Err(why) => {
                 let shown = shown_path(shown, directory);

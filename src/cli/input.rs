@@ -137,7 +137,7 @@ pub(super) fn prepare(
         common,
         (fallback, gate),
         output,
-        FileSystem::default(),
+        session.files().clone(),
     )
 }
 

@@ -9,6 +9,7 @@ mod environments;
 mod explain;
 mod input;
 mod lsp;
+mod mcp;
 mod misnamed;
 mod output;
 mod panic;

@@ -17,7 +17,7 @@ use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
 use super::{
-    check, diff, explain, lsp, misnamed, panic, predict, rewrite, rule, schema, shell, version,
+    check, diff, explain, lsp, mcp, misnamed, panic, predict, rewrite, rule, schema, shell, version,
 };
 
 /// The time after which a program that waits for standard input explains itself.
@@ -39,6 +39,23 @@ pub fn main() -> ExitCode {
 #[must_use]
 pub fn run(arguments: &[OsString], session: &Session) -> Exit {
     with_stack(|| run_command(arguments, session)).unwrap_or_else(|panic| {
+        panic::report(session, &panic);
+        Exit::Failure
+    })
+}
+
+/// Runs the program like [`run`] for a caller that composes the arguments itself: they may be names of files, and the
+/// name of the program has no meaning.
+#[cfg(feature = "mcp")]
+pub(super) fn run_arguments(arguments: &[OsString], session: &Session) -> Exit {
+    let run = || match Cli::try_parse_from(arguments)
+        .map_err(Stop::from)
+        .and_then(|cli| dispatch(session, cli))
+    {
+        Ok(exit) => exit,
+        Err(stop) => stop.report(session),
+    };
+    with_stack(run).unwrap_or_else(|panic| {
         panic::report(session, &panic);
         Exit::Failure
     })
@@ -113,6 +130,7 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
         }
         Some(Command::Krm { config }) => function(session, config.as_deref()),
         Some(Command::Explain(args)) => explain::run(session, &args),
+        Some(Command::Mcp(args)) => mcp::run(session, &args),
         Some(Command::Rule(args)) => rule::run(session, &args),
         Some(Command::Schema(args)) => schema::run(session, &args),
         Some(Command::Completions { shell }) => shell::completions(session, shell),

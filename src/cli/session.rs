@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use crate::filesystem::FileSystem;
 use crate::report::{escape_commands, escape_control};
 use crate::source::{io_error_reason, read_stream};
 
@@ -22,6 +23,8 @@ pub struct Session {
     stderr: Mutex<Stream<Box<dyn Write + Send>>>,
     directory: io::Result<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
+    files: FileSystem,
+    tree: Option<PathBuf>,
     ends_process: bool,
 }
 
@@ -52,6 +55,8 @@ impl Session {
             stderr: Stream::new(Box::new(stderr), terminals.2),
             directory: std::env::current_dir(),
             variables: std::env::vars_os().collect(),
+            files: FileSystem::default(),
+            tree: None,
             ends_process: true,
         }
     }
@@ -71,6 +76,8 @@ impl Session {
             stderr: Stream::new(Box::new(stderr), false),
             directory: Ok(directory),
             variables: BTreeMap::new(),
+            files: FileSystem::default(),
+            tree: None,
             ends_process: false,
         }
     }
@@ -80,6 +87,26 @@ impl Session {
     pub fn with_variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.insert(name.into(), value.into());
         self
+    }
+
+    /// Sets the files that the run reads. Facts come from all files below `tree`, a resolved path, unless a repository
+    /// or a configuration below it limits them.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub(super) fn with_files(mut self, files: FileSystem, tree: PathBuf) -> Self {
+        self.files = files;
+        self.tree = Some(tree);
+        self
+    }
+
+    /// Returns the files that the run reads.
+    pub(super) const fn files(&self) -> &FileSystem {
+        &self.files
+    }
+
+    /// Returns the folder that facts come from if no repository contains an input.
+    pub(super) fn tree(&self) -> Option<&Path> {
+        self.tree.as_deref()
     }
 
     /// Returns the value of an environment variable.

@@ -42,9 +42,10 @@ pub(super) fn add(
     }
     let directory = session.directory()?;
     let home = home(session);
+    let tree = session.tree();
     let mut homes = Vec::new();
     for path in paths(request, common) {
-        let Some(root) = root(&request.filesystem, &directory.join(path), limits) else {
+        let Some(root) = root((&request.filesystem, tree), &directory.join(path), limits) else {
             continue;
         };
         let known = if is_home(home.as_deref(), &root) {
@@ -78,7 +79,11 @@ pub(super) fn context_option(
     let directory = session.directory()?;
     let mut roots = request.roots.clone();
     if roots.is_empty() {
-        roots.extend(root(&request.filesystem, directory, limits));
+        roots.extend(root(
+            (&request.filesystem, session.tree()),
+            directory,
+            limits,
+        ));
         let home = home(session);
         roots.retain(|root| !is_home(home.as_deref(), root));
     }
@@ -107,8 +112,12 @@ fn paths(request: &Request, common: &Common) -> Vec<PathBuf> {
     targets.chain(common.charts()).cloned().collect()
 }
 
-/// Returns the root of the tree that an absolute path belongs to.
-fn root(files: &FileSystem, path: &Path, limits: &Limits<'_>) -> Option<PathBuf> {
+/// Returns the root of the tree that an absolute path belongs to; `tree` if no folder says that it is one.
+fn root(
+    (files, tree): (&FileSystem, Option<&Path>),
+    path: &Path,
+    limits: &Limits<'_>,
+) -> Option<PathBuf> {
     let real = files.canonical(path).ok()?;
     // `..` after a link is the parent of the target of the link.
     let has_detour = path.components().any(|part| part.as_os_str() == "..");
@@ -116,7 +125,8 @@ fn root(files: &FileSystem, path: &Path, limits: &Limits<'_>) -> Option<PathBuf>
     let folder = |path| folder(files, path);
     let root = files
         .tree_root(folder(spelled), limits.is_isolated)
-        .or_else(|| files.tree_root(folder(&real), limits.is_isolated));
+        .or_else(|| files.tree_root(folder(&real), limits.is_isolated))
+        .or_else(|| tree.map(Path::to_path_buf));
     let config = limits.config.as_deref();
     let config = config.filter(|config| spelled.starts_with(config));
     match (root, config) {
@@ -141,13 +151,16 @@ fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Returns the deepest folder that contains all given paths, as an absolute path. Returns `None` if the run reads no path.
-pub(super) fn common_folder(common: &Common, directory: &Path) -> Option<PathBuf> {
+pub(super) fn common_folder(
+    common: &Common,
+    (files, directory): (&FileSystem, &Path),
+) -> Option<PathBuf> {
     let given = common.paths.iter().filter(|path| path.as_os_str() != "-");
     given
         .chain(&common.kustomize)
         .chain(common.charts())
-        .filter_map(|path| canonical(&directory.join(path)).ok())
-        .map(|path| folder(&FileSystem::default(), &path).to_path_buf())
+        .filter_map(|path| files.canonical(&directory.join(path)).ok())
+        .map(|path| folder(files, &path).to_path_buf())
         .reduce(|one, other| {
             let parts = one.components().zip(other.components());
             let shared = parts.take_while(|(one, other)| one == other);

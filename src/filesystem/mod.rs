@@ -12,6 +12,7 @@
 //! Code that only reads uses a [`FileSystem`], so that it can read another state of a repository as if it were on disk.
 
 mod canonical;
+mod confined;
 mod disk;
 mod file_system;
 mod kind;
@@ -27,6 +28,7 @@ mod tests;
 mod unix;
 
 pub use canonical::canonical;
+pub use confined::ConfinedFiles;
 pub use disk::Disk;
 pub use file_system::FileSystem;
 pub use kind::{Entry, Kind};

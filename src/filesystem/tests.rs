@@ -1,14 +1,16 @@
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::OFlags;
 use tempfile::TempDir;
 
 use super::unix::open_by_steps;
-use super::{Folder, Kind, canonical, entries, open_file};
+use super::{ConfinedFiles, FileSystem, Folder, Kind, canonical, entries, open_file};
 
 /// Creates a folder with `real/file`, a link to the file and a link to the folder. Also returns its resolved path.
 fn tree() -> (TempDir, PathBuf) {
@@ -71,4 +73,44 @@ fn an_open_folder_stays_the_same_when_its_path_is_replaced() {
     assert!(folder.enter(OsStr::new("out")).is_err());
     assert_eq!(folder.kind(OsStr::new("out")).unwrap(), Some(Kind::Link));
     assert_eq!(folder.kind(OsStr::new("none")).unwrap(), None);
+}
+
+#[test]
+fn confined_files_end_at_their_folders() {
+    let (_directory, root) = tree();
+    fs::create_dir(root.join("other")).unwrap();
+    fs::write(root.join("other/file"), "secret").unwrap();
+    symlink(root.join("other"), root.join("real/out")).unwrap();
+    symlink("file", root.join("real/in")).unwrap();
+    let is_stopped = Arc::new(AtomicBool::new(false));
+    let files = ConfinedFiles::new(vec![root.join("real")], Arc::clone(&is_stopped));
+    let files = FileSystem::new(files);
+    for path in ["real/file", "real/in", "real/../real/file"] {
+        let path = root.join(path);
+        assert_eq!(files.canonical(&path).unwrap(), root.join("real/file"));
+        assert!(files.is_file(&path) && files.open_following(&path).is_ok());
+    }
+    assert!(files.open_file(&root.join("real/file")).is_ok());
+    assert!(files.is_symlink(&root.join("real/out")));
+    assert!(files.is_dir(&root.join("real")) && files.entries(&root.join("real")).is_ok());
+    let outside = [
+        "",
+        "other",
+        "other/file",
+        "real/out",
+        "real/out/file",
+        "real/../other/file",
+        "realistic",
+    ];
+    for path in outside.map(|path| root.join(path)) {
+        let denied = files.canonical(&path).unwrap_err().kind();
+        assert_eq!(denied, ErrorKind::PermissionDenied, "{}", path.display());
+        assert!(!files.exists(&path) && files.file_length(&path).is_err());
+        assert!(files.entries(&path).is_err() && files.open_file(&path).is_err());
+        assert!(files.open_following(&path).is_err());
+    }
+    assert!(files.symlink_kind(&root.join("other")).is_err());
+    assert!(files.read_link(&root.join("link")).is_err());
+    is_stopped.store(true, Ordering::Relaxed);
+    assert!(files.open_file(&root.join("real/file")).is_err());
 }

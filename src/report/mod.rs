@@ -71,7 +71,7 @@ pub use predictions::predictions;
 pub use report_root::ReportRoot;
 pub use results::Results;
 pub use rewrite_sum::rewrite_sum;
-pub use rules::{rule_docs, rule_list, rule_page, rules_json};
+pub use rules::{rule_docs, rule_list, rule_page, rule_summary, rules_json};
 pub use sarif::sarif;
 pub use statistics::{RuleCount, statistics, statistics_table};
 pub use summary::{Hint, summary_line};

@@ -42,6 +42,12 @@ fn rule(notice: &Notice) -> Option<&'static Rule> {
     rules.find(|rule| rule.id == notice.id)
 }
 
+/// Returns the first sentence of the page of a rule, notice or guard.
+#[must_use]
+pub fn rule_summary(notice: &Notice) -> String {
+    first_sentence(&summary(notice)).to_owned()
+}
+
 /// Returns the first paragraph on one line.
 pub(super) fn summary(notice: &Notice) -> String {
     paragraph(notice.docs().lines())

@@ -10,7 +10,10 @@ pub(crate) const NO_SUCH_FILE: &str = "no such file or directory";
 pub fn io_error_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => NO_SUCH_FILE.to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        // An error without a reason of its own is from the system.
+        io::ErrorKind::PermissionDenied if error.get_ref().is_none() => {
+            "permission denied".to_owned()
+        }
         _ => without_number(&error.to_string()).to_owned(),
     }
 }

@@ -56,8 +56,8 @@ pub use model::{
     IgnoredFolder, Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
 };
 pub use on_disk::{
-    boundary, kustomization_in, read_file, read_resolved_text, read_text, resolved_as_named,
-    resolved_within, tracked_with, tree_root,
+    boundary, kustomization_in, read_file, read_text, resolved_as_named, resolved_within,
+    tracked_with, tree_root,
 };
 pub use origin::mark_origins;
 pub use parse_budget::parse_budget;

@@ -65,11 +65,3 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 pub fn read_text(path: &Path) -> io::Result<String> {
     FileSystem::default().read_text(path)
 }
-
-/// Reads a text file of the disk like [`FileSystem::read_resolved_text`].
-///
-/// # Errors
-/// The same as of [`FileSystem::read_resolved_text`].
-pub fn read_resolved_text(path: &Path) -> io::Result<String> {
-    FileSystem::default().read_resolved_text(path)
-}

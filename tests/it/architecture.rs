@@ -27,11 +27,12 @@ const LAYERS: &[&str] = &[
     "report",
     "krm",
     "lsp",
+    "mcp",
     "cli",
 ];
 
 /// The layers with access to the environment of the process.
-const TOP_LAYERS: &[&str] = &["krm", "lsp", "cli"];
+const TOP_LAYERS: &[&str] = &["krm", "lsp", "mcp", "cli"];
 
 /// Identifiers that only the top layers may use.
 const TOP_LAYER_IDENTIFIERS: &[&str] = &[
@@ -63,6 +64,10 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     ("similar", &["report/diff.rs"]),
     // The folders for a kustomization that leads to the user's own, and for values of charts.
     ("tempfile", &["cli/render/"]),
+    // The async runtime is only in the server.
+    ("rmcp", &["mcp/"]),
+    ("tokio", &["mcp/"]),
+    ("percent_encoding", &["mcp/"]),
     ("rustix", &["filesystem/", "engine/attributes.rs"]),
 ];
 

@@ -36,6 +36,8 @@ mod istio;
 mod kubernetes;
 mod kustomize;
 mod lsp;
+#[cfg(feature = "mcp")]
+mod mcp;
 mod meshes;
 mod rewrite;
 mod robustness;

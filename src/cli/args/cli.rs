@@ -9,6 +9,7 @@ use super::check::CheckArgs;
 use super::diff::DiffArgs;
 use super::explain::ExplainArgs;
 use super::lsp::LspArgs;
+use super::mcp::McpArgs;
 use super::predict::PredictArgs;
 use super::rewrite::RewriteArgs;
 use super::rule::{RuleArgs, SchemaArgs};
@@ -149,6 +150,15 @@ Exit codes:
   1  the text is not known; a Kubernetes document that is not valid YAML
   2  wrong usage or settings, a path that cannot be read";
 
+const MCP_CODES: &str = "\
+Examples:
+  claude mcp add meshprobe -- meshprobe mcp
+  meshprobe mcp --root ~/clusters
+
+Exit codes:
+  0  the client closed the connection
+  2  wrong usage, a root that cannot be read, a message before the protocol was initialized";
+
 /// Predicts what a service mesh will do to each Kubernetes health probe, from manifests alone.
 ///
 /// `check` reports probes that will fail or can never fail. `rewrite` applies the rewrite of the
@@ -214,6 +224,12 @@ pub(in crate::cli) enum Command {
     /// is predicted.
     #[command(after_help = EXPLAIN_CODES)]
     Explain(ExplainArgs),
+    /// Run as a Model Context Protocol server, for assistants: standard input and output carry its messages.
+    ///
+    /// Assistants can check, predict and compare manifests, and get proposed fixes as diffs. The server reads files
+    /// below the roots that the client grants, writes nothing, runs no programs and does not use the network.
+    #[command(after_help = MCP_CODES)]
+    Mcp(McpArgs),
     /// List the rules of check and the guards of rewrite, or explain one.
     Rule(RuleArgs),
     /// Print the JSON schema of the configuration, or the definition of the KRM function.

@@ -1,0 +1,113 @@
+//! `meshprobe mcp`.
+
+#[cfg(feature = "mcp")]
+pub(super) use with_server::run;
+#[cfg(not(feature = "mcp"))]
+pub(super) use without_server::run;
+
+#[cfg(feature = "mcp")]
+mod with_server {
+    use std::ffi::OsString;
+    use std::io::{self, Cursor, Write};
+    use std::path::PathBuf;
+    use std::sync::{Arc, Mutex, PoisonError};
+    use std::time::Duration;
+
+    use crate::engine::Exit;
+    use crate::filesystem::{ConfinedFiles, FileSystem};
+    use crate::mcp::{self, Options, Root, Runner};
+
+    use super::super::args::McpArgs;
+    use super::super::run::run_arguments;
+    use super::super::session::Session;
+    use super::super::stop::Stop;
+
+    pub(in crate::cli) fn run(session: &Session, args: &McpArgs) -> Result<Exit, Stop> {
+        let directory = session.directory()?;
+        let roots: Result<Vec<Root>, String> = args
+            .root
+            .iter()
+            .map(|root| Root::new(&directory.join(root)))
+            .collect();
+        let home = session.variable("HOME").map(OsString::from);
+        let options = Options {
+            directory: directory.to_path_buf(),
+            roots: roots.map_err(Stop::usage)?,
+            home: home.clone().map(PathBuf::from),
+            time_limit: Duration::from_secs(args.timeout.into()),
+        };
+        mcp::serve(options, Arc::new(Program { home }))
+            .map_err(|error| Stop::usage(error.to_string()))?;
+        Ok(Exit::Success)
+    }
+
+    /// Runs commands in this process.
+    struct Program {
+        home: Option<OsString>,
+    }
+
+    impl Runner for Program {
+        fn run(&self, command: &mcp::Command) -> mcp::Output {
+            let (stdout, stderr) = (Capture::default(), Capture::default());
+            let files = ConfinedFiles::new(command.roots.clone(), Arc::clone(&command.is_stopped));
+            let mut session = Session::new(
+                command.directory.clone(),
+                Cursor::new(command.stdin.clone()),
+                stdout.clone(),
+                stderr.clone(),
+            )
+            .with_files(FileSystem::new(files), command.directory.clone());
+            if let Some(home) = &self.home {
+                session = session.with_variable("HOME", home);
+            }
+            let mut arguments = vec![OsString::from("meshprobe")];
+            arguments.extend(command.arguments.iter().cloned());
+            let exit = run_arguments(&arguments, &session);
+            mcp::Output {
+                code: exit.code(),
+                stdout: stdout.text(),
+                stderr: stderr.text(),
+            }
+        }
+    }
+
+    /// A stream that keeps the bytes that are written to it.
+    #[derive(Clone, Default)]
+    struct Capture(Arc<Mutex<Vec<u8>>>);
+
+    impl Capture {
+        fn text(&self) -> String {
+            let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+    }
+
+    impl Write for Capture {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(not(feature = "mcp"))]
+mod without_server {
+    use crate::engine::Exit;
+
+    use super::super::args::McpArgs;
+    use super::super::session::Session;
+    use super::super::stop::Stop;
+
+    pub(in crate::cli) fn run(_: &Session, args: &McpArgs) -> Result<Exit, Stop> {
+        let _ = (&args.root, args.timeout);
+        Err(
+            Stop::usage("this build of meshprobe does not contain the server of `meshprobe mcp`")
+                .help("use a released binary, or build with `--features mcp`"),
+        )
+    }
+}

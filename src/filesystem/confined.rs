@@ -1,0 +1,123 @@
+//! The files below some folders, and no others.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::disk::Disk;
+use super::read_files::ReadFiles;
+use super::{Entry, Kind, OpenFile};
+
+/// The files on disk below some folders. All other paths look like paths that the system does not allow to read,
+/// also if a link leads to them.
+///
+/// A link that someone puts into a path after it was resolved is refused by [`Disk`], so the limit holds without a
+/// race.
+#[derive(Debug)]
+pub struct ConfinedFiles {
+    folders: Vec<PathBuf>,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl ConfinedFiles {
+    /// Creates a view of the files below `folders`, which are resolved paths. After `is_stopped` is set, every access
+    /// fails, so that a run that no one waits for ends soon.
+    #[must_use]
+    pub const fn new(folders: Vec<PathBuf>, is_stopped: Arc<AtomicBool>) -> Self {
+        Self {
+            folders,
+            is_stopped,
+        }
+    }
+
+    /// Checks that a path is in one of the folders. Compares text only.
+    fn check(&self, path: &Path) -> io::Result<()> {
+        if self.is_stopped.load(Ordering::Relaxed) {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the run was stopped",
+            ));
+        }
+        let is_inside = self.folders.iter().any(|folder| path.starts_with(folder));
+        if is_inside { Ok(()) } else { Err(outside()) }
+    }
+
+    /// Resolves a path, both ends of which are in the folders.
+    fn resolved(&self, path: &Path) -> io::Result<PathBuf> {
+        // Paths outside are not accessed, as far as their text shows where they lead.
+        self.check(&without_parents(path))?;
+        let real = Disk.canonical(path)?;
+        self.check(&real)?;
+        Ok(real)
+    }
+
+    /// Resolves the folder of an entry, but not the entry, which may be a link.
+    fn resolved_entry(&self, path: &Path) -> io::Result<PathBuf> {
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if !self.folders.iter().any(|folder| folder == path) => {
+                Ok(self.resolved(folder)?.join(name))
+            }
+            _ => self.resolved(path),
+        }
+    }
+}
+
+fn outside() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "it is outside of the directories that may be read",
+    )
+}
+
+/// Removes `..` and the component before it from the text of a path.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut folded = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                folded.pop();
+            }
+            Component::CurDir => {}
+            _ => folded.push(part),
+        }
+    }
+    folded
+}
+
+impl ReadFiles for ConfinedFiles {
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.resolved(path)
+    }
+
+    fn kind(&self, path: &Path) -> io::Result<Kind> {
+        Disk.kind(&self.resolved(path)?)
+    }
+
+    fn symlink_kind(&self, path: &Path) -> io::Result<Kind> {
+        Disk.symlink_kind(&self.resolved_entry(path)?)
+    }
+
+    fn file_length(&self, path: &Path) -> io::Result<Option<u64>> {
+        Disk.file_length(&self.resolved(path)?)
+    }
+
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        Disk.read_link(&self.resolved_entry(path)?)
+    }
+
+    fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
+        self.check(&without_parents(path))?;
+        Disk.entries(path)
+    }
+
+    fn open_file(&self, path: &Path) -> io::Result<OpenFile> {
+        self.check(&without_parents(path))?;
+        Disk.open_file(path)
+    }
+
+    /// Opens regular files only: a pipe or a device could block the run.
+    fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
+        Disk.open_file(&self.resolved(path)?)
+    }
+}

@@ -1,0 +1,207 @@
+//! The report of `diff`.
+
+use rmcp::schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::clean::{clean, clean_all};
+use super::fact::{Fact, ReportedFact};
+use super::{Text, at, line, not_judged, reasons};
+
+/// The report of `diff --output-format json`.
+#[derive(Debug, Deserialize)]
+pub(in crate::mcp) struct ChangeReport {
+    changes: Vec<ReportedChange>,
+    pub(in crate::mcp) newly_not_judged: Vec<not_judged::Reported>,
+    pub(in crate::mcp) summary: ChangeSummary,
+}
+
+/// The numbers of the whole comparison, not only of this answer.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(in crate::mcp) struct ChangeSummary {
+    /// Probes that become worse.
+    regressions: u64,
+    /// Probes whose outcome changes, but is neither better nor worse.
+    changed: u64,
+    /// Probes that become better.
+    improvements: u64,
+    /// Probes whose outcome does not change.
+    unchanged: u64,
+    /// Of these, the probes that have a fault in both states; `check` lists them.
+    unchanged_faults: u64,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReportedChange {
+    class: String,
+    path: String,
+    line: Option<u64>,
+    probe: Option<ReportedProbe>,
+    before: Option<ReportedState>,
+    after: Option<ReportedState>,
+    finding: Option<ReportedFinding>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReportedProbe {
+    kind: String,
+    namespace: Option<String>,
+    name: String,
+    container: String,
+    slot: String,
+    overlay: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReportedState {
+    outcome: String,
+    why: String,
+    certainty: String,
+    kubelet: Option<String>,
+    rewritten_to: Option<String>,
+    assumptions: Vec<String>,
+    because: Vec<ReportedFact>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReportedFinding {
+    rule: String,
+    message: String,
+}
+
+/// A probe, or a finding that is not about a probe, that changes.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(in crate::mcp) struct Change {
+    /// `regression`, `changed`, `improvement`, `added` or `removed`.
+    class: String,
+    /// The file and line.
+    at: String,
+    /// The probe, as `namespace/Kind/name: slot of container`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probe: Option<String>,
+    /// The kustomization or deploying object in which the change occurs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overlay: Option<String>,
+    /// The finding, for a change that is not about a probe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    finding: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<State>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<State>,
+}
+
+/// The prediction for a probe in one state.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct State {
+    /// `ok`, `fails`, `always-passes` and others, as in `predict`.
+    outcome: String,
+    /// The reason in a few words.
+    why: String,
+    certainty: String,
+    /// The text that the kubelet will print in the events of the pod.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kubelet: Option<String>,
+    /// The request of the kubelet after the rewrite of the mesh.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rewritten_to: Option<String>,
+    /// The lines that decide.
+    because: Vec<Fact>,
+    /// Facts that the files do not state.
+    assumptions: Vec<String>,
+}
+
+impl ChangeReport {
+    pub(in crate::mcp) fn changes(&self) -> Vec<Change> {
+        self.changes.iter().map(Change::from).collect()
+    }
+}
+
+impl ChangeSummary {
+    /// Returns a sentence with the numbers.
+    pub(in crate::mcp) fn text(&self) -> String {
+        let Self {
+            regressions,
+            changed,
+            improvements,
+            unchanged,
+            unchanged_faults,
+        } = self;
+        format!(
+            "regressions: {regressions}, changed: {changed}, improvements: {improvements}, unchanged: {unchanged} (of \
+             these with a fault in both states: {unchanged_faults})"
+        )
+    }
+}
+
+impl From<&ReportedChange> for Change {
+    fn from(change: &ReportedChange) -> Self {
+        let probe = change.probe.as_ref();
+        let finding = change.finding.as_ref();
+        Self {
+            class: change.class.clone(),
+            at: at(&change.path, change.line),
+            probe: probe.map(ReportedProbe::name),
+            overlay: probe.and_then(|probe| probe.overlay.as_deref()).map(clean),
+            finding: finding
+                .map(|finding| clean(&format!("{}: {}", finding.rule, finding.message))),
+            before: change.before.as_ref().map(State::from),
+            after: change.after.as_ref().map(State::from),
+        }
+    }
+}
+
+impl ReportedProbe {
+    fn name(&self) -> String {
+        let Self {
+            kind,
+            name,
+            container,
+            slot,
+            ..
+        } = self;
+        let namespace = self.namespace.as_deref().map(|name| format!("{name}/"));
+        let namespace = namespace.unwrap_or_default();
+        clean(&format!("{namespace}{kind}/{name}: {slot} of {container}"))
+    }
+}
+
+impl From<&ReportedState> for State {
+    fn from(state: &ReportedState) -> Self {
+        Self {
+            outcome: state.outcome.clone(),
+            why: clean(&state.why),
+            certainty: state.certainty.clone(),
+            kubelet: state.kubelet.as_deref().map(clean),
+            rewritten_to: state.rewritten_to.as_deref().map(clean),
+            because: Fact::all(&state.because),
+            assumptions: clean_all(&state.assumptions),
+        }
+    }
+}
+
+impl Text for Change {
+    fn write(&self, out: &mut String) {
+        let what = self.probe.as_deref().or(self.finding.as_deref());
+        out.push_str(&format!(
+            "{} {} {}\n",
+            self.class,
+            self.at,
+            what.unwrap_or_default()
+        ));
+        line(out, "overlay", self.overlay.as_deref());
+        let states = [("before", &self.before), ("after", &self.after)];
+        for (name, state) in states {
+            if let Some(state) = state {
+                let text = format!("{} ({}): {}", state.outcome, state.certainty, state.why);
+                line(out, name, Some(&text));
+            }
+        }
+        if let Some(after) = self.after.as_ref().or(self.before.as_ref()) {
+            line(out, "kubelet", after.kubelet.as_deref());
+            reasons(out, &after.because, &after.assumptions);
+        }
+    }
+}

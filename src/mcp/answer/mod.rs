@@ -1,0 +1,48 @@
+//! Reports of the program in JSON, and the shorter items of answers.
+
+mod change;
+mod fact;
+mod finding;
+mod not_judged;
+mod object;
+mod probe;
+
+pub(super) use change::{Change, ChangeReport, ChangeSummary};
+pub(super) use fact::Fact;
+pub(super) use finding::{CheckReport, CheckSummary, Finding};
+pub(super) use not_judged::NotJudged;
+pub(super) use probe::{PredictReport, Probe};
+
+use std::fmt::Write as _;
+
+/// An item of an answer as text.
+pub(super) trait Text {
+    /// Appends lines for the item.
+    fn write(&self, out: &mut String);
+}
+
+/// Appends a line with a label, if there is a value.
+fn line(out: &mut String, label: &str, value: Option<&str>) {
+    if let Some(value) = value {
+        let _ = writeln!(out, "  {label}: {value}");
+    }
+}
+
+/// Appends the facts that decide, and the assumptions.
+fn reasons(out: &mut String, because: &[Fact], assumptions: &[String]) {
+    for fact in because {
+        line(out, "because", Some(&fact.text()));
+    }
+    for assumption in assumptions {
+        line(out, "assumes", Some(assumption));
+    }
+}
+
+/// Returns `file:line`.
+fn at(path: &str, line: Option<u64>) -> String {
+    let path = super::clean::clean(path);
+    match line {
+        Some(line) => format!("{path}:{line}"),
+        None => path,
+    }
+}

@@ -1,0 +1,94 @@
+//! The tool `what_if`.
+
+use rmcp::model::JsonObject;
+use rmcp::schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::super::answer::{Change, ChangeReport, ChangeSummary, NotJudged};
+use super::super::error::ToolError;
+use super::super::page::Paging;
+use super::arguments::parse;
+use super::input::{Manifests, limited};
+use super::report::{self, Rest};
+use super::schema;
+use super::tool::{Answer, Call, Tool};
+
+pub(super) const TOOL: Tool = Tool {
+    name: "what_if",
+    title: "Compare two assumptions",
+    description: "Predicts which probes change if a fact about the mesh changes, and how: for example `to: \
+                  [\"mtls=STRICT\"]` before mutual TLS is enforced, `from: [\"mesh-version=1.30\"], to: \
+                  [\"mesh-version=1.31\"]` before an upgrade, or `to: [\"dataplane=ambient\"]` with `select_namespace` \
+                  before a namespace is migrated. Use it for questions such as \"what breaks if\" and \"can we upgrade\". \
+                  Facts that are not named come from the manifests. It compares assumptions, not versions of files: to \
+                  judge an edit, call `check` before and after it.",
+    reads_files: true,
+    input: schema::input::<Input>,
+    output: schema::output::<Output>,
+    call,
+};
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(crate = "rmcp::schemars")]
+struct Input {
+    #[serde(flatten)]
+    manifests: Manifests,
+    /// Facts of the first state, as `KEY=VALUE`; keys as for `assume`, and `mesh-version`. Default: as in the manifests.
+    from: Vec<String>,
+    /// Facts of the second state, as `KEY=VALUE`; keys as for `from`. Facts take precedence over the manifests.
+    to: Vec<String>,
+    /// Change the facts only for pods of these namespaces. Default: all pods.
+    select_namespace: Vec<String>,
+    /// Change the facts only for workloads with all of these labels, as `LABEL=VALUE`.
+    select_labels: Vec<String>,
+    #[serde(flatten)]
+    paging: Paging,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+struct Output {
+    summary: ChangeSummary,
+    /// The probes whose prediction changes, regressions first.
+    changes: Vec<Change>,
+    #[serde(flatten)]
+    rest: Rest,
+}
+
+fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
+    let input: Input = parse(arguments)?;
+    if input.from.is_empty() && input.to.is_empty() {
+        return Err(ToolError::new("`from` or `to` is required")
+            .help("name the fact that changes, such as `to: [\"mtls=STRICT\"]`"));
+    }
+    let mut invocation = input.manifests.invocation(call, "diff")?;
+    invocation.flag("output-format=json");
+    invocation.options("from", limited("from", &input.from)?);
+    invocation.options("to", limited("to", &input.to)?);
+    let namespaces = limited("select_namespace", &input.select_namespace)?;
+    invocation.options("select-namespace", namespaces);
+    invocation.options(
+        "select-labels",
+        limited("select_labels", &input.select_labels)?,
+    );
+    let root = invocation.root();
+    let output = invocation.run(call);
+    let report: ChangeReport = report::parse(&output)?;
+    let page = input.paging.of("what_if", report.changes())?;
+    let not_judged = report
+        .newly_not_judged
+        .iter()
+        .map(NotJudged::from)
+        .collect();
+    let rest = Rest::new(root, &page, not_judged, &output);
+    let text = report::text(&report.summary.text(), &page, &rest);
+    Answer::new(
+        &Output {
+            summary: report.summary,
+            changes: page.items,
+            rest,
+        },
+        text,
+    )
+}
