@@ -106,7 +106,7 @@ mod tests {
             start: position(start),
             end: position(end),
         };
-        TextDocumentContentChangePartial::new(range, text.to_owned()).into()
+        TextDocumentContentChangePartial::new(range, None, text.to_owned()).into()
     }
 
     #[test]

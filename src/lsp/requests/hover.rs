@@ -1,9 +1,9 @@
 //! `textDocument/hover`: on a probe, what `predict --explain` prints; on a line that decides probes, these probes; on a label
 //! or annotation of a mesh, its meaning.
 
-use gen_lsp_types::{Hover, HoverParams, MarkupContent, MarkupKind};
+use gen_lsp_types::{Hover, HoverParams};
 
-use super::known_key;
+use super::known_key::{self, markup};
 use crate::finding::Label;
 use crate::lsp::analysis::Analysis;
 use crate::lsp::insight::{Cursor, Decision, decided_by, handlers_in, span_in};
@@ -23,11 +23,7 @@ pub(super) fn answer(analysis: &Analysis<'_, '_>, params: &HoverParams) -> Optio
         None => (cursor.entry()?.key.span(), about_line(analysis, &cursor)?),
     };
     Some(Hover {
-        contents: MarkupContent {
-            kind: MarkupKind::Markdown,
-            value: text,
-        }
-        .into(),
+        contents: markup(text).into(),
         range: Some(analysis.range(cursor.file, span)),
     })
 }

@@ -12,7 +12,9 @@ fn complete(marked: &str, label: &str) -> (Vec<String>, String, Value) {
     let text = marked.replacen('|', "", 1);
     let project = Project::with(&[(MESH, INJECTED), (WEB, PROBED)]);
     let mut editor = Editor::open(&project);
-    editor.open_document(WEB, &text);
+    // While the text is not valid, the last valid one is analysed.
+    editor.open_document(WEB, PROBED);
+    editor.change(WEB, &text);
     let position = position_of(marked, "|");
     let items = editor.ask_at("completion", WEB, &position);
     let items = items.as_array().cloned().unwrap_or_default();
@@ -58,6 +60,10 @@ spec:
         "{text}"
     );
     assert_eq!(item["detail"], "Istio");
+    // The pods of the project are part of Istio.
+    assert_eq!(item["sortText"], format!("0{name}"));
+    let (_, _, other) = complete(marked, "linkerd.io/inject");
+    assert_eq!(other["sortText"], "1linkerd.io/inject");
 }
 
 #[test]

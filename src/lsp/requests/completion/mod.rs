@@ -31,12 +31,13 @@ pub(super) fn answer(
     let text = buffer.shown_text();
     let lines = Lines::new(text, analysis.supports.encoding);
     let (place, typed) = place(text, lines.offset(at.position))?;
+    let meshes = meshes(analysis);
     let items = match &place {
         Place::Key {
             map,
             owner,
             has_colon,
-        } => keys(*map, *owner, *has_colon),
+        } => keys((*map, *owner), *has_colon, &meshes),
         Place::Value { key, map, owner } => values(key, *map, *owner),
         Place::Rule => rules(),
     };
@@ -51,6 +52,8 @@ struct Candidate {
     kind: CompletionItemKind,
     detail: String,
     documentation: Option<String>,
+    /// Whether it belongs to a mesh of which no pod of the workspace is part.
+    is_remote: bool,
 }
 
 impl Candidate {
@@ -62,6 +65,7 @@ impl Candidate {
         CompletionItem {
             // What is typed may start with a quote.
             filter_text: Some(edit.new_text.clone()),
+            sort_text: Some(format!("{}{}", u8::from(self.is_remote), self.label)),
             label: self.label,
             kind: Some(self.kind),
             detail: Some(self.detail),
@@ -72,8 +76,21 @@ impl Candidate {
     }
 }
 
+/// Returns the meshes that pods of the workspace are part of.
+fn meshes(analysis: &Analysis<'_, '_>) -> Vec<Mesh> {
+    let predictions = analysis.facts.map(|facts| facts.predictions);
+    let pods = predictions.unwrap_or_default().iter();
+    let mut meshes = Vec::new();
+    for mesh in pods.filter_map(|pod| pod.mesh.value) {
+        if !meshes.contains(&mesh) {
+            meshes.push(mesh);
+        }
+    }
+    meshes
+}
+
 /// Returns the keys that have an effect in a map of an object.
-fn keys(map: KeyMap, owner: KeyOwner, has_colon: bool) -> Vec<Candidate> {
+fn keys((map, owner): (KeyMap, KeyOwner), has_colon: bool, meshes: &[Mesh]) -> Vec<Candidate> {
     let written = |name: &str| match has_colon {
         true => name.to_owned(),
         false => format!("{name}: "),
@@ -84,6 +101,7 @@ fn keys(map: KeyMap, owner: KeyOwner, has_colon: bool) -> Vec<Candidate> {
         kind: CompletionItemKind::Property,
         detail: mesh.title().to_owned(),
         documentation,
+        is_remote: !meshes.contains(&mesh),
     };
     let documented = known_keys().filter(|(_, key)| key.is_for(map, owner));
     let mut found: Vec<Candidate> = documented
@@ -109,6 +127,7 @@ fn values(name: &str, map: KeyMap, owner: KeyOwner) -> Vec<Candidate> {
             kind: CompletionItemKind::Value,
             detail: mesh.title().to_owned(),
             documentation: Some(documentation(mesh, key)),
+            is_remote: false,
         })
     });
     of_key.collect()
@@ -132,6 +151,7 @@ fn rules() -> Vec<Candidate> {
         kind: CompletionItemKind::Value,
         detail: rule.severity.as_str().to_owned(),
         documentation: Some(rule_page(&rule)),
+        is_remote: false,
     });
     candidates.collect()
 }

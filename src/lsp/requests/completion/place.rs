@@ -121,7 +121,7 @@ mod tests {
         );
         let template = "kind: Deployment\nspec:\n  template:\n    metadata:\n      annotations:\n        a: b\n        |\n";
         assert_eq!(at(template), Some((key(Annotations, Pod), String::new())));
-        let listed = "kind: List\nitems:\n- metadata:\n    labels:\n      x|\n  kind: Pod\n";
+        let listed = "kind: List\nitems:\n- kind: Pod\n  metadata:\n    labels:\n      x|\n";
         assert_eq!(at(listed), Some((key(Labels, Pod), "x".to_owned())));
         let own = "kind: Deployment\nmetadata:\n  annotations:\n    x|";
         assert_eq!(at(own), None);
