@@ -65,7 +65,28 @@ impl<'t> Analysis<'_, 't> {
 
     /// Returns the range of a span in a file.
     pub(super) fn range(&self, file: &'t SourceFile, span: Span) -> Range {
-        self.lines(file).range(span)
+        // The index of the file, which is built once, does not know the line break `\r`.
+        if memchr::memchr(b'\r', file.text.as_bytes()).is_some() {
+            return self.lines(file).range(span);
+        }
+        let position = |offset: usize| {
+            let number = file.position(offset).line;
+            let start = file
+                .lines()
+                .line(&file.text, number)
+                .map_or(0, |line| line.start);
+            let mut position = Lines::new(
+                file.text.get(start..offset).unwrap_or_default(),
+                self.supports.encoding,
+            )
+            .position(usize::MAX);
+            position.line = u32::try_from(number - 1).unwrap_or(u32::MAX);
+            position
+        };
+        Range {
+            start: position(span.start),
+            end: position(span.end),
+        }
     }
 
     /// Returns the version of a document; `None` if it is not open.

@@ -32,16 +32,24 @@ pub(super) struct Change {
     pub(super) paths: Vec<PathBuf>,
     /// Whether files may have been created or deleted.
     pub(super) files: bool,
+    /// Whether any file may have changed, because the client does not watch files.
+    pub(super) anything: bool,
     /// The new settings of the client; `None` if they have not changed.
     pub(super) settings: Option<Value>,
 }
 
 impl Change {
+    /// Returns whether only the contents of the named files have changed.
+    pub(super) const fn is_of_contents(&self) -> bool {
+        !self.files && !self.anything && self.settings.is_none()
+    }
+
     /// Adds a later change.
     fn add(&mut self, later: Self) {
         self.buffers = later.buffers;
         self.paths.extend(later.paths);
         self.files |= later.files;
+        self.anything |= later.anything;
         self.settings = later.settings.or(self.settings.take());
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use gen_lsp_types::{Diagnostic, PublishDiagnosticsParams, Uri};
 use hashbrown::HashMap;
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::analysis::Analysis;
 use super::buffers::Buffers;
@@ -76,10 +77,11 @@ impl Publisher {
         let gone = gone.into_iter().map(|uri| (uri, Vec::new()));
         let mut all: Vec<(Uri, Vec<Diagnostic>)> = all.into_iter().chain(gone).collect();
         all.sort_by(|one, other| one.0.0.cmp(&other.0.0));
-        for (uri, diagnostics) in all {
+        let hashes: Vec<u64> = all.par_iter().map(|(_, found)| hash_of(found)).collect();
+        for ((uri, diagnostics), hash) in all.into_iter().zip(hashes) {
             let version =
                 path_of(&uri).and_then(|path| buffers.get(&path).map(|buffer| buffer.version));
-            let state = (version, hash_of(&diagnostics));
+            let state = (version, hash);
             let is_known = match self.published.get(&uri) {
                 Some(known) => *known == state,
                 None => diagnostics.is_empty() && version.is_none(),

@@ -1,10 +1,10 @@
 //! Loads the files of a folder, and reuses what has not changed since the last load.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use rayon::ThreadPool;
 
+use super::jobs::Change;
 use super::loader::Plan;
 use crate::engine::{self, RenderedOverlays};
 use crate::git::ChangedPaths;
@@ -21,20 +21,11 @@ pub(super) struct Loaded {
 pub(super) fn load(
     plan: Plan,
     previous: Option<&Loaded>,
-    changed: &[PathBuf],
+    change: &Change,
     pool: &ThreadPool,
 ) -> Loaded {
-    let shared = previous.map(|previous| {
-        let changed = ChangedPaths::of_files(changed.iter().cloned());
-        Arc::new(SharedFiles::new(&previous.set, changed))
-    });
-    let request = Request {
-        shared,
-        ..plan.request.clone()
-    };
     let (set, rendered) = pool.install(|| {
-        let mut set = engine::load(&request);
-        set.context_option = plan.context_option.clone();
+        let set = read(&plan, previous, change);
         let rendered = match previous {
             Some(previous) => RenderedOverlays::after(&set, (&previous.set, &previous.rendered)),
             None => RenderedOverlays::default(),
@@ -46,6 +37,25 @@ pub(super) fn load(
         set,
         rendered,
     }
+}
+
+fn read(plan: &Plan, previous: Option<&Loaded>, change: &Change) -> SourceSet {
+    if let Some(previous) = previous.filter(|_| change.is_of_contents()) {
+        let files = &plan.request.filesystem;
+        if let Some(set) = previous.set.with_changed_contents(&change.paths, files) {
+            return set;
+        }
+    }
+    let shared = previous.filter(|_| !change.anything).map(|previous| {
+        let changed = ChangedPaths::of_files(change.paths.iter().cloned());
+        Arc::new(SharedFiles::new(&previous.set, changed))
+    });
+    let mut set = engine::load(&Request {
+        shared,
+        ..plan.request.clone()
+    });
+    set.context_option = plan.context_option.clone();
+    set
 }
 
 /// Loads the files again as a rewrite does, which also depends on overlays that ignore files hide.

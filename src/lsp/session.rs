@@ -114,9 +114,11 @@ impl Session {
                 let params = read::<DidSaveTextDocumentParams>(params);
                 let path = params.and_then(|params| path_of(&params.text_document.uri));
                 let changed = path.and_then(|path| self.documents.save(&path));
-                // A client that does not watch files may have changed others, too.
-                let is_unwatched = !self.client().supports.watched_files;
-                self.broadcast(changed.into_iter().collect(), is_unwatched);
+                let change = Change {
+                    anything: !self.client().supports.watched_files,
+                    ..self.change(changed.into_iter().collect(), false)
+                };
+                self.workspaces.broadcast(&change);
             }
             "textDocument/didClose" => {
                 let params = read::<DidCloseTextDocumentParams>(params);
@@ -307,6 +309,7 @@ impl Session {
             buffers: self.documents.buffers(),
             paths,
             files,
+            anything: false,
             settings: None,
         }
     }

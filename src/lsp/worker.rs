@@ -121,7 +121,7 @@ impl Worker {
             self.shared.client.log(plan.notes.trim_end());
         }
         let pool = &self.shared.pool;
-        Some(load(plan, previous.as_ref(), &change.paths, pool))
+        Some(load(plan, previous.as_ref(), change, pool))
     }
 
     /// Publishes the diagnostics, and answers requests until something changes. Returns `None` if the server ends.
@@ -129,51 +129,70 @@ impl Worker {
         &mut self,
         mut live: LiveCheck<'_, '_>,
         loaded: &Loaded,
-        (change, queries): (&Change, Vec<Request>),
+        (change, mut queries): (&Change, Vec<Request>),
         progress: &mut Option<Progress>,
     ) -> Option<Next> {
         (loaded.plan.suppress)(&loaded.set, &mut live.outcome);
-        let analysis = Analysis {
-            folder: &self.root.folder,
-            set: &loaded.set,
-            plan: &loaded.plan,
-            outcome: &live.outcome,
-            facts: live.facts,
-            buffers: &change.buffers,
-            supports: self.shared.client.supports,
-        };
-        let waiting = self.jobs.try_recv();
-        let is_outdated = matches!(waiting, Ok(Job::Change(_)));
-        if !is_outdated || self.published.elapsed() > LATEST {
-            let shared = &self.shared;
-            let owns = |path: &Path| {
-                let roots = shared.roots.read().unwrap_or_else(PoisonError::into_inner);
-                innermost(roots.iter(), path).is_none_or(|root| *root == self.root)
-            };
-            let found = diagnostics::of_analysis(&analysis);
-            let problems = problem_diagnostics(&self.problems);
-            self.publisher
-                .publish(&shared.client, &analysis, found, problems, owns);
-            self.published = Instant::now();
-            shared.client.refresh();
-        }
-        *progress = None;
-        for query in queries {
-            self.shared.answer(&analysis, query);
-        }
-        let mut job = match waiting {
-            Ok(job) => Ok(job),
-            Err(TryRecvError::Empty) => self.jobs.recv(),
+        let folder = self.root.folder.clone();
+        let mut buffers = Arc::clone(&change.buffers);
+        let mut waiting = match self.jobs.try_recv() {
+            Ok(job) => Some(job),
+            Err(TryRecvError::Empty) => None,
             Err(TryRecvError::Disconnected) => return None,
         };
         loop {
-            match job {
-                Ok(Job::Query(query)) => self.shared.answer(&analysis, query),
-                Ok(Job::Change(change)) => return collect(&self.jobs, change),
-                Err(_) => return None,
+            let analysis = Analysis {
+                folder: &folder,
+                set: &loaded.set,
+                plan: &loaded.plan,
+                outcome: &live.outcome,
+                facts: live.facts,
+                buffers: &buffers,
+                supports: self.shared.client.supports,
+            };
+            let is_outdated = matches!(waiting, Some(Job::Change(_)));
+            if !is_outdated || self.published.elapsed() > LATEST {
+                self.publish(&analysis);
             }
-            job = self.jobs.recv();
+            *progress = None;
+            for query in queries {
+                self.shared.answer(&analysis, query);
+            }
+            let next = loop {
+                let job = waiting.take().map_or_else(|| self.jobs.recv(), Ok);
+                match job {
+                    Ok(Job::Query(query)) => self.shared.answer(&analysis, query),
+                    Ok(Job::Change(change)) => break collect(&self.jobs, change)?,
+                    Err(_) => return None,
+                }
+            };
+            // The text that is checked is often the same: a document is opened, saved, or not valid yet.
+            let files = next.change.buffers.over_disk();
+            let is_same =
+                next.change.is_of_contents() && loaded.set.has_contents(&next.change.paths, &files);
+            if !is_same {
+                return Some(next);
+            }
+            buffers = next.change.buffers;
+            queries = next.queries;
         }
+    }
+
+    /// Publishes the diagnostics of an analysis.
+    fn publish(&mut self, analysis: &Analysis<'_, '_>) {
+        let shared = &self.shared;
+        let (root, publisher, problems) = (&self.root, &mut self.publisher, &self.problems);
+        shared.pool.install(|| {
+            let owns = |path: &Path| {
+                let roots = shared.roots.read().unwrap_or_else(PoisonError::into_inner);
+                innermost(roots.iter(), path).is_none_or(|innermost| innermost == root)
+            };
+            let found = diagnostics::of_analysis(analysis);
+            let problems = problem_diagnostics(problems);
+            publisher.publish(&shared.client, analysis, found, problems, owns);
+        });
+        self.published = Instant::now();
+        shared.client.refresh();
     }
 
     /// Waits for the next change of a folder that has never had valid settings.

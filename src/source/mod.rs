@@ -3,6 +3,7 @@
 //! Errors in the input are data ([`Fault`], [`Content`]), which `engine` reports as findings.
 
 mod boundary;
+mod changed_contents;
 mod chart;
 mod classify;
 mod decode;

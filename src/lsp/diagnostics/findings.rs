@@ -6,6 +6,7 @@ use gen_lsp_types::{
     Code, CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
     DiagnosticTag,
 };
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::json;
 
 use super::by_file::{ByFile, SOURCE};
@@ -20,32 +21,38 @@ pub(super) fn add(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
         suppressed,
         ..
     } = analysis.outcome;
-    for finding in findings.iter().chain(suppressed) {
-        let label = &finding.primary;
-        let Some(file) = analysis.set.file(&label.path) else {
-            continue;
-        };
-        let is_suppressed = finding.suppressed.is_some();
-        let diagnostic = Diagnostic {
-            range: analysis.range(file, label.span),
-            severity: Some(match finding.severity {
-                _ if is_suppressed => DiagnosticSeverity::Hint,
-                Severity::Error => DiagnosticSeverity::Error,
-                Severity::Warning => DiagnosticSeverity::Warning,
-                Severity::Note => DiagnosticSeverity::Information,
-            }),
-            code: Some(Code::String(finding.rule.as_str().to_owned())),
-            code_description: code_description(finding.rule),
-            source: Some(SOURCE.to_owned()),
-            message: text(finding).into(),
-            tags: (is_suppressed && analysis.supports.tags)
-                .then(|| vec![DiagnosticTag::Unnecessary]),
-            related_information: related(analysis, finding),
-            data: Some(json!({ "message": finding.message })),
-        };
-        let diagnostics = found.entry(Arc::clone(&file.path));
-        diagnostics.or_default().push(diagnostic);
+    let all: Vec<&Finding> = findings.iter().chain(suppressed).collect();
+    let diagnostics: Vec<Option<Diagnostic>> = all
+        .par_iter()
+        .map(|finding| diagnostic(analysis, finding))
+        .collect();
+    for (finding, diagnostic) in all.into_iter().zip(diagnostics) {
+        let path = Arc::clone(&finding.primary.path);
+        found.entry(path).or_default().extend(diagnostic);
     }
+}
+
+/// Returns the diagnostic of a finding; `None` if its file is not in the set, such as the configuration.
+fn diagnostic(analysis: &Analysis<'_, '_>, finding: &Finding) -> Option<Diagnostic> {
+    let label = &finding.primary;
+    let file = analysis.set.file(&label.path)?;
+    let is_suppressed = finding.suppressed.is_some();
+    Some(Diagnostic {
+        range: analysis.range(file, label.span),
+        severity: Some(match finding.severity {
+            _ if is_suppressed => DiagnosticSeverity::Hint,
+            Severity::Error => DiagnosticSeverity::Error,
+            Severity::Warning => DiagnosticSeverity::Warning,
+            Severity::Note => DiagnosticSeverity::Information,
+        }),
+        code: Some(Code::String(finding.rule.as_str().to_owned())),
+        code_description: code_description(finding.rule),
+        source: Some(SOURCE.to_owned()),
+        message: text(finding).into(),
+        tags: (is_suppressed && analysis.supports.tags).then(|| vec![DiagnosticTag::Unnecessary]),
+        related_information: related(analysis, finding),
+        data: Some(json!({ "message": finding.message })),
+    })
 }
 
 /// Returns the link to the page of a rule.

@@ -88,7 +88,7 @@ pub(super) fn name_of(object: NodeRef<'_>) -> Name {
 const DOMAIN: &str = "config.kubernetes.io/";
 
 /// Returns whether a text contains origin annotations or comments. A quick check, because most files are not rendered.
-pub(super) fn may_have_origin(text: &str) -> bool {
+pub(in crate::source) fn may_have_origin(text: &str) -> bool {
     static FINDERS: LazyLock<[Finder<'_>; 2]> =
         LazyLock::new(|| [COMMENT, DOMAIN].map(Finder::new));
     FINDERS

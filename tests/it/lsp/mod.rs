@@ -8,6 +8,7 @@ mod hints;
 mod hover;
 mod lifecycle;
 mod navigation;
+mod random_edits;
 mod requests;
 mod settings;
 mod synchronization;

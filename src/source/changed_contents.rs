@@ -1,0 +1,108 @@
+//! A set of files after the contents of some files have changed, without reading the other files again.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use crate::filesystem::FileSystem;
+use crate::source::decode::take_text;
+use crate::source::kustomization_name::is_kustomization;
+use crate::source::memory_budget::MemoryBudget;
+use crate::source::model::fault::Fault;
+use crate::source::model::file::SourceFile;
+use crate::source::model::set::SourceSet;
+use crate::source::origin::may_have_origin;
+
+/// The maximum size of a text in bytes. A larger one may exceed the memory limit of a run.
+const LARGEST: usize = 1 << 20;
+
+impl SourceSet {
+    /// Returns this set after the files at these resolved paths have changed, with the same result as reading all files
+    /// again.
+    ///
+    /// Returns `None` if more than the changed files may have to be read again: a path is not in the set or was read in an
+    /// unusual way, or the content of a file determines which files are read or how others are used, as that of a
+    /// kustomization does.
+    #[must_use]
+    pub fn with_changed_contents(&self, paths: &[PathBuf], files: &FileSystem) -> Option<Self> {
+        // The origin of a rendered object depends on the content of its source.
+        let depends_on_others = |file: &SourceFile| {
+            matches!(file.fault, Some(Fault::TooLarge { .. })) || may_have_origin(&file.text)
+        };
+        if self.files.iter().any(depends_on_others) {
+            return None;
+        }
+        let mut changed = Vec::new();
+        for path in paths {
+            let at = self.only_position(path)?;
+            let before = self.files.get(at)?;
+            let after = is_self_contained(before).then(|| read_again(before, files))??;
+            if !is_self_contained(&after) {
+                return None;
+            }
+            if after.text != before.text {
+                changed.push((at, after));
+            }
+        }
+        let mut set = self.clone();
+        for (at, file) in changed {
+            *set.files.get_mut(at)? = file;
+        }
+        Some(set)
+    }
+
+    /// Returns whether the files at these resolved paths have the same contents as in this set.
+    #[must_use]
+    pub fn has_contents(&self, paths: &[PathBuf], files: &FileSystem) -> bool {
+        paths.iter().all(|path| {
+            let file = self.only_position(path).and_then(|at| self.files.get(at));
+            let bytes = || files.read_resolved(path).ok();
+            file.is_some_and(|file| {
+                file.fault.is_none() && bytes().is_some_and(|bytes| bytes == file.text.as_bytes())
+            })
+        })
+    }
+
+    /// Returns the position of the only file with a resolved path.
+    fn only_position(&self, path: &Path) -> Option<usize> {
+        let is_at = |file: &SourceFile| {
+            file.real
+                .as_ref()
+                .is_some_and(|real| real.as_os_str() == path.as_os_str())
+        };
+        let at = self.files.iter().position(is_at)?;
+        let rest = self.files.get(at + 1..)?;
+        (!rest.iter().any(is_at)).then_some(at)
+    }
+}
+
+/// Returns whether the content of a file has no effect on which files are read, and on how other files are used.
+fn is_self_contained(file: &SourceFile) -> bool {
+    let text = &*file.text;
+    let is_ordinary = file.location.is_some()
+        && file.fault.is_none()
+        && file.hides.is_empty()
+        && !file.is_linked()
+        && !file.documents.is_empty()
+        && text.len() <= LARGEST;
+    let name = file.path.rsplit('/').next().unwrap_or_default();
+    // A file that starts with `#!` may be a script that generates an entry of a kustomization.
+    is_ordinary
+        && !name.starts_with('.')
+        && !is_kustomization(&file.path)
+        && !text.starts_with("#!")
+        && !["fluxcd.io/", "argoproj.io/"]
+            .iter()
+            .any(|group| text.contains(group))
+}
+
+/// Reads and parses a file again; `None` if it cannot be read.
+fn read_again(before: &SourceFile, files: &FileSystem) -> Option<SourceFile> {
+    let bytes = files.read_resolved(before.real.as_deref()?).ok()?;
+    let mut file = before.replace_text("".into());
+    file.documents = Vec::new();
+    let budget = MemoryBudget::unlimited();
+    take_text(&mut file, Cow::Owned(bytes), files, &budget);
+    // A kustomization determines which files are patches.
+    file.set_patch(before.documents.iter().any(|document| document.patch));
+    Some(file)
+}
