@@ -96,7 +96,7 @@ impl<'t> Context<'t> {
             planes,
             cluster,
             networks,
-        } = install::installations(sources, &inventory);
+        } = install::installations(sources, &inventory, settings.release_of(Mesh::ISTIO));
         let unseen: BTreeSet<&str> = renderings
             .iter()
             .filter(|rendering| !rendering.notes.is_empty())

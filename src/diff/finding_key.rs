@@ -1,8 +1,12 @@
 //! The identity of a finding in both states.
 
-use crate::finding::{Finding, ObjectRef, RuleId};
+use hashbrown::HashSet;
 
-use super::state::relative;
+use crate::finding::{Finding, ObjectRef, RuleId};
+use crate::yaml::Span;
+
+use super::class::is_fault;
+use super::state::{State, relative};
 
 /// What remains the same if lines move: neither lines nor wording.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,9 +31,19 @@ pub(super) struct FindingEntry<'f> {
     pub(super) file: String,
 }
 
-/// Returns the findings that are not about the outcome of a handler, once for each environment.
-pub(super) fn entries<'f>(findings: &'f [Finding], root: &str) -> Vec<FindingEntry<'f>> {
-    let others = findings.iter().filter(|finding| finding.probe.is_none());
+/// Returns the findings of a state that do not report the outcome of a handler, once for each environment.
+pub(super) fn entries(state: &State) -> Vec<FindingEntry<'_>> {
+    let root = &*state.root;
+    let faulty = state.probes.iter().filter(|probe| is_fault(probe.outcome));
+    let faulty: HashSet<(&str, Span)> = faulty
+        .map(|probe| (&*probe.place.path, probe.place.span))
+        .collect();
+    let is_other = |finding: &&Finding| match &finding.probe {
+        None => true,
+        // A note about a handler that works.
+        Some(probe) => finding.outcome.is_none() && !faulty.contains(&(&*probe.path, probe.span)),
+    };
+    let others = state.findings.iter().filter(is_other);
     others
         .flat_map(|finding| {
             let overlays = finding

@@ -13,8 +13,7 @@ use super::state::{State, relative};
 
 /// Compares the findings of two states, and adds the changes.
 pub(super) fn compare_findings(before: &State, after: &State, comparison: &mut Comparison) {
-    let old = entries(&before.findings, &before.root);
-    let new = entries(&after.findings, &after.root);
+    let (old, new) = (entries(before), entries(after));
     let pairing = pair_findings(&old, &new);
     comparison.unchanged_findings = pairing.pairs.len();
     let only = |entries: &[FindingEntry<'_>], indexes: &[usize]| -> Vec<Finding> {

@@ -25,5 +25,5 @@ pub use compare::compare;
 pub use comparison::Comparison;
 pub use group::{Group, groups};
 pub use probe_state::{ProbeId, ProbeState};
-pub use release::explain_releases;
+pub use release::{explain_releases, release_facts};
 pub use state::State;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::finding::{Certainty, Finding, Label};
 use crate::kube::ContainerList;
 use crate::mesh::Reason;
+use crate::mesh::istio::keys;
 use crate::predict::{
     Cause, HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text,
     rewritten_text,
@@ -66,6 +67,10 @@ pub struct ProbeState {
     pub(super) cause: Option<Cause>,
     /// The list of the container; `None` for a virtual machine.
     pub(super) list: Option<ContainerList>,
+    /// The label `sidecar.istio.io/inject` of the pod.
+    pub(super) inject_label: Option<String>,
+    /// Whether the pod has the annotation `sidecar.istio.io/nativeSidecar`.
+    pub(super) has_native_annotation: bool,
     /// The line of the annotation for which the injector refuses the pod.
     pub(super) refused_for: Option<String>,
     /// The certainty of the outcome.
@@ -87,7 +92,7 @@ impl ProbeState {
         sources: &SourceSet,
         relative: &dyn Fn(&str) -> String,
     ) -> Self {
-        let object = &pod.workload.object;
+        let (object, template) = (&pod.workload.object, &pod.workload.template);
         let verdict = &prediction.verdict;
         let rewritten_to = prediction.rewritten_to.as_ref();
         Self {
@@ -110,6 +115,8 @@ impl ProbeState {
             why: verdict.cause.describe().to_owned(),
             cause: Some(verdict.cause),
             list: Some(prediction.container.list),
+            inject_label: inject_label(pod),
+            has_native_annotation: template.annotation(keys::NATIVE_SIDECAR).is_some(),
             refused_for: refused_for(pod, sources),
             certainty: verdict.certainty,
             kubelet: verdict.kubelet.clone(),
@@ -142,6 +149,8 @@ impl ProbeState {
             why: machine.why.to_owned(),
             cause: None,
             list: None,
+            inject_label: None,
+            has_native_annotation: false,
             refused_for: None,
             certainty: machine.certainty,
             kubelet: None,
@@ -154,6 +163,10 @@ impl ProbeState {
     /// rewrite of an unchanged handler. The lines behind it may differ.
     pub(super) fn is_same_prediction(&self, other: &Self) -> bool {
         if (self.outcome, &self.why) != (other.outcome, &other.why) {
+            return false;
+        }
+        // Some releases may add pods on the host network to ambient mode, which makes this outcome an assumption.
+        if self.outcome == Outcome::NotInMesh && self.certainty != other.certainty {
             return false;
         }
         // The rewrite of a handler that never runs does not matter.
@@ -199,6 +212,11 @@ impl ProbeState {
             container => crate::predict::handler_title(self.id.slot, container),
         }
     }
+}
+
+fn inject_label(pod: &WorkloadPrediction<'_>) -> Option<String> {
+    let entry = pod.workload.template.label(keys::INJECT)?;
+    entry.value.text().map(str::to_owned)
 }
 
 /// Returns the line of the annotation for which the injector refuses a pod.

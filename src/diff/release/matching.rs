@@ -16,6 +16,7 @@ pub(super) fn effects_on_probe(before: &ProbeState, after: &ProbeState) -> Vec<E
     if has(Cause::AgentRefusesEnv) {
         effects.push(Effect::HookEntriesAccepted);
     }
+    // The first injection that does not keep the env also drops new entries.
     if has(Cause::EntryReplaced) {
         effects.push(Effect::ProberEnvMerged);
     }
@@ -31,14 +32,33 @@ pub(super) fn effects_on_probe(before: &ProbeState, after: &ProbeState) -> Vec<E
     if before.cause.is_none() {
         effects.push(Effect::MachineCertificatesVerified);
     }
+    if has(Cause::NoMesh) && has(Cause::Ambient) {
+        effects.push(Effect::NamespacesExcluded);
+    }
+    if has(Cause::NoMesh) && before.outcome == after.outcome {
+        effects.extend([Effect::HostPodsExcluded, Effect::HostPodsExcludedFirst]);
+    }
     if has(Cause::NoMesh) {
-        effects.push(Effect::InjectLabelExact);
+        // Words other than these two had a meaning only in older releases.
+        let is_exact = matches!(after.inject_label.as_deref(), Some("true" | "false"));
+        effects.push(match is_exact {
+            true => Effect::InjectLabelRead,
+            false => Effect::InjectLabelExact,
+        });
+    }
+    if has(Cause::NoMesh) || has(Cause::MeshUnknown) {
+        effects.push(Effect::TagServicesRead);
     }
     if before.rewritten_to.is_empty() != after.rewritten_to.is_empty() {
         effects.extend(rewrites(after));
+        effects.push(Effect::RewriteByDefault);
+    }
+    if after.has_native_annotation {
+        effects.push(Effect::NativeAnnotationRead);
     }
     effects.push(Effect::RestartPolicyKept);
     effects.push(Effect::NativeSidecarsByDefault);
+    effects.push(Effect::PodAddressCalled);
     effects
 }
 
@@ -51,6 +71,7 @@ fn rewrites(probe: &ProbeState) -> impl Iterator<Item = Effect> {
         (is_init, Effect::InitContainersRewritten),
         (is_of("grpc "), Effect::GrpcRewritten),
         (is_of("tcp "), Effect::TcpSocketRewritten),
+        (is_of("tcp "), Effect::TcpSwitchRemoved),
     ]
     .into_iter()
     .filter_map(|(needs, effect)| needs.then_some(effect))

@@ -22,6 +22,12 @@ pub fn explain_releases(comparison: &mut Comparison, before: Version, after: Ver
     }
 }
 
+/// Returns the sentences about all recorded changes of behaviour, in the order of the releases.
+#[must_use]
+pub fn release_facts() -> Vec<String> {
+    FACTS.iter().map(ReleaseFact::sentence).collect()
+}
+
 /// The releases between which behaviour differs.
 #[derive(Clone, Copy, Debug)]
 struct Between {

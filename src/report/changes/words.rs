@@ -91,13 +91,18 @@ impl<'a> Changes<'a> {
     /// Returns why a handler has its outcome, and how it was named before.
     pub(super) fn why(&self, change: &Change, probe: &ProbeState) -> String {
         let (before, after) = change.probe_states();
-        let renamed = before
-            .zip(after)
-            .and_then(|(old, new)| new.renamed_from(old));
-        match renamed {
-            Some(name) => format!("{}; was {name}", probe.why),
-            None => probe.why.clone(),
+        let mut text = probe.why.clone();
+        if let Some((old, new)) = before.zip(after) {
+            let is_same = (old.outcome, &old.why) == (new.outcome, &new.why);
+            if is_same && old.certainty != new.certainty {
+                let (old, new) = (old.certainty.as_str(), new.certainty.as_str());
+                text.push_str(&format!("; {new}, was {old}"));
+            }
+            if let Some(name) = new.renamed_from(old) {
+                text.push_str(&format!("; was {name}"));
+            }
         }
+        text
     }
 
     /// Returns the sentence about a group, such as "infra/mtls.yaml:8 breaks 3 probes: STRICT for namespace `shop`".

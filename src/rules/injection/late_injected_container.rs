@@ -2,6 +2,7 @@
 
 use crate::context::Dataplane;
 use crate::finding::Finding;
+use crate::mesh::Version;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::predict::WorkloadPrediction;
@@ -14,6 +15,8 @@ declare_rule! {
 
 /// The label of a Namespace that makes the Open Policy Agent's injector add the agent to its pods.
 const OPA_INJECTION: &str = "opa-istio-injection";
+/// The first release in which a second injection keeps the probes of both injections.
+const KEEPS_ENV: Version = Version::new(1, 27);
 /// The port of the agent's health probes (Istio issue 53786).
 const OPA_PORT: i64 = 8282;
 
@@ -47,7 +50,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     }
     let install = cx.context.istio(workload).installation();
     let policy = install.fact("--context PATH", |plane| plane.reinvocation_policy.as_ref());
-    if policy.is_some_and(|policy| policy.value == "IfNeeded") {
+    // A second injection loses the prober env in older releases (istio#56102).
+    let keeps_env = pod.release.value.is_none_or(|release| release >= KEEPS_ENV);
+    if keeps_env && policy.is_some_and(|policy| policy.value == "IfNeeded") {
         return None;
     }
     let message = format!(

@@ -5,6 +5,7 @@ mod configuration;
 mod formats;
 mod identity;
 mod incomplete;
+mod release_facts;
 mod revisions;
 mod trees;
 mod unrelated;
@@ -62,8 +63,12 @@ fn change(change: &Value) -> String {
 
 /// Returns the cause of a change as `path:line message`, with `-` before it if only the first state has the line.
 fn cause(run: &Run, index: usize) -> String {
-    let report = report(run);
-    let cause = report.pointer(&format!("/changes/{index}/cause")).unwrap();
+    cause_of(report(run).pointer(&format!("/changes/{index}")).unwrap())
+}
+
+/// Returns the cause of an entry of `changes`; empty if it has none.
+fn cause_of(change: &Value) -> String {
+    let cause = change.get("cause").unwrap();
     let text = |pointer: &str| {
         let value = cause.pointer(pointer).and_then(Value::as_str);
         value.unwrap_or_default().to_owned()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::kube::{is_in_ancestor_folder, nearness};
+use crate::mesh::Version;
 use crate::mesh::istio::install::{
     Carrier, CarrierContext, Install, Part, PlainFile, from_object, from_values_file,
 };
@@ -24,10 +25,15 @@ pub(in crate::context) struct Installations {
     pub(in crate::context) networks: Vec<Install>,
 }
 
-/// Collects the installations of a tree.
+/// The first release in which a Service maps a revision tag, in addition to the webhook of the tag. Source: release note
+/// `revision-tags-as-svc` of Istio 1.28.
+const READS_TAG_SERVICES: Version = Version::new(1, 28);
+
+/// Collects the installations of a tree. `release` is the release of Istio that the user states.
 pub(in crate::context) fn installations(
     sources: &SourceSet,
     inventory: &Inventory<'_>,
+    release: Option<Version>,
 ) -> Installations {
     let mut pieces = pieces(sources, inventory);
     // Objects about members only imply a control plane if the tree contains none.
@@ -46,9 +52,14 @@ pub(in crate::context) fn installations(
     let (cluster, rest): (Vec<Install>, Vec<Install>) = rest
         .into_iter()
         .partition(|piece| piece.part == Part::Cluster);
-    let (tags, parts): (Vec<Install>, Vec<Install>) = rest
+    let (mut tags, parts): (Vec<Install>, Vec<Install>) = rest
         .into_iter()
         .partition(|piece| matches!(piece.part, Part::Tags { .. }));
+    if release.is_some_and(|release| release < READS_TAG_SERVICES) {
+        let is_service =
+            |tag: &Install| matches!(&tag.part, Part::Tags { kind, .. } if kind == "Service");
+        tags.retain(|tag| !is_service(tag));
+    }
     add_parts(&mut planes, parts);
     add_tags(&mut planes, tags);
     Installations {
