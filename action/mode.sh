@@ -41,7 +41,8 @@ find_base() {
     no_diff 'git cannot read a commit that is checked out in working-directory' || return
   base_of "$head" || return
   fetch_base || return
-  has_all_objects || no_diff 'the clone is partial; remove "filter" and "sparse-checkout" from the checkout step' ||
+  fetch_missing_objects ||
+    no_diff 'the clone is partial, and its files cannot be fetched; remove "filter" and "sparse-checkout" from the checkout step, or keep its credentials' ||
     return
   has_paths
 }
@@ -91,12 +92,24 @@ fetch_base() {
     no_diff 'the base of the pull request cannot be fetched; set "fetch-depth: 0" for the checkout, or keep its credentials'
 }
 
-# Succeeds if the clone contains every file of both commits.
-has_all_objects() {
-  local missing
+# Fetches the files of both commits that a partial clone lacks, without history.
+fetch_missing_objects() {
+  local missing _
   if ! quiet_git config --get-regexp '^remote\..*\.promisor$' >/dev/null; then return 0; fi
-  missing="$(quiet_git rev-list --objects --no-walk --missing=print "$base" HEAD)" || return 1
-  case "$missing" in '?'* | *$'\n?'*) return 1 ;; esac
+  # A missing folder hides what is missing below it.
+  for _ in 1 2 3; do
+    missing="$(quiet_git rev-list --objects --no-walk --missing=print "$base" HEAD | sed -n 's/^?//p')" || return 1
+    if [ -z "$missing" ]; then return 0; fi
+    printf '%s\n' "$missing" | fetch_objects || return 1
+  done
+  return 1
+}
+
+# Fetches the objects that standard input names. The filter omits only what nobody names.
+fetch_objects() {
+  GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 git -c core.hooksPath=/dev/null -c gc.auto=0 -c maintenance.auto=false \
+    -c fetch.negotiationAlgorithm=noop -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 \
+    fetch --quiet --no-tags --no-write-fetch-head --no-recurse-submodules --filter=blob:none --stdin origin
 }
 
 # Succeeds if each path is in one of the commits. An earlier step of the job may have written others.

@@ -113,6 +113,7 @@ check_arguments() {
 # Exactly these two commits are compared: the files of HEAD, not those that earlier steps wrote.
 diff_arguments() {
   command=(diff --since "$base" --until HEAD --fail-on "$INPUT_DIFF_FAIL_ON" --report "markdown=$scratch/comment.md")
+  if ! is_whole; then command+=(--require-workloads); fi
 }
 
 is_whole() {
@@ -192,17 +193,6 @@ print_comparison() {
   folder="$(mktemp -d "${RUNNER_TEMP:-/tmp}/meshprobe-comment.XXXXXX")"
   cp "$scratch/comment.md" "$folder/comment.md"
   output comment-file "$folder/comment.md"
-  if ! is_whole && is_empty; then
-    printf '::warning title=meshprobe::no workload was compared, check the input "paths"\n'
-  fi
-}
-
-# Succeeds if neither state contains a probe.
-is_empty() {
-  local name
-  for name in regressions added changed improvements removed unchanged added_without_fault suppressed; do
-    if [ "$(counter "$name")" != 0 ]; then return 1; fi
-  done
 }
 
 main() {

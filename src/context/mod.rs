@@ -51,7 +51,8 @@ pub use dataplane::Dataplane;
 pub use fact_cache::NamespaceKey;
 pub use inventory::Inventory;
 pub use istio::authorization::{
-    Authorization, AuthzDenial, DenialReason, MismatchReason, UndecidablePolicy, allowed_selector,
+    Authorization, AuthzDenial, DenialReason, HttpRule, MismatchReason, UndecidablePolicy,
+    allowed_selector,
 };
 pub use istio::conflicting_policies::ConflictingPolicies;
 pub use istio::facets::{

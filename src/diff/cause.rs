@@ -1,16 +1,11 @@
 //! Finds the line or the fact that makes two predictions of a handler differ.
 
-use std::sync::Arc;
-
-use hashbrown::HashMap;
-
 use crate::finding::Label;
 use crate::mesh::Reason;
 use crate::source::SourceSet;
-use crate::yaml::Span;
 
+use super::lines::Lines;
 use super::probe_state::ProbeState;
-use super::state::{below_root, shown_path};
 
 /// The state that contains a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,6 +29,8 @@ pub struct Cause {
     pub is_option: bool,
     /// Whether both states have the line, which decides in only one of them.
     pub is_unchanged: bool,
+    /// The file of the mesh, the issue or the measurement that shows the behaviour behind the change.
+    pub source: Option<&'static str>,
 }
 
 impl Cause {
@@ -44,6 +41,7 @@ impl Cause {
             side,
             is_option: false,
             is_unchanged: false,
+            source: None,
         }
     }
 
@@ -55,6 +53,7 @@ impl Cause {
             side,
             is_option: false,
             is_unchanged: false,
+            source: None,
         }
     }
 
@@ -67,6 +66,7 @@ impl Cause {
             side: Side::After,
             is_option: true,
             is_unchanged: false,
+            source: None,
         }
     }
 
@@ -80,13 +80,14 @@ impl Cause {
     }
 
     /// Returns the cause that a release changed its behaviour.
-    pub(super) fn fact(text: &str) -> Self {
+    pub(super) fn fact(text: &str, source: &'static str) -> Self {
         Self {
             message: text.to_owned(),
             place: None,
             side: Side::After,
             is_option: false,
             is_unchanged: false,
+            source: Some(source),
         }
     }
 
@@ -231,72 +232,4 @@ fn placed_first<'r>(reasons: &[&'r Reason]) -> Option<&'r Reason> {
 fn only_in<'r>(reasons: &'r [Reason], others: &[Reason]) -> Vec<&'r Reason> {
     let is_shared = |reason: &&Reason| others.iter().any(|other| other.message == reason.message);
     reasons.iter().filter(|reason| !is_shared(reason)).collect()
-}
-
-/// The lines of the files of one state, with their numbers of occurrences.
-#[derive(Debug)]
-struct Lines<'a> {
-    /// The folder or the file of the tree, as shown to the user.
-    root: &'a str,
-    set: &'a SourceSet,
-    counts: HashMap<String, HashMap<&'a str, usize>>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(root: &'a str, set: &'a SourceSet) -> Self {
-        Self {
-            root,
-            set,
-            counts: HashMap::new(),
-        }
-    }
-
-    /// Returns whether the line of a label occurs more often in its file than in the same file of the other state.
-    fn has_more(&mut self, label: &Label, other: &mut Lines<'_>) -> bool {
-        let Some(file) = self.set.file(&label.path) else {
-            return false;
-        };
-        let other_path = shown_path(other.root, below_root(&label.path, self.root));
-        if let Some(same) = other.set.file(&other_path)
-            && same.text == file.text
-        {
-            return false;
-        }
-        let number = file.line_of(label.span);
-        let line = file.lines().line(&file.text, number);
-        let Some(text) = line.and_then(|span| file.text.get(span.start..span.end)) else {
-            return false;
-        };
-        let text = text.trim();
-        self.count(&label.path, text) > other.count(&other_path, text)
-    }
-
-    /// Returns the start of a file, given relative to the tree; `None` if the other state has the file, too.
-    fn start_of_own_file(&self, relative: &str, other: &Lines<'_>) -> Option<Label> {
-        if other.set.file(&shown_path(other.root, relative)).is_some() {
-            return None;
-        }
-        let file = self.set.file(&shown_path(self.root, relative))?;
-        Some(Label {
-            path: Arc::clone(&file.path),
-            span: Span::new(0, 0),
-            message: String::new(),
-        })
-    }
-
-    fn count(&mut self, path: &str, line: &str) -> usize {
-        if !self.counts.contains_key(path) {
-            let mut counts: HashMap<&'a str, usize> = HashMap::new();
-            let text: &'a str = self.set.file(path).map_or("", |file| &file.text);
-            for line in text.lines() {
-                *counts.entry(line.trim()).or_default() += 1;
-            }
-            self.counts.insert(path.to_owned(), counts);
-        }
-        let counts = self.counts.get(path);
-        counts
-            .and_then(|counts| counts.get(line))
-            .copied()
-            .unwrap_or_default()
-    }
 }

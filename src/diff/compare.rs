@@ -3,7 +3,7 @@
 use crate::finding::Severity;
 use crate::source::SourceSet;
 
-use super::cause::Causes;
+use super::cause::{Cause, Causes};
 use super::change::{Change, Subject};
 use super::class::{Class, is_fault};
 use super::comparison::Comparison;
@@ -25,6 +25,19 @@ pub fn compare(before: (&State, &SourceSet), after: (&State, &SourceSet)) -> Com
     comparison.changed_not_judged = changed_not_judged(before, after, &comparison.newly_not_judged);
     comparison.changes.sort_by(|a, b| order(a).cmp(&order(b)));
     comparison
+}
+
+/// Names what the user supposes as the cause of all changes, because both states have the same files, and the source of
+/// the behaviour behind each.
+pub fn name_option(comparison: &mut Comparison, text: &str) {
+    for change in &mut comparison.changes {
+        let (before, after) = change.probe_states();
+        let probe = after.or(before);
+        change.cause = Some(Cause {
+            source: probe.and_then(ProbeState::source),
+            ..Cause::option(text)
+        });
+    }
 }
 
 /// Returns the fields by which changes are sorted.

@@ -12,6 +12,8 @@ use crate::predict::{
 };
 use crate::source::SourceSet;
 
+use super::sources::source_of;
+
 /// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProbeId {
@@ -202,6 +204,11 @@ impl ProbeState {
         reported.is_some_and(|reported| {
             reported.path == self.place.path && reported.span == self.place.span
         })
+    }
+
+    /// Returns the source that shows why the handler has its outcome.
+    pub(super) fn source(&self) -> Option<&'static str> {
+        self.cause.and_then(source_of)
     }
 
     /// Returns the name of the handler for messages: "readinessProbe of container `web`".

@@ -7,6 +7,7 @@ use crate::predict::{self, EnvironmentNames, WorkloadPrediction};
 use crate::settings::{RuleLevel, Settings};
 use crate::source::{SourceSet, chart_of_output};
 
+use super::not_moved::{NotMoved, not_moved};
 use super::probe_state::ProbeState;
 
 /// The predictions and findings of one state.
@@ -22,6 +23,8 @@ pub struct State {
     pub not_judged: Vec<NotJudged>,
     /// The number of workloads that `--select-namespace` and `--select-labels` select.
     pub selected: usize,
+    /// The workloads that a supposed dataplane does not move.
+    pub not_moved: Vec<NotMoved>,
     /// Whether settings hide findings of some rules.
     pub(super) hides_rules: bool,
     /// The counts of the check.
@@ -47,10 +50,11 @@ impl State {
                 pod.is_target && context.is_selected(&pod.workload.object)
             };
             let selected = predictions.iter().filter(is_selected).count();
-            (selected, probes_of(context, predictions, root))
+            let stay = not_moved(context, predictions);
+            (selected, stay, probes_of(context, predictions, root))
         };
         let (outcome, viewed) = check_with_view(set, rendered, settings, Fixes::Removed, view);
-        let (selected, probes) = viewed.unwrap_or_default();
+        let (selected, not_moved, probes) = viewed.unwrap_or_default();
         let scoped = settings
             .scopes
             .iter()
@@ -59,6 +63,7 @@ impl State {
         let state = Self {
             probes,
             selected,
+            not_moved,
             hides_rules: settings.select.is_some()
                 || levels.any(|level| *level == RuleLevel::Ignore),
             summary: outcome.summary,

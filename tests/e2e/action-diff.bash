@@ -146,6 +146,21 @@ on_pull 0 "$(changes 0 0 0)" PULL_BASE="$pull_base"
 compared "$pull_base"
 pass "pull request: the base of a merge commit and of a branch"
 
+# A partial clone gets the files that it lacks, and a sparse checkout needs none.
+for filter in blob:none tree:0; do
+  clone_at "$pull_merge" --depth=1 --filter="$filter"
+  on_pull 0 "$(changes 0 0 0)"
+  compared "$newer_base"
+  missing="$(git -C "$work/space/clone" rev-list --objects --no-walk --missing=print "$newer_base" HEAD)"
+  case "$missing" in '?'* | *$'\n?'*) fail "the action did not fetch all files" ;; esac
+done
+git -C "$work/space/clone" sparse-checkout set --cone action
+on_pull 0 "$(changes 0 0 0)"
+compared "$newer_base"
+on_pull 1 '' PATH="$work/bin:$PATH" INPUT_PATHS=demo
+has "$work/log" 'STRICT for namespace `shop`'
+pass "pull request: partial clones and sparse checkouts"
+
 # 3. `check` runs if the base is not known or cannot be fetched. Nothing of a wrong event is executed or printed.
 on_pull 0 "$(report 0 0 0)" PULL_BASE="$newer_base"
 checked 'the merge base of the pull request is not in the clone'
@@ -171,9 +186,10 @@ git -C "$work/space/clone" remote set-url origin "file://$work/nowhere"
 on_pull 0 "$(report 0 0 0)"
 checked 'the base of the pull request cannot be fetched'
 has "$work/log" 'fatal: '
-clone_at "$pull_merge" --depth=1 --filter=blob:none
+clone_at "$pull_merge" --filter=blob:none
+git -C "$work/space/clone" remote set-url origin "file://$work/nowhere"
 on_pull 0 "$(report 0 0 0)"
-checked 'the clone is partial'
+checked 'the clone is partial, and its files cannot be fetched'
 rm -rf "$work/space/clone/.git"
 on_pull 0 "$(report 0 0 0)" GIT_CEILING_DIRECTORIES="$work/space"
 checked 'git cannot read a commit that is checked out in working-directory'
@@ -188,8 +204,8 @@ has "$work/log" 'STRICT for namespace `shop`'
 lacks "$work/log" 'working.yaml'
 comment="$(sed -n 's/^comment-file=//p' "$work/outputs")"
 cmp "$comment" "$work/summary" || fail "the summary and the comment differ"
-on_pull 0 '' PATH="$work/bin:$PATH" GITHUB_ACTIONS=true INPUT_PATHS=action
-has "$work/log" '::warning title=meshprobe::no workload was compared'
+on_pull 1 '' PATH="$work/bin:$PATH" GITHUB_ACTIONS=true INPUT_PATHS=action
+has "$work/log" '`--require-workloads` requires one'
 hostile_names "$work/space/clone/names"
 git -C "$work/space/clone" add --all
 git -C "$work/space/clone" commit --quiet --message names

@@ -10,7 +10,7 @@ mod unrelated;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases};
+use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases, name_option};
 use crate::engine::{Exit, UnknownEnvironments, unread_paths};
 use crate::report::changes::{Changes, ReportedState};
 use crate::source::Fault;
@@ -55,6 +55,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         explain_releases(&mut comparison, before, after);
     }
     report_unread(session, &before, &after);
+    report_not_moved(session, args, &after);
     let fail_on = fail_on(args.fail_on);
     let changes = Changes {
         before: reported(&before),
@@ -120,6 +121,24 @@ fn report_nothing(session: &Session, args: &DiffArgs, changes: &Changes<'_>) -> 
     is_required
 }
 
+/// Prints a note for each workload that the dataplane of `--to` does not move.
+fn report_not_moved(session: &Session, args: &DiffArgs, after: &Loaded) {
+    for found in after.state.not_moved.iter().filter(|_| !args.common.quiet) {
+        let what = match found.keeps_sidecar {
+            true => "keeps its sidecar",
+            false => "stays in ambient mode",
+        };
+        let path = &found.place.path;
+        let file = after.run.set.file(path);
+        let line = file.map(|file| format!(":{}", file.line_of(found.place.span)));
+        let (workload, label) = (&found.workload, &found.label);
+        session.errln(&format!(
+            "note: not moved by `dataplane`: {workload}, which {what}: label `{label}` ({path}{})",
+            line.unwrap_or_default()
+        ));
+    }
+}
+
 /// Prints an error for each path that the user named and that cannot be read.
 fn report_unread(session: &Session, before: &Loaded, after: &Loaded) {
     let mut reported = BTreeSet::new();
@@ -145,13 +164,6 @@ fn reported(loaded: &Loaded) -> ReportedState<'_> {
         name: &loaded.name,
         state: &loaded.state,
         set: &loaded.run.set,
-    }
-}
-
-/// Names the changed fact as the cause of all changes: the files of both states are the same.
-fn name_option(comparison: &mut Comparison, text: &str) {
-    for change in &mut comparison.changes {
-        change.cause = Some(Cause::option(text));
     }
 }
 

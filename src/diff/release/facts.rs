@@ -45,7 +45,7 @@ pub(super) struct ReleaseFact {
     /// What the release does.
     text: &'static str,
     /// The file or the issue that shows it.
-    source: &'static str,
+    pub(super) source: &'static str,
     /// The rules whose findings depend on it.
     pub(super) rules: &'static [&'static str],
 }

@@ -17,7 +17,7 @@ pub fn explain_releases(comparison: &mut Comparison, before: Version, after: Ver
     let between = Between::new(before, after);
     for change in &mut comparison.changes {
         if let Some(fact) = fact_of(change, between) {
-            change.cause = Some(Cause::fact(&fact.sentence()));
+            change.cause = Some(Cause::fact(&fact.sentence(), fact.source));
         }
     }
 }

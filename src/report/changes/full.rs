@@ -151,6 +151,9 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
     for text in kubelet_texts(group) {
         out.push_str(&named_line("kubelet", &text, style));
     }
+    for text in sources(group) {
+        out.push_str(&named_line("source", text, style));
+    }
     for text in assumptions(group) {
         out.push_str(&named_line("assumed", &text, style));
     }
@@ -192,6 +195,19 @@ fn kubelet_texts(group: &Group<'_>) -> Vec<String> {
         others => format!("{text} (similar for {})", counted(others, "other")),
     });
     shown.collect()
+}
+
+/// Returns the sources of the behaviour behind the changes, if the heading does not contain them.
+fn sources(group: &Group<'_>) -> Vec<&'static str> {
+    let causes = group
+        .changes
+        .iter()
+        .filter_map(|change| change.cause.as_ref());
+    let named = causes.filter(|cause| cause.is_option);
+    let mut all: Vec<&str> = named.filter_map(|cause| cause.source).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Returns the assumptions behind the predictions after the change.

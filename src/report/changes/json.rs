@@ -163,6 +163,8 @@ struct CauseEntry<'a> {
     line: Option<usize>,
     /// The state that contains the line.
     state: &'static str,
+    /// The file of the mesh, the issue or the measurement that shows the behaviour.
+    source: Option<&'static str>,
 }
 
 fn entry<'a>(changes: &Changes<'_>, change: &'a Change) -> ChangeEntry<'a> {
@@ -263,5 +265,6 @@ fn cause<'a>(changes: &Changes<'_>, cause: &'a Cause) -> CauseEntry<'a> {
             Side::Before => "before",
             Side::After => "after",
         },
+        source: cause.source,
     }
 }

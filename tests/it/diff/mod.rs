@@ -2,9 +2,12 @@
 
 mod causes;
 mod configuration;
+mod dataplane;
+mod fact_keys;
 mod formats;
 mod identity;
 mod incomplete;
+mod live_evidence;
 mod release_facts;
 mod revisions;
 mod trees;

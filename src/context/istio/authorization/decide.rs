@@ -189,7 +189,7 @@ fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
 
 /// Returns whether sidecars enforce a policy. Policies with `targetRefs` apply to waypoints and
 /// gateways, and dry runs have no effect.
-fn is_enforced(policy: &Object<'_>) -> bool {
+pub(in crate::context) fn is_enforced(policy: &Object<'_>) -> bool {
     let spec = policy.node.get("spec");
     let get = |key: &str| spec.and_then(|spec| spec.get(key));
     if get("targetRef").is_some() || get("targetRefs").is_some() {

@@ -3,7 +3,7 @@
 use crate::kube::Object;
 use crate::mesh::istio::authz;
 use crate::mesh::istio::authz::{Match, Request};
-use crate::yaml::NodeRef;
+use crate::yaml::{NodeRef, Span};
 
 /// Iterates over the rules of a policy.
 pub(in crate::context) fn rules<'t>(
@@ -50,20 +50,32 @@ pub(in crate::context) fn rule_matches(
 }
 
 pub(in crate::context) fn needs_http(rule: NodeRef<'_>) -> bool {
+    http_field(rule).is_some()
+}
+
+/// Returns the first condition of a rule that needs an HTTP chain.
+pub(in crate::context) fn http_field(rule: NodeRef<'_>) -> Option<Span> {
     let clause = |list: &str, key: &str| {
         rule.get(list)
             .into_iter()
             .flat_map(NodeRef::items)
             .filter_map(|item| item.get(key))
             .flat_map(NodeRef::effective_entries)
-            .any(|entry| entry.key.text().is_some_and(authz::is_http_field))
+            .find(|entry| entry.key.text().is_some_and(authz::is_http_field))
+            .map(|entry| entry.key.span())
     };
-    let when = rule.get("when").into_iter().flat_map(NodeRef::items);
+    let mut when = rule.get("when").into_iter().flat_map(NodeRef::items);
+    let condition = || {
+        when.find_map(|item| {
+            let key = item.get("key")?;
+            key.text()
+                .is_some_and(authz::is_http_condition)
+                .then(|| key.span())
+        })
+    };
     clause("from", "source")
-        || clause("to", "operation")
-        || when
-            .filter_map(|item| item.get("key"))
-            .any(|key| key.text().is_some_and(authz::is_http_condition))
+        .or_else(|| clause("to", "operation"))
+        .or_else(condition)
 }
 
 /// Compares a request with a list of alternatives. All fields of an alternative must match. An absent

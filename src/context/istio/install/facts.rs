@@ -169,8 +169,7 @@ impl<'c, 't> IstioNear<'c, 't> {
         let view = self.installation();
         let written = || view.fact("--mesh-version 1.N", |plane| plane.version.as_ref());
         self.context
-            .settings
-            .release_of(Mesh::ISTIO)
+            .release_of(Mesh::ISTIO, self.object)
             .or_else(|| written().map(|fact| fact.value))
     }
 
