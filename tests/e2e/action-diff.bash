@@ -162,6 +162,7 @@ has "$work/log" 'STRICT for namespace `shop`'
 pass "pull request: partial clones and sparse checkouts"
 
 # 3. `check` runs if the base is not known or cannot be fetched. Nothing of a wrong event is executed or printed.
+clone_at "$pull_head"
 on_pull 0 "$(report 0 0 0)" PULL_BASE="$newer_base"
 checked 'the merge base of the pull request is not in the clone'
 clone_at "$pull_head" --depth=1

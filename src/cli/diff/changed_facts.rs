@@ -46,6 +46,9 @@ impl WhatIf {
             return Err(Stop::Usage(errors));
         }
         let is_given = from.text.is_some() || to.text.is_some();
+        if is_given && (&from.facts, from.mesh_version) == (&to.facts, to.mesh_version) {
+            return Err(Stop::usage("`--from` and `--to` state the same facts"));
+        }
         let selects = !args.select_namespace.is_empty() || !labels.is_empty();
         if selects && !is_given {
             let message = "`--select-namespace` and `--select-labels` require `--from` or `--to`";
@@ -58,6 +61,30 @@ impl WhatIf {
             namespaces: args.select_namespace.clone(),
             labels,
         }))
+    }
+
+    /// Rejects releases that do not belong to Istio 1, and returns the releases that are newer than those that are modelled.
+    ///
+    /// # Errors
+    /// There is such a release, and no option names another mesh.
+    pub(super) fn newer_releases(&self, layer: &Layer) -> Result<Vec<Version>, Stop> {
+        let last = Version::LAST_ISTIO;
+        let given = [self.from.mesh_version, self.to.mesh_version];
+        let given = given.into_iter().flatten();
+        if !layer.mesh.unwrap_or_default().may_be_istio() {
+            return Ok(Vec::new());
+        }
+        let mut newer = Vec::new();
+        for version in given {
+            if version.major != last.major {
+                let message = format!("`{version}` is not a release of Istio");
+                return Err(Stop::usage(message).help("set another mesh with `--mesh`"));
+            }
+            if version > last {
+                newer.push(version);
+            }
+        }
+        Ok(newer)
     }
 
     /// Returns the options as given, such as `--to mtls=STRICT --select-namespace shop`.

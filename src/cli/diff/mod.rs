@@ -35,6 +35,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         (&states.after.state, &states.after.run.set),
     );
     reject_unrelated_paths(session, args, &states, &comparison)?;
+    let is_part = !states.are_trees && !args.common.paths.is_empty();
     let States {
         before,
         after,
@@ -64,7 +65,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         fail_on,
         root: None,
     };
-    let lacks_workloads = report_nothing(session, args, &changes);
+    let lacks_workloads = report_nothing(session, args, &changes, is_part);
     let failed = reports.write(&changes)?;
     reports.print(&changes)?;
     let exit = before
@@ -105,7 +106,12 @@ fn reject_unknown_environments_of(
 
 /// Reports that neither state has a workload, if the report on standard output does not, and returns whether workloads are
 /// required.
-fn report_nothing(session: &Session, args: &DiffArgs, changes: &Changes<'_>) -> bool {
+fn report_nothing(
+    session: &Session,
+    args: &DiffArgs,
+    changes: &Changes<'_>,
+    is_part: bool,
+) -> bool {
     if !changes.compares_nothing() {
         return false;
     }
@@ -117,6 +123,12 @@ fn report_nothing(session: &Session, args: &DiffArgs, changes: &Changes<'_>) -> 
         ));
     } else if args.report.output_format != ChangeFormat::Full && !args.common.quiet {
         session.errln(&format!("warning: nothing was compared: {message}"));
+    }
+    // A folder of policies contains no workload, but may break those of others.
+    if is_part && !args.common.quiet {
+        session.errln(
+            "help: paths limit the report to the workloads in them; without paths, `meshprobe diff` shows what their policies change",
+        );
     }
     is_required
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::engine::RenderedOverlays;
+use crate::settings::Version;
 
 use super::super::args::{Common, DiffArgs};
 use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
@@ -36,6 +37,12 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
     };
     let (from, to) = (&what_if.from, &what_if.to);
     let run = Arc::new(read(session, &args.common)?);
+    for version in what_if.newer_releases(&run.layer)? {
+        let last = Version::LAST_ISTIO;
+        session.errln(&format!(
+            "note: Istio {version} is newer than {last}, the newest release that meshprobe models, and is treated like it"
+        ));
+    }
     let rendered = RenderedOverlays::default();
     let load = |facts: &ChangedFacts| {
         let layer = what_if.over(facts.clone(), run.layer.clone());

@@ -200,7 +200,10 @@ pub(super) const FACTS: &[ReleaseFact] = &[
         release: "1.25",
         text: "the injector rewrites lifecycle hooks",
         source: "pkg/kube/inject/app_probe.go",
-        rules: &["lifecycle-hook-host-rewritten"],
+        rules: &[
+            "lifecycle-hook-host-rewritten",
+            "poststart-http-before-sidecar",
+        ],
     },
     ReleaseFact {
         effect: Effect::HookEntriesAccepted,
@@ -232,7 +235,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
         release: "1.27",
         text: "sidecars are native where all nodes run Kubernetes 1.33 or later",
         source: "ENABLE_NATIVE_SIDECARS in pilot/pkg/features",
-        rules: &[],
+        rules: &["sidecar-boot-kills-app"],
     },
     ReleaseFact {
         effect: Effect::TagServicesRead,

@@ -37,7 +37,9 @@ pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
     let (before, after) = (changes.before.name, changes.after.name);
     if changes.compares_nothing() {
         let text = style.paint(Tone::Warning, "Nothing was compared");
-        return format!("{text}: neither state contains a workload that can be judged.\n");
+        let mut out = format!("{text}: neither state contains a workload that can be judged.\n");
+        push_not_judged(&mut out, changes);
+        return out;
     }
     let mut out = format!(
         "{} between {} and {}.\n",
@@ -80,11 +82,16 @@ pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
             "{parts} of the tree not judged; `meshprobe check` lists them.\n"
         ));
     }
+    push_not_judged(&mut out, changes);
+    out
+}
+
+/// Adds a line for each part that is not judged and differs.
+fn push_not_judged(out: &mut String, changes: &Changes<'_>) {
     for line in changes.not_judged_lines() {
         out.push_str(&escape_control(&line));
         out.push('\n');
     }
-    out
 }
 
 /// Returns the counts of changes. Without any, a part that is not judged and differs is mentioned first.

@@ -168,3 +168,25 @@ fn rules_that_the_settings_ignore_do_not_fail() {
         assert_eq!(changes(&project.run(&JSON).exits(0)), expected, "{level}");
     }
 }
+
+#[test]
+fn a_changed_chart_is_named_where_nothing_is_compared() {
+    let chart = "apiVersion: v2\nname: shop\nversion: 0.1.0\n";
+    let template = "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: {{ .Release.Name }}}\n";
+    let other = template.replace("name: {", "labels: {a: b}, name: {");
+    let before = [("Chart.yaml", chart), ("templates/web.yaml", template)];
+    let after = [("Chart.yaml", chart), ("templates/web.yaml", &*other)];
+    let run = trees(&before, &after)
+        .run(&["diff", "before", "after"])
+        .exits(0);
+    assert!(
+        run.stdout.starts_with("Nothing was compared"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout.contains("changed and not judged: after/"),
+        "{}",
+        run.stdout
+    );
+}

@@ -105,6 +105,11 @@ fn wrong_options_are_rejected() {
             "require `--from` or `--to`",
         ),
         (
+            &["--from", "mtls=STRICT", "--to", "mtls=STRICT"],
+            "state the same facts",
+        ),
+        (&["--to", "mesh-version=2.5"], "is not a release of Istio"),
+        (
             &["--to", "mtls=STRICT", "--select-labels", "x"],
             "expected `LABEL=VALUE`",
         ),
@@ -112,4 +117,11 @@ fn wrong_options_are_rejected() {
         let run = tree().run(&[&["diff"], options].concat()).exits(2);
         assert!(run.stderr.contains(message), "{}", run.stderr);
     }
+}
+
+#[test]
+fn a_release_that_is_not_modelled_is_named() {
+    let run = tree().run(&["diff", "--to", "mesh-version=1.99"]).exits(0);
+    let note = "note: Istio 1.99 is newer than 1.31";
+    assert!(run.stderr.contains(note), "{}", run.stderr);
 }
