@@ -43,7 +43,8 @@ pub(super) fn changed_not_judged(
         let path = relative(&entry.place.path, &after.0.root);
         let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let is_below = |file: &&str| match folder {
-            "" => !file.contains('/'),
+            // The whole tree is the chart.
+            "" => true,
             folder => file
                 .strip_prefix(folder)
                 .is_some_and(|rest| rest.starts_with('/')),

@@ -46,7 +46,10 @@ impl WhatIf {
             return Err(Stop::Usage(errors));
         }
         let is_given = from.text.is_some() || to.text.is_some();
-        if is_given && (&from.facts, from.mesh_version) == (&to.facts, to.mesh_version) {
+        // Versions are equal if only their patch releases differ.
+        let release =
+            |facts: &ChangedFacts| facts.mesh_version.map(|version| (version, version.patch()));
+        if is_given && from.facts == to.facts && release(&from) == release(&to) {
             return Err(Stop::usage("`--from` and `--to` state the same facts"));
         }
         let selects = !args.select_namespace.is_empty() || !labels.is_empty();
