@@ -13,9 +13,7 @@ import pathlib
 import queue
 import random
 import re
-import resource
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -154,7 +152,7 @@ def measure(options, folder, policy, peak):
     server.request("initialize", {"processId": os.getpid(), "rootUri": uri, "capabilities": {
         "textDocument": {"publishDiagnostics": {"versionSupport": True}}}})
     server.notify("initialized", {})
-    files = random.sample(workloads(folder), 20) + [policy]
+    files = [*random.sample(workloads(folder), 20), policy]
     texts = {file: file.read_text() for file in files}
     versions = dict.fromkeys(files, 1)
     for file in files:
