@@ -11,6 +11,8 @@ pub struct ProbeFault {
     pub id: &'static str,
     /// The effect on the handler.
     pub effect: FaultEffect,
+    /// Where the request of the kubelet goes wrong.
+    pub place: FaultPlace,
     /// The description, in a few words.
     pub text: &'static str,
 }
@@ -22,6 +24,19 @@ pub enum FaultEffect {
     Fails,
     /// It checks something else.
     ChecksOther,
+}
+
+/// The part of the mesh at which the request of the kubelet goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FaultPlace {
+    /// The webhook: the pod is rejected, or never starts.
+    Webhook,
+    /// The host that the handler names.
+    Host,
+    /// The proxy in the pod, or its absence.
+    Proxy,
+    /// The helper in the pod that performs checks, or its absence.
+    Helper,
 }
 
 impl PartialEq for ProbeFault {
@@ -44,14 +59,15 @@ impl fmt::Debug for ProbeFault {
     }
 }
 
-/// Declares faults, each with its effect and its description, and `ALL`, the list of them.
+/// Declares faults, each with its effect, its place and its description, and `ALL`, the list of them.
 macro_rules! faults {
-    ($($(#[$doc:meta])* $name:ident: $effect:ident, $text:literal;)+) => {
+    ($($(#[$doc:meta])* $name:ident: $effect:ident at $place:ident, $text:literal;)+) => {
         $(
             $(#[$doc])*
             pub(crate) static $name: $crate::mesh::fault::ProbeFault = $crate::mesh::fault::ProbeFault {
                 id: concat!(module_path!(), "::", stringify!($name)),
                 effect: $crate::mesh::fault::FaultEffect::$effect,
+                place: $crate::mesh::fault::FaultPlace::$place,
                 text: $text,
             };
         )+

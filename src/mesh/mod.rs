@@ -28,7 +28,7 @@ macro_rules! declare {
 for_each_mesh!(declare);
 
 pub use fact::{Fact, Reason};
-pub use fault::{FaultEffect, ProbeFault};
+pub use fault::{FaultEffect, FaultPlace, ProbeFault};
 pub use known_key::{KeyMap, KeyOwner, KnownKey};
 pub use name::Mesh;
 pub use proven::ProvenRelease;

@@ -18,6 +18,7 @@ mod ports;
 mod prediction;
 mod release_support;
 mod rival_meshes;
+mod route;
 mod single;
 mod url_path;
 mod verdict_builder;
@@ -47,6 +48,7 @@ pub use prediction::{
     HandlerPrediction, RewrittenHandler, UnsupportedByRelease, Verdict, WorkloadPrediction,
 };
 pub use rival_meshes::{how_to_judge_for_rivals, injecting_meshes};
+pub use route::{Hop, HopKind, HopState, RouteFacts};
 pub use single::predict_with;
 pub use url_path::{PathMisread, path_on_machine};
 pub use words::{

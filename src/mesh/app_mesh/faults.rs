@@ -2,5 +2,5 @@
 
 crate::mesh::fault::faults! {
     /// The listener of the port only accepts TLS, or requires a certificate of the client.
-    PLAIN_AT_STRICT: Fails, "the listener of the port only accepts TLS of the mesh";
+    PLAIN_AT_STRICT: Fails at Proxy, "the listener of the port only accepts TLS of the mesh";
 }
