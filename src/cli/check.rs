@@ -13,7 +13,7 @@ use super::baseline::{self, Known};
 use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, Run, prepare, print_files};
 use super::output::{print_diffs, write};
-use super::reports::Reports;
+use super::reports::{Reported, Reports};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
@@ -42,7 +42,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         return fix(session, &run, args, &settings, &known);
     }
     let reports = Reports::new(session, args, &settings)?;
-    let mut outcome = run.on_threads(session, || engine::check(&run.set, &settings));
+    let (mut outcome, probes) = run.on_threads(session, || reports.check(&run.set));
     reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
     if let Some(file) = &args.write_baseline {
         baseline::write(session, &run, file, &outcome, args.common.quiet)?;
@@ -53,9 +53,14 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     }
     known.suppress(&run.set, &mut outcome);
     known.report_stale(session, args, &run.set, &outcome);
-    let hint = Hint::Fixable;
-    let failed = reports.write(&run.set, &outcome, hint)?;
-    reports.print(&run.set, &outcome, style_of_stdout(session, args), hint)?;
+    let reported = Reported {
+        set: &run.set,
+        outcome: &outcome,
+        hint: Hint::Fixable,
+        probes: &probes,
+    };
+    let failed = reports.write(reported)?;
+    reports.print(reported, style_of_stdout(session, args))?;
     let exit = exit(session, &run, &outcome, args, &settings).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)
@@ -149,7 +154,14 @@ fn add_ignore(
     )?;
     known.report_stale(session, args, &added.set, &added.outcome);
     let mut failed = !write(session, &added.changed).is_empty();
-    failed |= reports.write(&added.set, &added.outcome, Hint::Nothing)?;
+    let probes = run.on_threads(session, || reports.probes(&added.set));
+    let reported = Reported {
+        set: &added.set,
+        outcome: &added.outcome,
+        hint: Hint::Nothing,
+        probes: &probes,
+    };
+    failed |= reports.write(reported)?;
     let summary = format!(
         "Suppressed {} in {}.",
         counted(added.suppressed, "finding"),
@@ -164,7 +176,7 @@ fn add_ignore(
         session.print_whole(added.set.from_stdin())?;
     } else {
         let style = style_of_stdout(session, args);
-        reports.print(&added.set, &added.outcome, style, Hint::Nothing)?;
+        reports.print(reported, style)?;
     }
     if !args.common.quiet {
         session.errln(&summary);
@@ -217,16 +229,22 @@ fn fix(
     }
     known.report_stale(session, args, &fixed.set, &fixed.outcome);
     report_unsettled(session, &fixed);
-    let hint = Hint::Fixed(fixed.cured);
-    failed |= reports.write(&fixed.set, &fixed.outcome, hint)?;
+    let probes = run.on_threads(session, || reports.probes(&fixed.set));
+    let reported = Reported {
+        set: &fixed.set,
+        outcome: &fixed.outcome,
+        hint: Hint::Fixed(fixed.cured),
+        probes: &probes,
+    };
+    failed |= reports.write(reported)?;
     if run.from_stdin {
         // Standard output contains the fixed text for the next program, so the report is printed to standard error.
         let style = terminal_style(session, OutputStream::Stderr, args.common.color);
-        reports.eprint(&fixed.set, &fixed.outcome, style, hint)?;
+        reports.eprint(reported, style)?;
         failed |= !session.print_whole(fixed.set.from_stdin())?;
     } else {
         let style = style_of_stdout(session, args);
-        reports.print(&fixed.set, &fixed.outcome, style, hint)?;
+        reports.print(reported, style)?;
     }
     Ok(exit(session, run, &fixed.outcome, args, settings).or(failed, Exit::Failure))
 }

@@ -17,6 +17,7 @@ mod paths;
 mod predict;
 mod progress;
 mod render;
+mod report_files;
 mod reports;
 mod rewrite;
 mod rule;

@@ -1,18 +1,20 @@
 //! `meshprobe predict`.
 
 use crate::context::{Context, NotJudged};
-use crate::engine::{self, Exit, UnknownEnvironments, failing};
+use crate::engine::{self, Exit, UnknownEnvironments, failing, write_report};
 use crate::finding::Severity;
 use crate::mesh::{Mesh, Version};
 use crate::predict::{self, WorkloadPrediction};
-use crate::report;
-use crate::report::prediction::{self, Explanation, Report, WorkloadRows};
+use crate::report::prediction::{self, Explanation, ProbeView, Report, WorkloadRows};
+use crate::report::{self, ReportRoot, TerminalStyle};
 use crate::settings::FailOn;
 use crate::source::SourceSet;
 
 use super::args::{PredictArgs, TableFormat};
 use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, prepare, print_files, print_findings};
+use super::report_files::{shared_files, write_file};
+use super::reports::report_root;
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
@@ -22,72 +24,146 @@ const NONE_SELECTED: &str = "Nothing was predicted: the files do not contain wor
                              selects.";
 
 pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
+    let errors = shared_files(&args.reports, session.directory()?);
+    if !errors.is_empty() {
+        return Err(Stop::Usage(errors));
+    }
+    let folder = args.report_root.as_deref();
+    let root = report_root(folder, &args.common.paths, session.directory()?)?;
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
     let mut settings = run.layer.resolved(FailOn::default());
     settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions, not_judged| {
+            let view = |format| shown(format, context, predictions, not_judged, &root);
+            let reports = args.reports.iter();
             (
-                shown(args, context, predictions, not_judged),
+                view(format_of_stdout(args)),
+                reports.map(|report| view(report.format.into())).collect(),
                 Notices::new(context, predictions, not_judged),
             )
         })
     });
     // Without a view, meshprobe panicked on every file, which the findings report.
-    let (view, notices) = predicted.view.unzip();
-    let notices = notices.unwrap_or_default();
+    let (view, reports, notices) = match predicted.view {
+        Some((view, reports, notices)) => (Some(view), reports, notices),
+        None => (None, Vec::new(), Notices::default()),
+    };
     reject_unknown_environments(&args.environments, notices.unknown.as_ref())?;
-    // JSON output is a complete document, even without predictions.
-    let shown = view.or_else(|| is_json(args).then(|| json(&Report::empty())));
     let findings = predicted.findings;
+    let page = |probes: &[ProbeView]| {
+        report::html_predict(&run.set, &root, probes, &findings, &notices.not_judged)
+    };
+    let mut failed = false;
+    for (number, report) in args.reports.iter().enumerate() {
+        let shown = reports.get(number);
+        let text = text_of(
+            shown,
+            report.format.into(),
+            &page,
+            (TerminalStyle::PLAIN, None),
+        )?;
+        failed |= write_file(session, [&run.set], &report.path, |target| {
+            write_report(target, &text)
+        })?;
+    }
     print_findings(session, &run.set, &findings, &args.common);
     if !args.common.quiet {
         notices.print(session, args, &run.set);
     }
-    match shown {
-        None => {}
-        Some(Shown::Rows(rows)) => {
-            let style = terminal_style(session, OutputStream::Stdout, args.common.color);
-            let width = line_width(session, OutputStream::Stdout);
-            session.print_text(&report::predictions(&rows, style, width))?;
-        }
-        Some(Shown::Explanations(all)) => {
-            let style = terminal_style(session, OutputStream::Stdout, args.common.color);
-            session.print_text(&report::explanations(&all, style))?;
-        }
-        Some(Shown::Json(text)) => {
-            let text = text.map_err(|error| Stop::usage(error.to_string()))?;
-            session.print(&report::json_safe(&format!("{text}\n")))?;
-        }
+    let style = terminal_style(session, OutputStream::Stdout, args.common.color);
+    let width = line_width(session, OutputStream::Stdout);
+    let format = format_of_stdout(args);
+    let text = text_of(view.as_ref(), format, &page, (style, width))?;
+    match format {
+        PredictFormat::Table | PredictFormat::Explanations => session.print_text(&text)?,
+        PredictFormat::Json | PredictFormat::Html => session.print(&text)?,
     }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
-    Ok(run.exit().or(broken, Exit::Findings))
+    Ok(run
+        .exit()
+        .or(broken, Exit::Findings)
+        .or(failed, Exit::Failure))
 }
 
-fn is_json(args: &PredictArgs) -> bool {
-    args.output_format == TableFormat::Json && !args.explain
+/// The formats of `--output-format`, and that of `--explain`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PredictFormat {
+    Table,
+    Explanations,
+    Json,
+    Html,
+}
+
+impl From<TableFormat> for PredictFormat {
+    fn from(format: TableFormat) -> Self {
+        match format {
+            TableFormat::Table => Self::Table,
+            TableFormat::Json => Self::Json,
+            TableFormat::Html => Self::Html,
+        }
+    }
+}
+
+fn format_of_stdout(args: &PredictArgs) -> PredictFormat {
+    match args.explain {
+        true => PredictFormat::Explanations,
+        false => args.output_format.into(),
+    }
 }
 
 fn shown(
-    args: &PredictArgs,
+    format: PredictFormat,
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
     not_judged: &[NotJudged],
+    root: &ReportRoot,
 ) -> Shown {
     let machines = predict::machines(context);
-    if args.explain {
-        let all = prediction::explanations(context, predictions, &machines);
-        return Shown::Explanations(all);
-    }
-    match args.output_format {
-        TableFormat::Table => Shown::Rows(prediction::table(predictions, &machines)),
-        TableFormat::Json => json(&Report::new(context, predictions, &machines, not_judged)),
+    match format {
+        PredictFormat::Table => Shown::Rows(prediction::table(predictions, &machines)),
+        PredictFormat::Explanations => {
+            Shown::Explanations(prediction::explanations(context, predictions, &machines))
+        }
+        PredictFormat::Json => json(&Report::new(context, predictions, &machines, not_judged)),
+        PredictFormat::Html => Shown::Probes(report::html_probes(context, predictions, root)),
     }
 }
 
 fn json(report: &Report) -> Shown {
     Shown::Json(serde_json::to_string_pretty(report))
+}
+
+/// Returns the text of a report. JSON and HTML are complete documents, even without predictions.
+fn text_of(
+    shown: Option<&Shown>,
+    format: PredictFormat,
+    page: &dyn Fn(&[ProbeView]) -> String,
+    (style, width): (TerminalStyle, Option<usize>),
+) -> Result<String, Stop> {
+    let empty = match format {
+        PredictFormat::Json => json(&Report::empty()),
+        PredictFormat::Html => Shown::Probes(Vec::new()),
+        PredictFormat::Table | PredictFormat::Explanations => Shown::Nothing,
+    };
+    Ok(match shown.unwrap_or(&empty) {
+        Shown::Nothing => String::new(),
+        Shown::Rows(rows) => report::predictions(rows, style, width),
+        Shown::Explanations(all) => report::explanations(all, style),
+        Shown::Json(Ok(text)) => report::json_safe(&format!("{text}\n")),
+        Shown::Json(Err(error)) => return Err(Stop::usage(error.to_string())),
+        Shown::Probes(probes) => page(probes),
+    })
+}
+
+/// What one format shows.
+enum Shown {
+    Rows(Vec<WorkloadRows>),
+    Explanations(Vec<Explanation>),
+    Json(serde_json::Result<String>),
+    Probes(Vec<ProbeView>),
+    Nothing,
 }
 
 /// What a run prints to standard error.
@@ -123,8 +199,9 @@ impl Notices {
                 NONE_SELECTED
             });
         }
-        // The JSON output lists what is not judged.
-        if !is_json(args) {
+        // These formats list what is not judged.
+        let format = format_of_stdout(args);
+        if !matches!(format, PredictFormat::Json | PredictFormat::Html) {
             for line in report::not_judged_lines(set, &self.not_judged) {
                 session.errln(&line);
             }
@@ -133,10 +210,4 @@ impl Notices {
             session.errln(&report::unproven_release_note(mesh, release));
         }
     }
-}
-
-enum Shown {
-    Rows(Vec<WorkloadRows>),
-    Explanations(Vec<Explanation>),
-    Json(serde_json::Result<String>),
 }

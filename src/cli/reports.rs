@@ -3,16 +3,30 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-
-use crate::engine::{Outcome, append_report, is_read, write_report};
+use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
+use crate::predict::sort_by_place;
+use crate::report::prediction::ProbeView;
 use crate::report::{self, Hint, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
 use crate::settings::Settings;
 use crate::source::{SourceSet, canonical};
 
-use super::args::{CheckArgs, OutputFormat, ReportArgs};
+use super::args::{CheckArgs, OutputFormat};
+use super::report_files::{shared_files, write_file};
 use super::session::Session;
 use super::stop::Stop;
+
+/// What the reports of a run show.
+#[derive(Clone, Copy)]
+pub(super) struct Reported<'a> {
+    /// All files.
+    pub(super) set: &'a SourceSet,
+    /// The result of the check.
+    pub(super) outcome: &'a Outcome,
+    /// The hint about fixes in the summary.
+    pub(super) hint: Hint,
+    /// The predictions that [`Reports::probes`] or [`Reports::check`] returns.
+    pub(super) probes: &'a [ProbeView],
+}
 
 /// Writes the reports that the options request.
 pub(super) struct Reports<'a> {
@@ -34,7 +48,7 @@ impl<'a> Reports<'a> {
         settings: &'a Settings,
     ) -> Result<Self, Stop> {
         let directory = session.directory()?;
-        let mut errors = same_files(&args.report, directory);
+        let mut errors = shared_files(&args.report.reports, directory);
         if args.statistics && !args.report.output_format.has_statistics() {
             let error = "`--statistics` requires the format `full`, `concise` or `json`";
             errors.push(error.to_owned());
@@ -54,66 +68,77 @@ impl<'a> Reports<'a> {
         })
     }
 
+    /// Checks all files, and returns the predictions if a report shows them.
+    pub(super) fn check(&self, set: &SourceSet) -> (Outcome, Vec<ProbeView>) {
+        if !self.shows_probes() {
+            return (engine::check(set, self.settings), Vec::new());
+        }
+        let rendered = RenderedOverlays::default();
+        let (outcome, probes) = engine::check_with_view(
+            set,
+            &rendered,
+            self.settings,
+            Fixes::Verified,
+            |context, predictions| {
+                sort_by_place(predictions);
+                report::html_probes(context, predictions, &self.root)
+            },
+        );
+        (outcome, probes.unwrap_or_default())
+    }
+
+    /// Returns the predictions if a report shows them, for files that were changed after the check.
+    pub(super) fn probes(&self, set: &SourceSet) -> Vec<ProbeView> {
+        if !self.shows_probes() {
+            return Vec::new();
+        }
+        let predicted = engine::predict(set, self.settings, |context, predictions, _| {
+            report::html_probes(context, predictions, &self.root)
+        });
+        predicted.view.unwrap_or_default()
+    }
+
+    fn shows_probes(&self) -> bool {
+        let files = self.args.report.reports.iter().map(|report| report.format);
+        files
+            .chain([self.args.report.output_format])
+            .any(|format| format == OutputFormat::Html)
+    }
+
     /// Writes the reports to their files. Prints an error for each file that cannot be written, and returns whether
     /// there are any.
-    pub(super) fn write(
-        &self,
-        set: &SourceSet,
-        outcome: &Outcome,
-        hint: Hint,
-    ) -> Result<bool, Stop> {
+    pub(super) fn write(&self, reported: Reported<'_>) -> Result<bool, Stop> {
         let mut failed = false;
         for report in &self.args.report.reports {
-            let target = self.session.directory()?.join(&report.path);
-            let written = match report.format {
-                _ if is_read(set, &target) => {
-                    Err("it was read in this run, and the report would overwrite it".to_owned())
-                }
-                OutputFormat::Summary => {
-                    let room = remaining_summary_size(&target);
-                    let text = report::markdown(&self.results(set, outcome), room);
-                    append_report(&target, &text)
-                }
+            let set = [reported.set];
+            failed |= match report.format {
+                OutputFormat::Summary => write_file(self.session, set, &report.path, |target| {
+                    let room = remaining_summary_size(target);
+                    append_report(target, &report::markdown(&self.results(reported), room))
+                })?,
                 format => {
-                    let text = self.text(set, outcome, format, TerminalStyle::PLAIN, hint)?;
-                    write_report(&target, &text)
+                    let text = self.text(reported, format, TerminalStyle::PLAIN)?;
+                    write_file(self.session, set, &report.path, |target| {
+                        write_report(target, &text)
+                    })?
                 }
             };
-            if let Err(reason) = written {
-                let path = report.path.display();
-                self.session
-                    .errln(&format!("error: cannot write `{path}`: {reason}"));
-                failed = true;
-            }
         }
         Ok(failed)
     }
 
     /// Prints the report to standard output.
-    pub(super) fn print(
-        &self,
-        set: &SourceSet,
-        outcome: &Outcome,
-        style: TerminalStyle,
-        hint: Hint,
-    ) -> Result<(), Stop> {
-        self.session
-            .print(&self.text_for_log(set, outcome, style, hint)?)?;
-        self.print_hidden_counts(set, outcome);
+    pub(super) fn print(&self, reported: Reported<'_>, style: TerminalStyle) -> Result<(), Stop> {
+        self.session.print(&self.text_for_log(reported, style)?)?;
+        self.print_hidden_counts(reported.set, reported.outcome);
         Ok(())
     }
 
     /// Prints the report to standard error, for runs that print a manifest to standard output.
-    pub(super) fn eprint(
-        &self,
-        set: &SourceSet,
-        outcome: &Outcome,
-        style: TerminalStyle,
-        hint: Hint,
-    ) -> Result<(), Stop> {
+    pub(super) fn eprint(&self, reported: Reported<'_>, style: TerminalStyle) -> Result<(), Stop> {
         self.session
-            .eprint_as_is(&self.text_for_log(set, outcome, style, hint)?);
-        self.print_hidden_counts(set, outcome);
+            .eprint_as_is(&self.text_for_log(reported, style)?);
+        self.print_hidden_counts(reported.set, reported.outcome);
         Ok(())
     }
 
@@ -122,7 +147,8 @@ impl<'a> Reports<'a> {
     fn print_hidden_counts(&self, set: &SourceSet, outcome: &Outcome) {
         let not_judged = report::not_judged_message(outcome);
         let format = self.args.report.output_format;
-        let has_field = is_for_people(format) || format == OutputFormat::Json;
+        let has_field =
+            is_for_people(format) || matches!(format, OutputFormat::Json | OutputFormat::Html);
         if !has_field && !self.args.common.quiet && !not_judged.is_empty() {
             self.session.errln(&not_judged);
         }
@@ -135,15 +161,9 @@ impl<'a> Reports<'a> {
     }
 
     /// Returns the report without commands of a CI system, so that it can be written to a log.
-    fn text_for_log(
-        &self,
-        set: &SourceSet,
-        outcome: &Outcome,
-        style: TerminalStyle,
-        hint: Hint,
-    ) -> Result<String, Stop> {
+    fn text_for_log(&self, reported: Reported<'_>, style: TerminalStyle) -> Result<String, Stop> {
         let format = self.args.report.output_format;
-        let text = self.text(set, outcome, format, style, hint)?;
+        let text = self.text(reported, format, style)?;
         if is_for_people(format)
             && let Cow::Owned(escaped) = self.session.for_log(&text)
         {
@@ -152,10 +172,10 @@ impl<'a> Reports<'a> {
         Ok(text)
     }
 
-    fn results<'b>(&'b self, set: &'b SourceSet, outcome: &'b Outcome) -> Results<'b> {
+    fn results<'b>(&'b self, reported: Reported<'b>) -> Results<'b> {
         Results {
-            set,
-            outcome,
+            set: reported.set,
+            outcome: reported.outcome,
             root: &self.root,
             fail_on: self.settings.fail_on,
             requires_workloads: self.args.report.require_workloads,
@@ -165,13 +185,12 @@ impl<'a> Reports<'a> {
 
     fn text(
         &self,
-        set: &SourceSet,
-        outcome: &Outcome,
+        reported: Reported<'_>,
         format: OutputFormat,
         style: TerminalStyle,
-        hint: Hint,
     ) -> Result<String, Stop> {
-        let results = self.results(set, outcome);
+        let Reported { set, outcome, .. } = reported;
+        let results = self.results(reported);
         let counts = || report::statistics(outcome);
         let statistics = self.args.statistics;
         let written = match format {
@@ -181,6 +200,7 @@ impl<'a> Reports<'a> {
             OutputFormat::Github => Ok(report::github(&results)),
             OutputFormat::Junit => Ok(report::junit(&results)),
             OutputFormat::Summary => Ok(report::markdown(&results, SUMMARY_LIMIT)),
+            OutputFormat::Html => Ok(report::html_check(&results, reported.probes)),
             OutputFormat::Full | OutputFormat::Concise => {
                 let mut text = match format {
                     _ if statistics => report::statistics_table(&counts(), style),
@@ -188,7 +208,7 @@ impl<'a> Reports<'a> {
                     _ => report::full(set, &outcome.findings, style),
                 };
                 if !self.args.common.quiet {
-                    text.push_str(&report::summary_line(set, outcome, hint, style));
+                    text.push_str(&report::summary_line(set, outcome, reported.hint, style));
                 }
                 Ok(text)
             }
@@ -229,43 +249,6 @@ pub(super) fn report_root(
         }
     }
     Ok(root)
-}
-
-/// Returns an error for each report that has the file of an earlier one.
-pub(super) fn same_files<F>(args: &ReportArgs<F>, directory: &Path) -> Vec<String>
-where
-    F: ValueEnum + Clone + Default + Send + Sync + 'static,
-{
-    let mut errors = Vec::new();
-    for (number, report) in args.reports.iter().enumerate() {
-        let target = directory.join(&report.path);
-        let mut before = args.reports.iter().take(number);
-        if before.any(|other| is_same_file(&directory.join(&other.path), &target)) {
-            let path = report.path.display();
-            errors.push(format!("two reports have the same file `{path}`"));
-        }
-    }
-    errors
-}
-
-/// Returns whether two paths lead to the same file, which need not exist yet. Devices and pipes do not count, because
-/// several reports can be written to them.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    match (canonical(one), canonical(other)) {
-        (Ok(one), Ok(other)) => one == other && one.is_file(),
-        (Err(_), Err(_)) => with_resolved_folder(one) == with_resolved_folder(other),
-        _ => false,
-    }
-}
-
-/// Returns the path of a file that need not exist, with its folder resolved.
-fn with_resolved_folder(path: &Path) -> PathBuf {
-    let parent = path.parent().filter(|parent| *parent != Path::new(""));
-    let folder = canonical(parent.unwrap_or_else(|| Path::new(".")));
-    match (folder, path.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => path.to_path_buf(),
-    }
 }
 
 fn existing_folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {

@@ -7,8 +7,8 @@ use crate::kube::ContainerList;
 use crate::mesh::Reason;
 use crate::mesh::istio::keys;
 use crate::predict::{
-    Cause, HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text,
-    rewritten_text,
+    Cause, HandlerPrediction, MachinePrediction, Outcome, RouteFacts, WorkloadPrediction,
+    handler_text, rewritten_text,
 };
 use crate::source::SourceSet;
 
@@ -63,6 +63,8 @@ pub struct ProbeState {
     pub rewritten_to: String,
     /// The outcome.
     pub outcome: Outcome,
+    /// What determines its way from the kubelet to the application.
+    pub route: RouteFacts,
     /// A short description of the cause of the outcome.
     pub why: String,
     /// The cause of the outcome; `None` for a virtual machine.
@@ -114,6 +116,7 @@ impl ProbeState {
                 .map(|to| rewritten_text(to, prediction.rewritten_host()))
                 .unwrap_or_default(),
             outcome: verdict.outcome,
+            route: RouteFacts::of_handler(pod, prediction),
             why: verdict.cause.describe().to_owned(),
             cause: Some(verdict.cause),
             list: Some(prediction.container.list),
@@ -148,6 +151,7 @@ impl ProbeState {
             written: machine.written.clone(),
             rewritten_to: String::new(),
             outcome: machine.outcome,
+            route: RouteFacts::of_machine(machine),
             why: machine.why.to_owned(),
             cause: None,
             list: None,

@@ -62,6 +62,7 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     ("terminal_size", &["cli/"]),
     ("granit_parser", &["yaml/"]),
     ("similar", &["report/diff.rs"]),
+    ("hmac_sha256", &["report/html/policy.rs"]),
     // The folders for a kustomization that leads to the user's own, and for values of charts.
     ("tempfile", &["cli/render/"]),
     // The async runtime is only in the server.

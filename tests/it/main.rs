@@ -30,6 +30,7 @@ mod fuzz_targets;
 mod git;
 #[cfg(target_os = "linux")]
 mod growth;
+mod html;
 mod import_circles;
 mod install;
 mod istio;

@@ -27,6 +27,8 @@ pub(in crate::cli) enum OutputFormat {
     Junit,
     /// Markdown, for the summary of a GitHub job.
     Summary,
+    /// A page for a browser that shows each probe with its way, in one file.
+    Html,
 }
 
 impl OutputFormat {
@@ -76,6 +78,8 @@ pub(in crate::cli) enum TableFormat {
     Table,
     /// JSON, version 1.
     Json,
+    /// A page for a browser that shows each probe with its way, in one file.
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

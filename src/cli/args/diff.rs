@@ -97,4 +97,6 @@ pub(in crate::cli) enum ChangeFormat {
     Junit,
     /// Markdown, for a comment on a pull request or the summary of a job.
     Markdown,
+    /// A page for a browser with both states of each probe, in one file.
+    Html,
 }

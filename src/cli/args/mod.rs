@@ -17,8 +17,8 @@ mod size;
 
 pub(super) use check::CheckArgs;
 pub(super) use choice::{
-    ColorArg, ExplainFormat, FailOnArg, OutputFormat, RuleFormat, SchemaKind, SeverityArg,
-    TableFormat,
+    ColorArg, ExplainFormat, FailOnArg, OutputFormat, ReportArg, RuleFormat, SchemaKind,
+    SeverityArg, TableFormat,
 };
 pub(super) use cli::{Cli, Command, ENVIRONMENT};
 pub(super) use common::Common;
@@ -28,6 +28,5 @@ pub(super) use explain::ExplainArgs;
 pub(super) use lsp::{LspArgs, OptionName};
 pub(super) use mcp::McpArgs;
 pub(super) use predict::PredictArgs;
-pub(super) use report::ReportArgs;
 pub(super) use rewrite::RewriteArgs;
 pub(super) use rule::{RuleArgs, SchemaArgs};

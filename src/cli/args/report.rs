@@ -31,7 +31,7 @@ where
     /// The directory that paths in reports are relative to, such as the root of the repository
     /// [default: the working directory; to compare revisions, the root of the repository].
     ///
-    /// Applies to sarif, github, gitlab, junit, summary and markdown.
+    /// Applies to sarif, github, gitlab, junit, summary, markdown and html.
     #[arg(long, value_name = "DIR", help_heading = "Report")]
     pub(in crate::cli) report_root: Option<PathBuf>,
 

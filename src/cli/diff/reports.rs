@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use crate::engine::{is_read, write_report};
+use crate::engine::write_report;
 use crate::report::changes::{self, Changes};
 use crate::report::{self, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
 use crate::settings::FailOn;
 
 use super::super::args::{ChangeFormat, DiffArgs};
-use super::super::reports::{report_root, same_files};
+use super::super::report_files::{shared_files, write_file};
+use super::super::reports::report_root;
 use super::super::session::{OutputStream, Session};
 use super::super::stop::Stop;
 use super::super::terminal::terminal_style;
@@ -24,10 +25,10 @@ impl<'a> Reports<'a> {
     /// Checks the options for reports.
     ///
     /// # Errors
-    /// The folder of `--report-root` does not exist.
+    /// Two reports have the same file, or the folder of `--report-root` does not exist.
     pub(super) fn new(session: &'a Session, args: &'a DiffArgs) -> Result<Self, Stop> {
         let directory = session.directory()?;
-        let errors = same_files(&args.report, directory);
+        let errors = shared_files(&args.report.reports, directory);
         if !errors.is_empty() {
             return Err(Stop::Usage(errors));
         }
@@ -57,29 +58,13 @@ impl<'a> Reports<'a> {
     pub(super) fn write(&self, changes: &Changes<'_>) -> Result<bool, Stop> {
         let mut failed = false;
         for report in &self.args.report.reports {
-            let target = self.session.directory()?.join(&report.path);
-            let written = match self.overwrites_input(changes, &target) {
-                true => {
-                    Err("it was read in this run, and the report would overwrite it".to_owned())
-                }
-                false => {
-                    let text = self.text(changes, report.format, TerminalStyle::PLAIN)?;
-                    write_report(&target, &text)
-                }
-            };
-            if let Err(reason) = written {
-                let path = report.path.display();
-                let message = format!("error: cannot write `{path}`: {reason}");
-                self.session.errln(&message);
-                failed = true;
-            }
+            let sets = [changes.before.set, changes.after.set];
+            let text = self.text(changes, report.format, TerminalStyle::PLAIN)?;
+            failed |= write_file(self.session, sets, &report.path, |target| {
+                write_report(target, &text)
+            })?;
         }
         Ok(failed)
-    }
-
-    fn overwrites_input(&self, changes: &Changes<'_>, target: &Path) -> bool {
-        let sets = [changes.before.set, changes.after.set];
-        sets.into_iter().any(|set| is_read(set, target))
     }
 
     /// Prints the report to standard output.
@@ -96,6 +81,7 @@ impl<'a> Reports<'a> {
         style: TerminalStyle,
     ) -> Result<String, Stop> {
         let regressions = || changes::regressions(changes);
+        let relative = changes.relative_to(&self.root);
         let outcome = match format {
             ChangeFormat::Github => changes::with_causes(changes, regressions()),
             ChangeFormat::Sarif | ChangeFormat::Gitlab | ChangeFormat::Junit => regressions(),
@@ -115,10 +101,8 @@ impl<'a> Reports<'a> {
             ChangeFormat::Gitlab => report::gitlab(&results),
             ChangeFormat::Github => Ok(report::github(&results)),
             ChangeFormat::Junit => Ok(report::junit(&results)),
-            ChangeFormat::Markdown => Ok(changes::markdown(
-                &changes.relative_to(&self.root),
-                SUMMARY_LIMIT,
-            )),
+            ChangeFormat::Markdown => Ok(changes::markdown(&relative, SUMMARY_LIMIT)),
+            ChangeFormat::Html => Ok(report::html_changes(&relative)),
             ChangeFormat::Concise => Ok(changes::concise(changes, style)),
             ChangeFormat::Full => Ok(changes::full(changes, style)),
         };

@@ -11,7 +11,7 @@ use super::{Changes, ReportedState};
 
 impl<'a> Changes<'a> {
     /// Returns the state that contains the line of a cause.
-    pub(super) const fn state_of(&self, side: Side) -> ReportedState<'a> {
+    pub(in crate::report) const fn state_of(&self, side: Side) -> ReportedState<'a> {
         match side {
             Side::Before => self.before,
             Side::After => self.after,
@@ -32,7 +32,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Returns lines about what is not judged and differs.
-    pub(super) fn not_judged_lines(&self) -> Vec<String> {
+    pub(in crate::report) fn not_judged_lines(&self) -> Vec<String> {
         let comparison = self.comparison;
         let parts = [
             ("new and not judged", &comparison.newly_not_judged),
@@ -51,7 +51,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Returns the state that contains the place of a change.
-    pub(super) const fn state_of_change(&self, change: &Change) -> ReportedState<'a> {
+    pub(in crate::report) const fn state_of_change(&self, change: &Change) -> ReportedState<'a> {
         match change.is_gone() {
             true => self.before,
             false => self.after,
@@ -89,7 +89,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Returns why a handler has its outcome, and how it was named before.
-    pub(super) fn why(&self, change: &Change, probe: &ProbeState) -> String {
+    pub(in crate::report) fn why(&self, change: &Change, probe: &ProbeState) -> String {
         let (before, after) = change.probe_states();
         let mut text = probe.why.clone();
         if let Some((old, new)) = before.zip(after) {
@@ -106,7 +106,7 @@ impl<'a> Changes<'a> {
     }
 
     /// Returns the sentence about a group, such as "infra/mtls.yaml:8 breaks 3 probes: STRICT for namespace `shop`".
-    pub(super) fn sentence(&self, group: &Group<'_>) -> String {
+    pub(in crate::report) fn sentence(&self, group: &Group<'_>) -> String {
         let count = group.changes.len();
         let probes = counted(count, group_noun(group));
         match (group.class, group.cause) {

@@ -14,6 +14,9 @@ use crate::predict::{
     WorkloadPrediction, alternatives,
 };
 
+/// Formats the place of a reason.
+pub(super) type Places<'a> = &'a dyn Fn(&Label) -> String;
+
 /// Explains every handler and every check of virtual machines, in the order of the files. Merges the explanations of one
 /// handler in several environments. Omits workloads that are only context.
 #[must_use]
@@ -39,7 +42,7 @@ pub fn explanations_at(
         .iter()
         .filter(|machine| is_wanted(&key_of_machine(machine)));
     shown.extend(wanted.map(|machine| {
-        let explanation = machine.explain(context);
+        let explanation = machine.explain(&|place| format_place(context, place));
         Shown::new(&machine.group, &names, explanation)
     }));
     merge_environments(in_file_order(shown))
@@ -72,7 +75,8 @@ fn of_handlers(
         }
         let alternatives = alternatives(context, prediction);
         for handler in handlers {
-            let mut explanation = prediction.explain(context, handler);
+            let mut explanation =
+                prediction.explain(&|place| format_place(context, place), handler);
             explanation.lines.extend(otherwise(&alternatives, handler));
             let by_release = handler.by_other_release.clone();
             explanation
@@ -85,40 +89,40 @@ fn of_handlers(
 }
 
 impl WorkloadPrediction<'_> {
-    fn explain(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Explanation {
+    pub(super) fn explain(&self, places: Places<'_>, of: &HandlerPrediction<'_>) -> Explanation {
         let row = self.row(of);
         let object = &self.workload.object;
         let key = object.label_at(of.handler.key.span(), String::new());
         let mut lines = vec![plain_line("probe", row.probe)];
-        lines.push(fact_line(context, "mesh", &self.mesh, |mesh| {
+        lines.push(fact_line(places, "mesh", &self.mesh, |mesh| {
             mesh.map_or("none", Mesh::as_str).to_owned()
         }));
-        lines.push(fact_line(context, "dataplane", &self.dataplane, |value| {
+        lines.push(fact_line(places, "dataplane", &self.dataplane, |value| {
             value.as_str().to_owned()
         }));
         if matches!(
             self.dataplane.value,
             Dataplane::Sidecar | Dataplane::Uncaptured
         ) {
-            lines.push(self.release_line(context, of));
+            lines.push(self.release_line(places, of));
         }
         if self.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO) {
-            lines.push(fact_line(context, "rewrite", &self.rewrite, |on| {
+            lines.push(fact_line(places, "rewrite", &self.rewrite, |on| {
                 on_or_off(*on)
             }));
             lines.push(fact_line(
-                context,
+                places,
                 "agent port",
                 &self.status_port,
                 ToString::to_string,
             ));
         }
         if let Some(captured) = &of.captured {
-            lines.push(fact_line(context, "captured", captured, |yes| yes_no(*yes)));
+            lines.push(fact_line(places, "captured", captured, |yes| yes_no(*yes)));
         }
         if let Some(mtls) = &of.mtls {
             let mode = mode_text(mtls).to_owned();
-            lines.push(fact_line(context, "mTLS", mtls, |_| mode));
+            lines.push(fact_line(places, "mTLS", mtls, |_| mode));
         }
         if !row.rewritten_to.is_empty() {
             lines.push(plain_line("becomes", row.rewritten_to));
@@ -129,7 +133,7 @@ impl WorkloadPrediction<'_> {
         let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
         lines.push(Line {
             certainty: verdict.certainty.as_str(),
-            because: self.refused_because(context, verdict),
+            because: self.refused_because(places, verdict),
             ..plain_line("outcome", outcome)
         });
         if let Some(kubelet) = &verdict.kubelet {
@@ -140,7 +144,7 @@ impl WorkloadPrediction<'_> {
         }
         Explanation {
             title: format!("{}: {}", row.workload, of.title()),
-            place: format_place(context, &key),
+            place: places(&key),
             environments: Vec::new(),
             lines,
         }
@@ -149,7 +153,7 @@ impl WorkloadPrediction<'_> {
 
 impl WorkloadPrediction<'_> {
     /// Returns the lines because of which the pod or the handler is refused, without those about the dataplane.
-    fn refused_because(&self, context: &Context<'_>, verdict: &Verdict) -> Vec<Noted> {
+    fn refused_because(&self, places: Places<'_>, verdict: &Verdict) -> Vec<Noted> {
         let shows_lines = matches!(
             verdict.cause,
             Cause::HostForbidden | Cause::Malformed | Cause::PodRefused
@@ -157,12 +161,12 @@ impl WorkloadPrediction<'_> {
         let because = verdict.because.iter().filter(|reason| {
             shows_lines && reason.place.is_some() && !self.dataplane.because.contains(reason)
         });
-        because.map(|reason| noted(context, reason)).collect()
+        because.map(|reason| noted(places, reason)).collect()
     }
 }
 
 impl MachinePrediction<'_> {
-    fn explain(&self, context: &Context<'_>) -> Explanation {
+    pub(super) fn explain(&self, places: Places<'_>) -> Explanation {
         let key = key_of_machine(self);
         let row = self.row();
         let because = self.because.iter();
@@ -170,12 +174,12 @@ impl MachinePrediction<'_> {
             name: "outcome",
             value: format!("{}: {}", row.outcome, row.why),
             certainty: self.certainty.as_str(),
-            because: because.map(|reason| noted(context, reason)).collect(),
+            because: because.map(|reason| noted(places, reason)).collect(),
             environments: Vec::new(),
         };
         Explanation {
             title: format!("{}: {}", row.workload, row.title()),
-            place: format_place(context, &key),
+            place: places(&key),
             environments: Vec::new(),
             lines: vec![plain_line("probe", row.probe), outcome],
         }
@@ -184,8 +188,8 @@ impl MachinePrediction<'_> {
 
 impl WorkloadPrediction<'_> {
     /// Returns the line about the release, with a note if it does not rewrite the handler yet.
-    fn release_line(&self, context: &Context<'_>, of: &HandlerPrediction<'_>) -> Line {
-        let mut line = fact_line(context, "release", &self.release, |release| {
+    fn release_line(&self, places: Places<'_>, of: &HandlerPrediction<'_>) -> Line {
+        let mut line = fact_line(places, "release", &self.release, |release| {
             release.map_or_else(|| "the latest".to_owned(), |release| release.to_string())
         });
         let action = of.handler.action.as_ref().ok();
@@ -202,7 +206,10 @@ impl WorkloadPrediction<'_> {
 }
 
 /// Returns the line about the first alternative that breaks a handler, if there is one.
-fn otherwise(alternatives: &[Alternative<'_>], handler: &HandlerPrediction<'_>) -> Option<Line> {
+pub(super) fn otherwise(
+    alternatives: &[Alternative<'_>],
+    handler: &HandlerPrediction<'_>,
+) -> Option<Line> {
     let (alternative, other) = alternatives.iter().find_map(|alternative| {
         let mut handlers = alternative.prediction.handlers.iter();
         let is_same =
@@ -235,12 +242,12 @@ const fn plain_line(name: &'static str, value: String) -> Line {
 }
 
 fn fact_line<T>(
-    context: &Context<'_>,
+    places: Places<'_>,
     name: &'static str,
     fact: &Fact<T>,
     value: impl FnOnce(&T) -> String,
 ) -> Line {
-    let because = fact.because.iter().map(|reason| noted(context, reason));
+    let because = fact.because.iter().map(|reason| noted(places, reason));
     Line {
         name,
         value: value(&fact.value),
@@ -250,16 +257,13 @@ fn fact_line<T>(
     }
 }
 
-fn noted(context: &Context<'_>, reason: &Reason) -> Noted {
+pub(super) fn noted(places: Places<'_>, reason: &Reason) -> Noted {
     let place = reason.place.as_ref();
     let settle = reason.settle.filter(|_| place.is_none());
     let settle = settle.map(|settle| format!(" [{settle}]"));
     let text = format!("{}{}", reason.message, settle.unwrap_or_default());
     Noted {
-        places: place
-            .map(|place| format_place(context, place))
-            .into_iter()
-            .collect(),
+        places: place.map(places).into_iter().collect(),
         ..text.into()
     }
 }

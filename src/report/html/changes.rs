@@ -1,0 +1,172 @@
+//! The report of `diff`: the changes by cause, with both states next to each other.
+
+use std::sync::Arc;
+
+use crate::diff::{Change, Class, Group, groups};
+use crate::report::changes::{Changes, last_lines, summary};
+use crate::report::terminal_style::TerminalStyle;
+
+use super::change_item::{change_item, namespace};
+use super::check::sorted;
+use super::filters::{Choice, Choices, FilterKeys, filters};
+use super::finding_block::{field_list, tag};
+use super::lines::place_of;
+use super::markup::{Markup, element};
+use super::page::{Page, Section};
+use super::places::Places;
+use super::tiles::{Tile, tiles};
+use super::tone::change_class;
+
+/// Returns the changes between two states as one HTML file.
+#[must_use]
+pub fn html_changes(changes: &Changes<'_>) -> String {
+    let all = &changes.comparison.changes;
+    let keys = FilterKeys {
+        namespaces: namespaces(all),
+        environments: environments(all),
+    };
+    let blocks = groups(all);
+    let blocks = blocks.iter().map(|group| block(changes, &keys, group));
+    let lines = changes.not_judged_lines();
+    let lines = lines.iter().map(|line| element("li").message(line));
+    let not_judged: Markup = lines.collect();
+    let not_judged = match not_judged.is_empty() {
+        true => not_judged,
+        false => element("ul").class("lines").holding(not_judged),
+    };
+    let section = |id, heading, content| Section {
+        id,
+        heading,
+        content,
+    };
+    let page = Page {
+        title: "Changes of health probes",
+        header: header(changes),
+        filters: filters(&choices(all, &keys)),
+        sections: vec![
+            section("changes", "Changes by cause", blocks.collect()),
+            section("not-judged", "Not judged", not_judged),
+            section("run", "About this run", run_facts(changes)),
+        ],
+    };
+    page.into_html()
+}
+
+fn header(changes: &Changes<'_>) -> Markup {
+    let between = format!(
+        "{} between {} and {}.",
+        summary(changes.comparison),
+        changes.before.name,
+        changes.after.name
+    );
+    let mut out = element("p").class("lead").message(&between);
+    let all = Class::ALL.map(|class| Tile {
+        class: change_class(class),
+        name: class.as_str(),
+        count: count(&changes.comparison.changes, class),
+    });
+    out.push(tiles(&all));
+    out
+}
+
+fn count(changes: &[Change], class: Class) -> usize {
+    changes
+        .iter()
+        .filter(|change| change.class == class)
+        .count()
+}
+
+fn run_facts(changes: &Changes<'_>) -> Markup {
+    let version = Markup::text(concat!("meshprobe ", env!("CARGO_PKG_VERSION")));
+    let mut rows = vec![
+        ("tool", version),
+        ("before", Markup::message(changes.before.name)),
+        ("after", Markup::message(changes.after.name)),
+    ];
+    let lines = last_lines(changes, TerminalStyle::PLAIN);
+    // The header contains the first line.
+    let lines = lines.lines().skip(1);
+    let is_listed = |line: &&str| changes.not_judged_lines().iter().any(|known| known == line);
+    rows.extend(
+        lines
+            .filter(|line| !is_listed(line))
+            .map(|line| ("note", Markup::message(line))),
+    );
+    field_list(rows)
+}
+
+/// Returns the changes with one cause.
+fn block(changes: &Changes<'_>, keys: &FilterKeys<'_>, group: &Group<'_>) -> Markup {
+    let class = change_class(group.class);
+    let mut heading = tag(class, group.class.as_str());
+    let finding = group.changes.first().and_then(|change| change.finding());
+    let text = match finding {
+        Some(finding) => format!("finding {}", finding.rule),
+        None => changes.sentence(group),
+    };
+    heading.push(element("span").message(&text));
+    let mut content = element("h3").holding(heading);
+    if let Some((cause, label)) = group
+        .cause
+        .and_then(|cause| Some((cause, cause.place.as_ref()?)))
+    {
+        let places = Places {
+            set: changes.state_of(cause.side).set,
+            root: changes.root,
+        };
+        let mut line = place_of(&places.place(label));
+        if let Some(text) = places.line(label) {
+            line.push(element("pre").text(&text));
+        }
+        content.push(element("div").class("cause").holding(line));
+    }
+    let items = group.changes.iter();
+    content.push(
+        items
+            .map(|change| change_item(changes, keys, change))
+            .collect(),
+    );
+    element("article")
+        .class(&format!("group cause-group {class}"))
+        .holding(content)
+}
+
+fn namespaces(changes: &[Change]) -> Vec<Option<&str>> {
+    let mut names: Vec<Option<&str>> = changes.iter().map(namespace).collect();
+    names.sort_unstable_by_key(|name| (name.is_none(), *name));
+    names.dedup();
+    names
+}
+
+fn environments(changes: &[Change]) -> Vec<&str> {
+    let names = changes
+        .iter()
+        .filter_map(|change| change.probe()?.environment_name.as_ref());
+    let mut names: Vec<&str> = names.map(|name: &Arc<str>| &**name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn choices<'a>(changes: &[Change], keys: &'a FilterKeys<'a>) -> Choices<'a> {
+    let words = Class::ALL.map(|class| (class.as_str().to_owned(), count(changes, class)));
+    let outcomes = changes.iter().flat_map(|change| {
+        let (before, after) = change.probe_states();
+        before
+            .into_iter()
+            .chain(after)
+            .map(|state| state.outcome.as_str())
+    });
+    let rules = changes
+        .iter()
+        .filter_map(|change| Some(change.finding()?.rule.as_str()));
+    Choices {
+        statuses: Choice {
+            legend: "Class",
+            words: words.into_iter().filter(|(_, count)| *count > 0).collect(),
+        },
+        outcomes: sorted(outcomes),
+        rules: sorted(rules),
+        keys,
+    }
+}

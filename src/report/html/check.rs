@@ -1,0 +1,228 @@
+//! The reports of `check` and `predict`: the workloads with their probes, and the findings.
+
+use crate::context::{Context, NotJudged};
+use crate::finding::Finding;
+use crate::predict::WorkloadPrediction;
+use crate::report::counted::counted;
+use crate::report::counted_files::counted_files;
+use crate::report::not_judged::{COMMANDS_ABOVE, nothing_judged};
+use crate::report::not_shown::{milder, not_shown};
+use crate::report::prediction::{ProbeView, probe_views};
+use crate::report::report_root::ReportRoot;
+use crate::report::results::Results;
+use crate::report::unproven_release::unproven_release_note;
+use crate::source::SourceSet;
+
+use super::filters::{Choice, Choices, FilterKeys, filters};
+use super::finding_block::{Shown, finding_block, status};
+use super::markup::{Markup, element};
+use super::overview::overview;
+use super::page::{Page, Section};
+use super::places::Places;
+use super::run_facts::{assumptions, not_judged_list, run_facts};
+use super::shared_facts::SharedFacts;
+use super::tiles::{Tile, tiles};
+use super::workload_list::workload_list;
+use super::workloads::Workloads;
+
+/// Returns the predictions for [`html_check`] and [`html_predict`], of all probes that are reported. `root` is the folder that
+/// places are relative to.
+#[must_use]
+pub fn html_probes(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    root: &ReportRoot,
+) -> Vec<ProbeView> {
+    let places = Places {
+        set: context.sources,
+        root: Some(root),
+    };
+    let place = |label: &_| places.place(label);
+    let line = |label: &_| places.line(label);
+    probe_views(context, predictions, &place, &line)
+}
+
+/// Returns the result of `check` as one HTML file.
+#[must_use]
+pub fn html_check(results: &Results<'_>, probes: &[ProbeView]) -> String {
+    let outcome = results.outcome;
+    let summary = &outcome.summary;
+    let mut sentences = vec![format!("read {}", counted_files(results.set, outcome))];
+    sentences.extend(
+        not_shown(summary)
+            .into_iter()
+            .map(|text| format!("not shown: {text}")),
+    );
+    sentences.extend(milder(results.set, summary));
+    sentences.extend(nothing_judged(outcome, COMMANDS_ABOVE));
+    let unproven = summary.unproven_release;
+    sentences.extend(unproven.map(|(mesh, release)| unproven_release_note(mesh, release)));
+    let numbers = [
+        ("bad", "errors", summary.errors),
+        ("warn", "warnings", summary.warnings),
+        ("note", "notes", summary.notes),
+        ("calm", "suppressed", summary.suppressed),
+    ];
+    let parts = Parts {
+        title: "Health probes in the mesh",
+        places: Places {
+            set: results.set,
+            root: Some(results.root),
+        },
+        findings: outcome.all(),
+        tiles: numbers
+            .map(|(class, name, count)| Tile { class, name, count })
+            .to_vec(),
+        not_judged: &outcome.not_judged,
+        sentences,
+    };
+    page(parts, probes)
+}
+
+/// Returns the result of `predict` as one HTML file. `findings` are the parts of the files that could not be read.
+#[must_use]
+pub fn html_predict(
+    set: &SourceSet,
+    root: &ReportRoot,
+    probes: &[ProbeView],
+    findings: &[Finding],
+    not_judged: &[NotJudged],
+) -> String {
+    let parts = Parts {
+        title: "Predicted health probes",
+        places: Places {
+            set,
+            root: Some(root),
+        },
+        findings: findings.iter().collect(),
+        tiles: Vec::new(),
+        not_judged,
+        sentences: Vec::new(),
+    };
+    page(parts, probes)
+}
+
+/// What the reports of both commands have in common.
+struct Parts<'a> {
+    title: &'static str,
+    places: Places<'a>,
+    findings: Vec<&'a Finding>,
+    tiles: Vec<Tile>,
+    not_judged: &'a [NotJudged],
+    sentences: Vec<String>,
+}
+
+fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
+    let places = parts.places;
+    let workloads = Workloads::new(probes, &parts.findings);
+    let keys = FilterKeys {
+        namespaces: workloads.namespaces(),
+        environments: workloads.environments(),
+    };
+    let mut facts = SharedFacts::default();
+    let list = workload_list(places, &keys, &mut facts, &workloads);
+    let findings = other_findings(places, &workloads.other_findings);
+    let section = |id, heading, content| Section {
+        id,
+        heading,
+        content,
+    };
+    let sections = vec![
+        section("overview", "Overview", overview(&workloads, &keys)),
+        section("workloads", "Workloads", list),
+        section("findings", "Other findings", findings),
+        section(
+            "not-judged",
+            "Not judged",
+            not_judged_list(places, parts.not_judged),
+        ),
+        section("assumptions", "Assumptions", assumptions(probes)),
+        section("run", "About this run", run_facts(probes, &parts.sentences)),
+        section("facts", "Facts", facts.lists()),
+    ];
+    let page = Page {
+        title: parts.title,
+        header: header(&workloads, probes, parts.tiles),
+        filters: filters(&choices(&workloads, &parts.findings, &keys)),
+        sections,
+    };
+    page.into_html()
+}
+
+fn header(workloads: &Workloads<'_>, probes: &[ProbeView], mut all: Vec<Tile>) -> Markup {
+    let number = workloads.cards.iter().map(|card| card.probes.len()).sum();
+    all.push(Tile {
+        class: "plain",
+        name: "workloads",
+        count: workloads.cards.len(),
+    });
+    all.push(Tile {
+        class: "plain",
+        name: "probes",
+        count: number,
+    });
+    let mut out = tiles(&all);
+    if probes.is_empty() {
+        let text = "Nothing was judged: the files contain no workload with a probe.";
+        out.push(element("p").class("lead").text(text));
+    } else if probes.len() != number {
+        let count = counted(probes.len(), "prediction");
+        let text = format!("{count}: a probe has one in each environment that deploys it.");
+        out.push(element("p").class("lead").text(&text));
+    }
+    out
+}
+
+fn other_findings(places: Places<'_>, findings: &[&Finding]) -> Markup {
+    let items = findings.iter().map(|finding| {
+        element("div")
+            .class("item")
+            .with("data-kind", "finding")
+            .with("data-s", status(finding))
+            .with("data-r", finding.rule.as_str())
+            .holding(finding_block(places, finding, Shown::Nothing))
+    });
+    items.collect()
+}
+
+fn choices<'a>(
+    workloads: &Workloads<'_>,
+    findings: &[&Finding],
+    keys: &'a FilterKeys<'a>,
+) -> Choices<'a> {
+    let count = |word: &str| {
+        findings
+            .iter()
+            .filter(|found| status(found) == word)
+            .count()
+    };
+    let words =
+        ["error", "warning", "note", "suppressed"].map(|word| (word.to_owned(), count(word)));
+    let mut words: Vec<(String, usize)> =
+        words.into_iter().filter(|(_, count)| *count > 0).collect();
+    let probes = workloads.cards.iter().flat_map(|card| &card.probes);
+    let clean = probes.filter(|probe| probe.findings.is_empty()).count();
+    if clean > 0 {
+        words.push(("none".to_owned(), clean));
+    }
+    let variants = workloads.cards.iter().flat_map(|card| card.variants());
+    let outcomes = variants.map(|variant| variant.view.outcome.as_str());
+    let rules = findings.iter().map(|finding| finding.rule.as_str());
+    Choices {
+        statuses: Choice {
+            legend: "Findings",
+            words,
+        },
+        outcomes: sorted(outcomes),
+        rules: sorted(rules),
+        keys,
+    }
+}
+
+/// Returns words in order, without duplicates.
+pub(super) fn sorted<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
+    let mut all: Vec<&str> = words.collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(str::to_owned).collect()
+}

@@ -1,0 +1,56 @@
+//! Draws the way of a probe: a list of hops, which the style sheet shows as boxes with arrows.
+
+use crate::predict::{Hop, HopKind, HopState, Outcome, RouteFacts};
+
+use super::markup::{Markup, element};
+use super::tone::{hop_class, hop_text};
+
+/// What the drawing says about a probe, in addition to its hops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WayTexts<'a> {
+    /// The handler as written.
+    pub(super) written: &'a str,
+    /// The handler after the rewrite; empty if it is not rewritten.
+    pub(super) rewritten_to: &'a str,
+    /// The outcome.
+    pub(super) outcome: Outcome,
+    /// Why.
+    pub(super) why: &'a str,
+}
+
+/// Returns the drawing; empty if nothing sends a request.
+pub(super) fn way(route: &RouteFacts, texts: WayTexts<'_>) -> Markup {
+    let hops = route.hops();
+    if hops.is_empty() {
+        return Markup::new();
+    }
+    let boxes = hops.iter().map(|hop| hop_box(route, hop, texts)).collect();
+    element("ol").class("way").holding(boxes)
+}
+
+fn hop_box(route: &RouteFacts, hop: &Hop, texts: WayTexts<'_>) -> Markup {
+    let mut content = element("b").text(&hop.kind.title(route.mesh));
+    let detail = detail(hop, texts);
+    if !detail.is_empty() {
+        content.push(element("code").text(detail));
+    }
+    let state = hop_text(hop.state, texts.outcome);
+    if !state.is_empty() {
+        content.push(element("em").text(state));
+    }
+    if matches!(hop.state, HopState::Fault | HopState::Unknown) {
+        content.push(element("small").message(texts.why));
+    }
+    element("li").class(hop_class(hop.state)).holding(content)
+}
+
+/// Returns what is known about a hop: the request that the kubelet sends, or the detail of the model.
+fn detail<'a>(hop: &'a Hop, texts: WayTexts<'a>) -> &'a str {
+    match hop.kind {
+        HopKind::Kubelet if hop.state == HopState::NotReached => "",
+        HopKind::Kubelet if texts.rewritten_to.is_empty() => texts.written,
+        HopKind::Kubelet => texts.rewritten_to,
+        HopKind::MachineAgent => texts.written,
+        _ => &hop.detail,
+    }
+}

@@ -1,0 +1,6 @@
+//! The report in HTML.
+
+mod content;
+mod hostile;
+mod parsed;
+mod ways;
