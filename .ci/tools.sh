@@ -7,7 +7,7 @@
 # The tools go to ${XDG_CACHE_HOME:-~/.cache}/meshprobe/tools, in folders named after the tool, its version
 # and a hash of its lock file. All checkouts share them. Each is built in a scratch folder and then renamed,
 # so two runs can install at the same time. On Debian and Ubuntu this also installs the packages iptables,
-# iproute2, openssl and neovim.
+# iproute2, openssl, neovim, chromium, chromium-driver and fonts-dejavu-core.
 #
 # Requires Go, and Python 3 with its venv module. rustup installs Rust (rust-toolchain.toml).
 #
@@ -17,6 +17,7 @@
 #   $tools_venv            the virtual environment of .ci/requirements.txt
 #   $tools_schemas         the folder of the schemas of report formats
 #   $tools_vscode          the folder with the node_modules of editors/vscode; Node.js is in $tools_venv
+#   $tools_axe             the folder of axe-core, which checks the accessibility of pages
 # and MESHPROBE_KUSTOMIZE and MESHPROBE_KUBECTL_YAML are exported for the tests.
 
 tools_root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -24,6 +25,9 @@ tools_dir="${XDG_CACHE_HOME:-$HOME/.cache}/meshprobe/tools"
 
 # The crate and the Python package whose sources contain the schemas of SARIF and of JUnit (from Jenkins).
 tools_schema_versions="sarif 0.8.0, junit 8.4.2"
+
+# The Python package that contains axe-core 4.12.1.
+tools_axe_package="axe-playwright-python==0.1.8"
 
 tools_fail() {
   printf 'tools: %s\n' "$*" >&2
@@ -124,16 +128,21 @@ tools_install_vscode() {
   tools_publish "$scratch" "$tools_vscode"
 }
 
-# Installs the network tools of the live proof, and Neovim, if the package manager does not need a password.
-# Otherwise the tests report the missing programs.
+# tools_install_packages PROGRAM:PACKAGE...: installs the packages of Debian whose programs are missing, if the package
+# manager does not need a password. Otherwise the scripts that run the programs report them. A package without a
+# program is only installed together with others.
 tools_install_packages() {
   [ "$(uname -s)" = Linux ] && command -v apt-get >/dev/null || return 0
-  local entry command package missing=() as_root=()
-  for entry in "iptables iptables" "ip iproute2" "openssl openssl" "nvim neovim"; do
-    read -r command package <<<"$entry"
-    PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null || missing+=("$package")
+  local entry missing=() with=() as_root=()
+  for entry in "$@"; do
+    if [ -z "${entry%%:*}" ]; then
+      with+=("${entry#*:}")
+    elif ! PATH="$PATH:/usr/sbin:/sbin" command -v "${entry%%:*}" >/dev/null; then
+      missing+=("${entry#*:}")
+    fi
   done
   [ "${#missing[@]}" != 0 ] || return 0
+  missing+=("${with[@]}")
   if [ "$(id -u)" != 0 ]; then
     [ "${CI:-}" = true ] && sudo -n true 2>/dev/null || return 0
     as_root=(sudo -n)
@@ -142,6 +151,35 @@ tools_install_packages() {
   { "${as_root[@]}" apt-get -qq update && "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get -qq install --yes --no-install-recommends "${missing[@]}"; } >/dev/null ||
     printf 'tools: cannot install %s\n' "${missing[*]}" >&2
+}
+
+# Installs the network tools of the live proof, and Neovim.
+tools_install_programs() {
+  tools_install_packages iptables:iptables ip:iproute2 openssl:openssl nvim:neovim
+}
+
+# Installs the browser in which the HTML reports are tested: 133 MB to download, 440 MB on the disk.
+tools_install_browser() {
+  local browser
+  for browser in chromium chromium-browser google-chrome; do
+    if command -v "$browser" && command -v chromedriver; then return 0; fi
+  done >/dev/null
+  tools_install_packages chromium:chromium chromedriver:chromium-driver :fonts-dejavu-core
+}
+
+# Extracts axe-core from the Python package that contains it.
+tools_install_axe() {
+  local scratch
+  tools_axe="$tools_dir/axe-$(tools_hash - <<<"$tools_axe_package")"
+  [ ! -d "$tools_axe" ] || return 0
+  printf 'tools: installing axe-core\n' >&2
+  scratch="$(tools_scratch axe)" || return 1
+  { "$tools_venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+    --dest "$scratch" "$tools_axe_package" &&
+    "$tools_venv/bin/python" -m zipfile -e "$scratch"/*.whl "$scratch/wheel" &&
+    mv "$scratch"/wheel/axe_playwright_python/axe.min.js "$scratch/" &&
+    rm -rf "$scratch"/wheel "$scratch"/*.whl; } || { rm -rf "$scratch"; return 1; }
+  tools_publish "$scratch" "$tools_axe"
 }
 
 # tools_extract_schemas CRATE SCRATCH: extracts the schemas of report formats into SCRATCH from the packages
@@ -191,7 +229,9 @@ tools_install() {
   tools_install_kubectl_yaml || return 1
   tools_install_python || return 1
   tools_install_vscode || return 1
-  tools_install_packages
+  tools_install_programs
+  tools_install_browser
+  tools_install_axe || return 1
   tools_install_schemas
 }
 
