@@ -47,6 +47,7 @@ class Links:
 
     def rewrite(self, page: str, text: str) -> str:
         """Returns the text of a page with its links rewritten, except those in code."""
+        # `split` returns the text outside of code at even places.
         parts = CODE.split(text)
         for index in range(0, len(parts), 2):
             parts[index] = LINK.sub(lambda found: f"]({self.target(page, found[1])})", parts[index])
@@ -81,4 +82,5 @@ def main() -> None:
     json.dump(book, sys.stdout)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -12,7 +12,7 @@ cd "$root"
 base=meshprobe
 repository="$(sed -n 's/^git-repository-url = "\(.*\)"$/\1/p' book.toml)"
 site="$work/published/$base"
-mdbook build --dest-dir "$site" . >"$work/log" 2>&1 || fail_with "$work/log" "mdbook build"
+bash site/build.sh "$site" >"$work/log" 2>&1 || fail_with "$work/log" "site/build.sh"
 if grep -E 'WARN|ERROR' "$work/log"; then fail "mdbook prints warnings"; fi
 grep -q "^site-url = \"/$base/\"$" book.toml || fail "book.toml has another site-url"
 pages="$(find "$site" -name '*.html' | wc -l)"
@@ -40,6 +40,15 @@ tail -n 2 "$work/log"
 pass "the links of the site resolve below /$base/"
 checked="$(grep -oE '[0-9]+ OK' "$work/log" | cut -d ' ' -f 1)"
 [ "$checked" -gt "$pages" ] || fail_with "$work/log" "only $checked links were checked"
+
+# The plain text: llms.txt has the shape that llmstxt.org describes, and lists every page.
+[ "$(sed -n '1p;3p' "$site/llms.txt" | cut -c 1-2)" = $'# \n> ' ] || fail_with "$site/llms.txt" "llms.txt starts differently"
+lychee_here --offline --root-dir "$work/published" --remap "^$repository/(blob|tree|edit)/main/(.*)\$ file://$root/\$2" \
+  "$site/llms.txt" "$site/rules/README.md" "$site/start/local.md"
+listed="$(grep -c '^- \[' "$site/llms.txt")"
+[ "$((listed + 1))" = "$(git ls-files --cached --others --exclude-standard 'docs/*.md' | grep -vc SUMMARY.md)" ] ||
+  fail "llms.txt lists $listed pages"
+pass "llms.txt: $listed pages, $(du -k "$site/llms-full.txt" | cut -f 1) KiB in llms-full.txt"
 
 markdown >"$work/markdown"
 xargs -0 lychee --no-progress --include-fragments --config /dev/null --offline <"$work/markdown" >"$work/log" 2>&1 ||

@@ -93,10 +93,10 @@ in_act() {
     act push -P ubuntu-latest=-self-hosted --no-cache-server --action-offline-mode
 }
 status 1 "$work/log" whole '::error file=web.yaml' in_act
-# shown_at LOG: checks the line of the text `web.yaml, line 19: rule` in the format of the platform.
+# The page shows `web.yaml, line 19: rule`.
 read -r file _ line rule <"$folder.expected"
 has "$work/log" "::error file=${file%,},line=${line%:},"
-has "$work/log" "title=$rule"
+has "$work/log" "$rule"
 done_after 0 "an annotation"
 
 # 4. GitLab: the script of the job, with the wheel of this tree.

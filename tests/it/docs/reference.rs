@@ -34,16 +34,17 @@ file if its first line is:
 const JSON: &str = "\
 # JSON formats
 
-This page is generated from the schemas of the JSON that `check`, `predict`, `diff` and `rule` print with
+This page is generated from the schemas of the JSON that `check`, `predict`, `diff`, `rule` and `explain` print with
 `--output-format json`. [Stability](stability.md#stable-interfaces) describes what may change.
 ";
 
 /// The schemas of the JSON formats: the file, and the command.
-const FORMATS: [(&str, &str); 4] = [
+const FORMATS: [(&str, &str); 5] = [
     ("check-v1.json", "meshprobe check"),
     ("predict-v1.json", "meshprobe predict"),
     ("diff-v1.json", "meshprobe diff"),
     ("rules-v1.json", "meshprobe rule"),
+    ("explain-v1.json", "meshprobe explain"),
 ];
 
 fn help_of(command: &[&str]) -> String {
