@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
-use crate::gitops::render_relevant_again;
+use crate::gitops::{render_relevant_again, renders_alike};
 use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
 use crate::rules;
@@ -52,7 +52,7 @@ pub enum Fixes {
 /// The rendered overlays of a set of files, which do not depend on the settings. Several runs with the same files share them.
 #[derive(Debug, Default)]
 pub struct RenderedOverlays<'b> {
-    own: OnceLock<Vec<Rendering>>,
+    own: OnceLock<Arc<Vec<Rendering>>>,
     /// Another state of the files, whose renderings are reused where nothing differs.
     before: Option<(&'b SourceSet, &'b RenderedOverlays<'b>)>,
 }
@@ -75,9 +75,15 @@ impl<'b> RenderedOverlays<'b> {
         before: (&SourceSet, &RenderedOverlays<'_>),
     ) -> RenderedOverlays<'static> {
         let (files, rendered) = before;
-        let known = rendered.own.get().map(|own| (files, own.as_slice()));
+        let own = match rendered.own.get() {
+            Some(own) if renders_alike(set, (files, own)) => Arc::clone(own),
+            own => Arc::new(render_relevant_again(
+                set,
+                own.map(|own| (files, own.as_slice())),
+            )),
+        };
         RenderedOverlays {
-            own: OnceLock::from(render_relevant_again(set, known)),
+            own: OnceLock::from(own),
             before: None,
         }
     }
@@ -87,7 +93,7 @@ impl<'b> RenderedOverlays<'b> {
             let before = self
                 .before
                 .and_then(|(files, rendered)| Some((files, rendered.own.get()?.as_slice())));
-            render_relevant_again(set, before)
+            Arc::new(render_relevant_again(set, before))
         })
     }
 }

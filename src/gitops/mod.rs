@@ -2,6 +2,7 @@
 
 mod application_set;
 mod build_command;
+mod changed_files;
 pub(crate) mod clusters;
 mod copies;
 pub(crate) mod deployed_folder;
@@ -22,5 +23,5 @@ mod tests;
 mod unread_overlays;
 
 pub use named_folders::NamedFolders;
-pub use selection::{render, render_of, render_relevant, render_relevant_again};
+pub use selection::{render, render_of, render_relevant, render_relevant_again, renders_alike};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 
+use crate::gitops::changed_files::ChangedFiles;
 use crate::kustomize::Rendering;
 use crate::kustomize::locate::{folder_of, tree};
 use crate::kustomize::roots::{self, Group};
@@ -12,6 +13,8 @@ use crate::yaml::{NodeRef, Tree};
 #[derive(Debug)]
 pub(crate) struct Reuse<'p> {
     before: &'p SourceSet,
+    /// The files that differ, if the states have everything else in common, such as the groups.
+    changed: Option<ChangedFiles<'p>>,
     /// The groups of kustomizations, by their first root.
     groups: HashMap<String, Group>,
     /// The renderings of roots that no object deploys.
@@ -21,7 +24,7 @@ pub(crate) struct Reuse<'p> {
 impl<'p> Reuse<'p> {
     /// Prepares the renderings of another state; returns `None` if links make the paths of files ambiguous.
     pub(crate) fn new(
-        sources: &SourceSet,
+        sources: &'p SourceSet,
         before: &'p SourceSet,
         renderings: &'p [Rendering],
     ) -> Option<Self> {
@@ -29,13 +32,19 @@ impl<'p> Reuse<'p> {
         if has_links || sources.max_rendered != before.max_rendered {
             return None;
         }
-        let groups = roots::groups(before).into_iter();
+        let changed = ChangedFiles::between(before, sources);
+        let groups = match changed {
+            Some(_) => Vec::new(),
+            None => roots::groups(before),
+        };
+        let groups = groups.into_iter();
         let groups = groups.filter_map(|group| Some((group.roots.first()?.to_string(), group)));
         let own = renderings
             .iter()
             .filter(|rendering| rendering.deployed.is_none() && rendering.left_out.is_none());
         Some(Self {
             before,
+            changed,
             groups: groups.collect(),
             renderings: own.map(|found| (&*found.root, found)).collect(),
         })
@@ -47,19 +56,25 @@ impl<'p> Reuse<'p> {
         sources: &SourceSet,
         group: &Group,
     ) -> Option<Vec<Rendering>> {
-        let known = self.groups.get(&**group.roots.first()?)?;
-        let is_equal = known == group
-            && group
-                .members
-                .iter()
-                .all(|path| self.has_equal_inputs(sources, path));
-        if !is_equal {
+        if !self.is_equal(sources, group) {
             return None;
         }
         let found = group.roots.iter();
         found
             .map(|root| self.renderings.get(&**root).map(|found| (*found).clone()))
             .collect()
+    }
+
+    /// Returns whether a group, and all that its kustomizations can name, is equal in both states.
+    fn is_equal(&self, sources: &SourceSet, group: &Group) -> bool {
+        let mut members = group.members.iter();
+        if let Some(changed) = &self.changed {
+            let mut files = members.filter_map(|path| sources.file(path));
+            return !files.any(|file| changed.are_named_by(sources, file));
+        }
+        let first = group.roots.first();
+        let known = first.and_then(|first| self.groups.get(&**first));
+        known == Some(group) && members.all(|path| self.has_equal_inputs(sources, path))
     }
 
     /// Returns whether a kustomization, and everything that a text in it can name, is equal in both states.

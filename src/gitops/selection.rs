@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
+use crate::gitops::changed_files::ChangedFiles;
 use crate::gitops::reuse::Reuse;
 use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
 use crate::kustomize::resource::Resource;
@@ -37,6 +38,15 @@ pub fn render_relevant_again(
     let is_wanted =
         |resource: &Resource| is_relevant(resource) || is_with_values && has_values(resource);
     super::render::render(sources, &is_wanted, reuse.as_ref())
+}
+
+/// Returns whether the renderings of `before` are also those of `sources`: only contents of files differ that no rendering
+/// depends on.
+#[must_use]
+pub fn renders_alike(sources: &SourceSet, before: (&SourceSet, &[Rendering])) -> bool {
+    let (files, renderings) = before;
+    let changed = ChangedFiles::between(files, sources);
+    changed.is_some_and(|changed| !changed.affect(sources, renderings))
 }
 
 /// Returns whether a file may take values from another object.

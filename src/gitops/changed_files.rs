@@ -1,0 +1,126 @@
+//! Files whose contents differ between two states of a tree that have everything else in common.
+
+use std::sync::Arc;
+
+use memchr::{memchr, memchr3, memmem};
+
+use crate::kustomize::Rendering;
+use crate::kustomize::locate::{folder_of, tree};
+use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::yaml::{NodeRef, Tree};
+
+/// The files whose contents differ, in both states.
+#[derive(Debug)]
+pub(crate) struct ChangedFiles<'s> {
+    files: Vec<(&'s SourceFile, &'s SourceFile)>,
+}
+
+impl<'s> ChangedFiles<'s> {
+    /// Compares two states. Returns `None` if the second one is not the first one with other contents of some files, or if
+    /// the content of a kustomization differs.
+    pub(crate) fn between(before: &'s SourceSet, after: &'s SourceSet) -> Option<Self> {
+        let is_same_tree = Arc::ptr_eq(&before.absent, &after.absent)
+            && Arc::ptr_eq(&before.remotes, &after.remotes)
+            && before.links.is_empty()
+            && after.links.is_empty()
+            && before.max_rendered == after.max_rendered
+            && before.files.len() == after.files.len();
+        if !is_same_tree {
+            return None;
+        }
+        let mut files = Vec::new();
+        for (old, new) in before.files.iter().zip(&after.files) {
+            if old.path != new.path {
+                return None;
+            }
+            let is_equal = Arc::ptr_eq(&old.text, &new.text)
+                && old.fault.is_none() == new.fault.is_none()
+                && old.chart_template == new.chart_template;
+            if is_equal {
+                continue;
+            }
+            if is_kustomization(&old.path) {
+                return None;
+            }
+            files.push((old, new));
+        }
+        Some(Self { files })
+    }
+
+    /// Returns whether a kustomization may name one of the files.
+    pub(crate) fn are_named_by(&self, sources: &SourceSet, kustomization: &SourceFile) -> bool {
+        self.files.iter().any(|(_, file)| {
+            let text = kustomization.text.as_bytes();
+            let name = file.path.rsplit('/').next().unwrap_or_default();
+            // Most kustomizations do not contain the name. An escape, a line break in place of a space or a doubled quote may
+            // hide it.
+            let may_name = memmem::find(text, name.as_bytes()).is_some()
+                || memchr(b'\\', text).is_some()
+                || memchr3(b'\\', b' ', b'\'', name.as_bytes()).is_some();
+            may_name && names(sources, kustomization, &file.path)
+        })
+    }
+
+    /// Returns whether renderings may differ in the two states: one includes a file, or a file states what is deployed.
+    pub(crate) fn affect(&self, sources: &SourceSet, renderings: &[Rendering]) -> bool {
+        if self.files.is_empty() {
+            return false;
+        }
+        let deployed: Vec<_> = renderings
+            .iter()
+            .filter_map(|rendering| rendering.deployed.as_ref())
+            .collect();
+        let states_deployment = |file: &SourceFile| {
+            let contains =
+                |part: &&str| memmem::find(file.text.as_bytes(), part.as_bytes()).is_some();
+            // Deployments may replace variables with the values of these objects.
+            let values = ["ConfigMap", "Secret"];
+            ["valuesFrom", "fluxcd.io/", "argoproj.io/"]
+                .iter()
+                .any(contains)
+                || !deployed.is_empty() && values.iter().any(contains)
+        };
+        let is_deployed = |path: &str| deployed.iter().any(|deployed| deployed.contains(path));
+        // An ApplicationSet may read any file.
+        let is_set =
+            |file: &SourceFile| memmem::find(file.text.as_bytes(), b"ApplicationSet").is_some();
+        let kustomizations = || {
+            sources
+                .files
+                .iter()
+                .filter(|file| is_kustomization(&file.path))
+        };
+        renderings
+            .iter()
+            .any(|rendering| rendering.left_out.is_some())
+            || self.files.iter().any(|(old, new)| {
+                states_deployment(old) || states_deployment(new) || is_deployed(&new.path)
+            })
+            || sources.files.iter().any(is_set)
+            || kustomizations().any(|file| self.are_named_by(sources, file))
+    }
+}
+
+/// Returns whether a text in a kustomization leads to the file shown as `path`.
+fn names(sources: &SourceSet, kustomization: &SourceFile, path: &str) -> bool {
+    let Some(root) = tree(kustomization).and_then(Tree::root) else {
+        return false;
+    };
+    let folder = folder_of(&kustomization.path);
+    let mut pending = vec![root];
+    while let Some(node) = pending.pop() {
+        pending.extend(node.items());
+        for entry in node.entries() {
+            pending.push(entry.key);
+            pending.push(entry.value);
+        }
+        // A generator names a file after the key: `key=file`.
+        let text = NodeRef::text(node).unwrap_or_default();
+        let value = text.split_once('=').map(|(_, name)| name);
+        let mut entries = std::iter::once(text).chain(value);
+        if entries.any(|entry| !entry.is_empty() && sources.joined(folder, entry) == path) {
+            return true;
+        }
+    }
+    false
+}
