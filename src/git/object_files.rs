@@ -83,13 +83,19 @@ impl ObjectFiles {
     /// # Errors
     /// The path does not exist.
     pub(super) fn place(&self, path: &Path) -> io::Result<Place<'_>> {
-        let Ok(below) = path.strip_prefix(&self.root) else {
-            return Ok(self.git_place(path));
+        let below = match self.spelled_below(path) {
+            Some(below) => below,
+            None => {
+                let Ok(below) = path.strip_prefix(&self.root) else {
+                    return Ok(self.git_place(path));
+                };
+                let is_of_git = below.components().any(|part| part.as_os_str() == GIT);
+                if is_of_git && let Some(place) = self.place_in_git(path, below) {
+                    return Ok(place);
+                }
+                below
+            }
         };
-        let is_of_git = below.components().any(|part| part.as_os_str() == GIT);
-        if is_of_git && let Some(place) = self.place_in_git(path, below) {
-            return Ok(place);
-        }
         if self.prefers_disk && path.symlink_metadata().is_ok() {
             return Ok(Place::Disk(path.to_path_buf()));
         }

@@ -146,6 +146,24 @@ pub(super) fn assert_like_checkout(root: &Path, revision: &str) {
     assert!(read == checkout, "{line:?}");
 }
 
+/// Paths that are looked up in each folder and file of a revision.
+const BELOW: [&str; 14] = [
+    "",
+    "x",
+    "..",
+    "../a.yaml",
+    "kustomization.yaml",
+    "./x.yaml",
+    "../b/./x.yaml",
+    "a/../b",
+    "a//x.yaml",
+    "no/no/x",
+    "no/../x.yaml",
+    "../../../..",
+    "x.yaml/../x.yaml",
+    "x\0.yaml",
+];
+
 fn assert_same(one: &BTreeSet<String>, other: &BTreeSet<String>) {
     let differences: Vec<&String> = one.symmetric_difference(other).collect();
     assert!(differences.is_empty(), "{differences:#?}");
@@ -180,7 +198,7 @@ fn all_items(files: &FileSystem, root: &Path) -> BTreeSet<String> {
                 "{path:?}: {:?}",
                 files.file_length(&path).map_err(|error| error.kind())
             ));
-            for below in ["", "x", "..", "../a.yaml", "kustomization.yaml"] {
+            for below in BELOW {
                 let path = path.join(below);
                 let real = files.canonical(&path).map_err(|error| error.kind());
                 found.insert(format!("{path:?}: {real:?}"));
