@@ -4,7 +4,7 @@ use crate::context::{Context, NotJudged};
 use crate::engine::{Fixes, RenderedOverlays, Summary, UnknownEnvironments, check_with_view};
 use crate::finding::Finding;
 use crate::predict::{self, EnvironmentNames, WorkloadPrediction};
-use crate::settings::{RuleLevel, Settings};
+use crate::settings::Settings;
 use crate::source::{SourceSet, chart_of_output};
 
 use super::not_moved::{NotMoved, not_moved};
@@ -25,8 +25,8 @@ pub struct State {
     pub selected: usize,
     /// The workloads that a supposed dataplane does not move.
     pub not_moved: Vec<NotMoved>,
-    /// Whether settings hide findings of some rules.
-    pub(super) hides_rules: bool,
+    /// The findings of rules that the settings switch off.
+    pub(super) switched_off: Vec<Finding>,
     /// The counts of the check.
     pub summary: Summary,
     /// The folder or the file of the tree, as shown to the user. Paths that identify a probe are relative to it.
@@ -55,17 +55,11 @@ impl State {
         };
         let (outcome, viewed) = check_with_view(set, rendered, settings, Fixes::Removed, view);
         let (selected, not_moved, probes) = viewed.unwrap_or_default();
-        let scoped = settings
-            .scopes
-            .iter()
-            .flat_map(|scope| scope.rules.values());
-        let mut levels = settings.rules.values().chain(scoped);
         let state = Self {
             probes,
             selected,
             not_moved,
-            hides_rules: settings.select.is_some()
-                || levels.any(|level| *level == RuleLevel::Ignore),
+            switched_off: outcome.switched_off,
             summary: outcome.summary,
             findings: outcome.findings,
             suppressed: outcome.suppressed,

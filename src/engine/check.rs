@@ -177,6 +177,7 @@ pub(super) fn finish<T>(
     }));
     let Leveled {
         mut findings,
+        switched_off,
         ignored,
         severity_changed,
     } = apply_levels(set, findings, &levels);
@@ -205,6 +206,7 @@ pub(super) fn finish<T>(
     let outcome = Outcome {
         findings,
         suppressed,
+        switched_off,
         not_judged,
         context_option: set.context_option.clone(),
         only_environments: settings.only_environments.clone(),

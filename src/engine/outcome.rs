@@ -20,6 +20,8 @@ pub struct Outcome {
     pub only_environments: Vec<String>,
     /// The findings that the user has suppressed, in the same order.
     pub suppressed: Vec<Finding>,
+    /// The findings of rules that the settings switch off, in the same order.
+    pub switched_off: Vec<Finding>,
     /// What runs pods and is not judged, sorted by place.
     pub not_judged: Vec<NotJudged>,
     /// The option `--context` of the commands that messages recommend.
@@ -51,6 +53,8 @@ impl Outcome {
 #[derive(Default)]
 pub(super) struct Leveled {
     pub(super) findings: Vec<Finding>,
+    /// The findings of rules that are not selected, or whose level is `ignore`.
+    pub(super) switched_off: Vec<Finding>,
     /// How many findings the level `ignore` has removed.
     pub(super) ignored: usize,
     /// How many findings have another severity.
@@ -84,6 +88,7 @@ pub(super) fn apply_levels(
                 .iter()
                 .any(|path| level(path) == Some(RuleLevel::Ignore));
             leveled.ignored += usize::from(is_ignored);
+            leveled.switched_off.push(finding);
             continue;
         }
         if let Some(RuleLevel::Severity(severity)) = paths.iter().find_map(level) {
@@ -92,7 +97,9 @@ pub(super) fn apply_levels(
         }
         leveled.findings.push(finding);
     }
-    leveled.findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    for list in [&mut leveled.findings, &mut leveled.switched_off] {
+        list.sort_by(|a, b| order(a).cmp(&order(b)));
+    }
     leveled
 }
 

