@@ -41,7 +41,7 @@ impl Pattern {
         let Some((first, others)) = self.fragments.split_first() else {
             return false;
         };
-        let mut starts = line.match_indices(first).map(|(at, _)| at + first.len());
+        let mut starts = whole_matches(line, first).map(|at| at + first.len());
         let from = |start: usize| follow(line.get(start..).unwrap_or_default(), others, distance);
         match distance {
             // Without a limit, the first occurrence decides; trying all would be quadratic.
@@ -58,11 +58,21 @@ fn follow(mut text: &str, fragments: &[&str], distance: Option<usize>) -> bool {
             Some(distance) => start_of(text, distance + fragment.len()),
             None => text,
         };
-        let Some(at) = window.find(fragment) else {
+        let Some(at) = whole_matches(window, fragment).next() else {
             return false;
         };
         text = text.get(at + fragment.len()..).unwrap_or_default();
         true
+    })
+}
+
+/// Returns where a text contains a fragment. A fragment that ends with a number does not match the start of a longer one.
+fn whole_matches(text: &str, fragment: &str) -> impl Iterator<Item = usize> {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    let ends_with_number = is_digit(fragment.as_bytes().last());
+    text.match_indices(fragment).filter_map(move |(at, _)| {
+        let next = text.as_bytes().get(at + fragment.len());
+        (!ends_with_number || !is_digit(next)).then_some(at)
     })
 }
 

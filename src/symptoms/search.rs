@@ -37,15 +37,24 @@ pub fn normal_line(line: &str) -> String {
 #[must_use]
 pub fn find(text: &str) -> Vec<Match> {
     let mut found: Vec<Match> = Vec::new();
-    for line in text.lines() {
+    let lines: Vec<&str> = text.lines().filter(|line| !is_about_image(line)).collect();
+    for line in &lines {
         add(&mut found, line, None);
     }
     let is_explained = |found: &Match| found.specificity >= Specificity::Error;
-    if text.lines().nth(1).is_some() && !found.iter().any(is_explained) {
-        add(&mut found, text, Some(JOINED_DISTANCE));
+    if lines.len() > 1 && !found.iter().any(is_explained) {
+        add(&mut found, &lines.join("\n"), Some(JOINED_DISTANCE));
     }
     found.sort_by_key(|found| Reverse((found.specificity, found.length)));
     found
+}
+
+/// Returns whether a line reports that an image cannot be pulled: its errors are those of the registry, not of a probe.
+fn is_about_image(line: &str) -> bool {
+    let normal = normal(line);
+    ["failed to pull image", "back-off pulling image"]
+        .iter()
+        .any(|text| normal.contains(text))
 }
 
 /// Adds the symptoms that a line shows, each with its most specific pattern.

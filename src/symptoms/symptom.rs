@@ -1,6 +1,6 @@
 //! A symptom: a text that users see, with its page.
 
-use crate::finding::{Finding, RuleId};
+use crate::finding::{Finding, RuleId, page_url};
 
 use super::page::{self, Cause};
 use super::pattern::Pattern;
@@ -65,7 +65,6 @@ impl Symptom {
     /// Returns the URL of the page.
     #[must_use]
     pub fn docs_url(&self) -> String {
-        let repository = env!("CARGO_PKG_REPOSITORY");
-        format!("{repository}/blob/main/docs/symptoms/{}.md", self.id)
+        page_url(&format!("symptoms/{}.md", self.id))
     }
 }

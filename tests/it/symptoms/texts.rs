@@ -49,6 +49,27 @@ fn predicted_texts() -> &'static BTreeSet<String> {
 }
 
 #[test]
+fn errors_of_a_registry_and_longer_numbers_lead_to_no_page() {
+    for text in [
+        "Failed to pull image \"a/b\": rpc error: code = Unavailable desc = read tcp 10.0.0.1:1->10.0.0.2:443: read: connection reset by peer",
+        "Back-off pulling image \"a/b\": connection refused",
+        "HTTP probe failed with statuscode: 5030",
+    ] {
+        let found = symptoms::find(text);
+        let errors = found
+            .iter()
+            .filter(|found| found.specificity >= Specificity::Error);
+        let ids: Vec<&str> = errors.map(|found| found.symptom.id).collect();
+        assert!(
+            ids.is_empty() || ids == ["statuscode-other"],
+            "{text}: {ids:?}"
+        );
+    }
+    let pod = "Failed to pull image \"a\": connection reset by peer\nHTTP probe failed with statuscode: 503";
+    assert_eq!(symptoms::find(pod)[0].symptom.id, "statuscode-503");
+}
+
+#[test]
 fn every_predicted_text_leads_to_a_page() {
     let texts = predicted_texts();
     let mut wrong = Vec::new();

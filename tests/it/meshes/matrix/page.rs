@@ -31,8 +31,10 @@ The letter is the source: *m* measured with a real Envoy and the prober of the k
 code of the project, *d* its documentation. A measured cell was measured with one release of its range: the newest one of
 Istio, 1.2 of Open Service Mesh. `A → B since 1.25` means that B applies to 1.25 and later.
 
-`exec` probes run inside of the container: they are ok in every mesh (c), and have no column. An init container
-without `restartPolicy: Always` cannot have probes: the API server refuses the pod (c).
+`exec` probes run inside of the container, where the mesh does not change them (c), so they have no column. A command that
+connects to a port can still pass through the proxy
+([exec-probe-through-sidecar](rules/exec-probe-through-sidecar.md), [exec-tcp-through-service](rules/exec-tcp-through-service.md)).
+An init container without `restartPolicy: Always` cannot have probes: the API server refuses the pod (c).
 ";
 
 /// The columns: the probe, and the heading.
