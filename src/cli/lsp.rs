@@ -1,9 +1,9 @@
 //! `meshprobe lsp`.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use clap::Parser as _;
 use lsp_server::Connection;
@@ -17,6 +17,7 @@ use crate::source::CONFIG_NAMES;
 
 use super::args::{CheckArgs, Cli, Command, LspArgs, OptionName};
 use super::baseline::Known;
+use super::capture::Capture;
 use super::check;
 use super::input::{Gate, Planned, RenderFallback, plan};
 use super::session::Session;
@@ -83,7 +84,7 @@ impl Loader for Settings {
         };
         let args = check_args(&self.args, client, root.only.as_deref());
         let args = args.map_err(|messages| messages.into_iter().map(place).collect::<Vec<_>>())?;
-        let notes = Notes::default();
+        let notes = Capture::default();
         let session = self.variables.iter().fold(
             Session::new(root.folder.clone(), io::empty(), io::sink(), notes.clone()),
             |session, (name, value)| session.with_variable(name, value),
@@ -246,27 +247,4 @@ fn place(message: &str, folder: &Path) -> Option<(PathBuf, u32, u32)> {
         let (line, column) = (number()?, number()?);
         Some((folder.join(message.get(..end)?), line, column))
     })
-}
-
-/// Collects the notes that a run would print.
-#[derive(Clone, Default)]
-struct Notes(Arc<Mutex<Vec<u8>>>);
-
-impl Notes {
-    fn text(&self) -> String {
-        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-impl Write for Notes {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

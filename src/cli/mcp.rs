@@ -8,9 +8,9 @@ pub(super) use without_server::run;
 #[cfg(feature = "mcp")]
 mod with_server {
     use std::ffi::OsString;
-    use std::io::{self, Cursor, Write};
+    use std::io::Cursor;
     use std::path::PathBuf;
-    use std::sync::{Arc, Mutex, PoisonError};
+    use std::sync::Arc;
     use std::time::Duration;
 
     use crate::engine::Exit;
@@ -18,6 +18,7 @@ mod with_server {
     use crate::mcp::{self, Options, Root, Runner};
 
     use super::super::args::McpArgs;
+    use super::super::capture::Capture;
     use super::super::run::run_arguments;
     use super::super::session::Session;
     use super::super::stop::Stop;
@@ -68,29 +69,6 @@ mod with_server {
                 stdout: stdout.text(),
                 stderr: stderr.text(),
             }
-        }
-    }
-
-    /// A stream that keeps the bytes that are written to it.
-    #[derive(Clone, Default)]
-    struct Capture(Arc<Mutex<Vec<u8>>>);
-
-    impl Capture {
-        fn text(&self) -> String {
-            let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            String::from_utf8_lossy(&bytes).into_owned()
-        }
-    }
-
-    impl Write for Capture {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            kept.extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
         }
     }
 }

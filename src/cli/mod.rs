@@ -2,6 +2,7 @@
 
 mod args;
 mod baseline;
+mod capture;
 mod check;
 mod config;
 mod diff;

@@ -1,11 +1,12 @@
 //! The files below some folders, and no others.
 
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::disk::Disk;
+use super::plain_path::without_dots;
 use super::read_files::ReadFiles;
 use super::{Entry, Kind, OpenFile};
 
@@ -46,7 +47,7 @@ impl ConfinedFiles {
     /// Resolves a path, both ends of which are in the folders.
     fn resolved(&self, path: &Path) -> io::Result<PathBuf> {
         // Paths outside are not accessed, as far as their text shows where they lead.
-        self.check(&without_parents(path))?;
+        self.check(&without_dots(path))?;
         let real = Disk.canonical(path)?;
         self.check(&real)?;
         Ok(real)
@@ -68,21 +69,6 @@ fn outside() -> io::Error {
         io::ErrorKind::PermissionDenied,
         "it is outside of the directories that may be read",
     )
-}
-
-/// Removes `..` and the component before it from the text of a path.
-fn without_parents(path: &Path) -> PathBuf {
-    let mut folded = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                folded.pop();
-            }
-            Component::CurDir => {}
-            _ => folded.push(part),
-        }
-    }
-    folded
 }
 
 impl ReadFiles for ConfinedFiles {
@@ -107,12 +93,12 @@ impl ReadFiles for ConfinedFiles {
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
-        self.check(&without_parents(path))?;
+        self.check(&without_dots(path))?;
         Disk.entries(path)
     }
 
     fn open_file(&self, path: &Path) -> io::Result<OpenFile> {
-        self.check(&without_parents(path))?;
+        self.check(&without_dots(path))?;
         Disk.open_file(path)
     }
 

@@ -18,6 +18,7 @@ mod file_system;
 mod kind;
 mod open_file;
 mod path_problem;
+mod plain_path;
 #[cfg(not(unix))]
 mod portable;
 mod read_files;
@@ -34,6 +35,7 @@ pub use file_system::FileSystem;
 pub use kind::{Entry, Kind};
 pub use open_file::OpenFile;
 pub use path_problem::PathProblem;
+pub use plain_path::without_dots;
 #[cfg(not(unix))]
 pub use portable::{Folder, entries, open_file, path_error};
 pub use read_files::ReadFiles;

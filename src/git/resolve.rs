@@ -142,7 +142,7 @@ impl ObjectFiles {
     }
 
     /// Returns the part of a path below the root, if the path is spelled like those of the tree. Compares text, because
-    /// this is done for every access.
+    /// each access to a file calls this.
     pub(super) fn spelled_below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let (Some(text), Some(root)) = (path.to_str(), self.root().to_str()) else {
             return self.parsed_below(path);

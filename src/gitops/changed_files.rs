@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use memchr::{memchr, memchr3, memmem};
 
+use crate::gitops::named_entries::{names_in, texts};
 use crate::kustomize::Rendering;
-use crate::kustomize::locate::{folder_of, tree};
+use crate::kustomize::locate::folder_of;
 use crate::source::{SourceFile, SourceSet, is_kustomization};
-use crate::yaml::{NodeRef, Tree};
 
 /// The files whose contents differ, in both states.
 #[derive(Debug)]
@@ -103,24 +103,8 @@ impl<'s> ChangedFiles<'s> {
 
 /// Returns whether a text in a kustomization leads to the file shown as `path`.
 fn names(sources: &SourceSet, kustomization: &SourceFile, path: &str) -> bool {
-    let Some(root) = tree(kustomization).and_then(Tree::root) else {
-        return false;
-    };
     let folder = folder_of(&kustomization.path);
-    let mut pending = vec![root];
-    while let Some(node) = pending.pop() {
-        pending.extend(node.items());
-        for entry in node.entries() {
-            pending.push(entry.key);
-            pending.push(entry.value);
-        }
-        // A generator names a file after the key: `key=file`.
-        let text = NodeRef::text(node).unwrap_or_default();
-        let value = text.split_once('=').map(|(_, name)| name);
-        let mut entries = std::iter::once(text).chain(value);
-        if entries.any(|entry| !entry.is_empty() && sources.joined(folder, entry) == path) {
-            return true;
-        }
-    }
-    false
+    texts(kustomization)
+        .flat_map(names_in)
+        .any(|entry| !entry.is_empty() && sources.joined(folder, entry) == path)
 }

@@ -9,6 +9,7 @@ pub(crate) mod deployed_folder;
 pub(crate) mod deployment;
 #[cfg(test)]
 mod hostile_tests;
+mod named_entries;
 mod named_folders;
 pub(crate) mod named_source;
 mod own_urls;

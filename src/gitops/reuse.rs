@@ -3,11 +3,11 @@
 use hashbrown::HashMap;
 
 use crate::gitops::changed_files::ChangedFiles;
+use crate::gitops::named_entries::{names_in, texts};
 use crate::kustomize::Rendering;
-use crate::kustomize::locate::{folder_of, tree};
+use crate::kustomize::locate::folder_of;
 use crate::kustomize::roots::{self, Group};
 use crate::source::{SourceFile, SourceSet};
-use crate::yaml::{NodeRef, Tree};
 
 /// The renderings of another state, and its files.
 #[derive(Debug)]
@@ -86,27 +86,10 @@ impl<'p> Reuse<'p> {
             return false;
         }
         let folder = folder_of(path);
-        let Some(root) = tree(new).and_then(Tree::root) else {
-            return true;
-        };
-        let mut pending = vec![root];
-        while let Some(node) = pending.pop() {
-            pending.extend(node.items());
-            for entry in node.entries() {
-                pending.push(entry.key);
-                pending.push(entry.value);
-            }
-            let text = NodeRef::text(node).filter(|text| !text.contains('\n'));
-            // A generator names a file after the key: `key=file`.
-            let named = text
-                .and_then(|text| text.split_once('='))
-                .map(|(_, name)| name);
-            let mut names = text.into_iter().chain(named);
-            if !names.all(|name| self.is_same_target(sources, folder, name)) {
-                return false;
-            }
-        }
-        true
+        texts(new)
+            .filter(|text| !text.contains('\n'))
+            .flat_map(names_in)
+            .all(|name| self.is_same_target(sources, folder, name))
     }
 
     /// Returns whether an entry leads to equal files in both states, or to none in both.

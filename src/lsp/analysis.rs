@@ -1,6 +1,6 @@
 //! An analysis of a folder, from which requests are answered.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use gen_lsp_types::{Location, Range, Uri};
 
@@ -10,6 +10,7 @@ use super::encoding::Lines;
 use super::loader::Plan;
 use super::uri::path_of;
 use crate::engine::{LiveFacts, Outcome};
+use crate::filesystem::without_dots;
 use crate::source::{SourceFile, SourceSet, shown_path};
 use crate::yaml::Span;
 
@@ -93,19 +94,4 @@ impl<'t> Analysis<'_, 't> {
     pub(super) fn version(&self, uri: &Uri) -> Option<i32> {
         Some(self.buffers.get(&path_of(uri)?)?.version)
     }
-}
-
-/// Returns a path without `.` and `..`, as editors write it.
-fn without_dots(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
 }

@@ -120,7 +120,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 /// Reads a resource.
 ///
 /// # Errors
-/// There is no resource with this URI.
+/// No resource has this URI.
 pub(super) fn read(uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let text = if let Some(id) = uri.strip_prefix(RULES) {
         rule(id).map(|(_, page)| page)

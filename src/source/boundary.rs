@@ -7,8 +7,8 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use crate::filesystem::FileSystem;
+use crate::filesystem::without_dots;
 use crate::source::git::index::TrackedFiles;
-use crate::source::paths::without_dots;
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::filesystem::FileSystem;
+use crate::filesystem::without_dots;
 use crate::source::discover::folders::Folders;
 use crate::source::kustomization_fields;
 use crate::source::kustomization_name::{NAMES, is_kustomization};
 use crate::source::model::document::Document;
 use crate::source::model::file::SourceFile;
 use crate::source::model::set::SourceSet;
-use crate::source::paths::without_dots;
 use crate::yaml;
 use crate::yaml::{NodeRef, Span, Tree};
 

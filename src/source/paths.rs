@@ -5,8 +5,6 @@
 //! compared as text, whatever the name of the working directory. A folder has `/` at its end; the working
 //! directory is empty.
 
-use std::path::{Component, Path, PathBuf};
-
 /// Splits a path into the number of its leading `..` and the rest.
 pub(in crate::source) fn split(path: &str) -> (usize, &str) {
     let mut rest = path;
@@ -144,21 +142,6 @@ pub(crate) fn folders(path: &str, top: usize) -> impl Iterator<Item = String> {
     let end = if is_absolute(path) { up } else { top + 1 };
     let outer = (up..end).map(|up| vec![".."; up].join("/"));
     inner.map(str::to_owned).chain(outer)
-}
-
-/// Resolves `.` and `..` in the text of a path.
-pub(in crate::source) fn without_dots(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
 }
 
 /// Removes `.` and `..` from a path in a repository.

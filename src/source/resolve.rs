@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
 
 use crate::filesystem::FileSystem;
+use crate::filesystem::without_dots;
 use crate::source::kustomization_name::is_kustomization;
 use crate::source::model::file::SourceFile;
-use crate::source::paths::without_dots;
 
 impl FileSystem {
     /// Returns the unique path of a file: with links resolved if the file exists, else with `.` and `..` resolved in

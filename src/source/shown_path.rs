@@ -2,8 +2,8 @@
 
 use std::path::{Component, Path};
 
+use crate::filesystem::without_dots;
 use crate::source::escaped_name::escaped_name;
-use crate::source::paths::without_dots;
 
 /// Returns the unique display text of a path: relative to the working directory, with `/`, or absolute if they
 /// have no common folder.

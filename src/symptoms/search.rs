@@ -37,32 +37,39 @@ pub fn normal_line(line: &str) -> String {
 #[must_use]
 pub fn find(text: &str) -> Vec<Match> {
     let mut found: Vec<Match> = Vec::new();
-    let lines: Vec<&str> = text.lines().filter(|line| !is_about_image(line)).collect();
-    for line in &lines {
-        add(&mut found, line, None);
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let normal = normal(line);
+        if !is_about_image(&normal) {
+            lines.push(line);
+            add(&mut found, (line, &normal), None);
+        }
     }
     let is_explained = |found: &Match| found.specificity >= Specificity::Error;
     if lines.len() > 1 && !found.iter().any(is_explained) {
-        add(&mut found, &lines.join("\n"), Some(JOINED_DISTANCE));
+        let joined = lines.join("\n");
+        add(
+            &mut found,
+            (&joined, &normal(&joined)),
+            Some(JOINED_DISTANCE),
+        );
     }
     found.sort_by_key(|found| Reverse((found.specificity, found.length)));
     found
 }
 
-/// Returns whether a line reports that an image cannot be pulled: its errors are those of the registry, not of a probe.
-fn is_about_image(line: &str) -> bool {
-    let normal = normal(line);
+/// Returns whether a line in normal form reports that an image cannot be pulled: its errors are those of the registry, not of a probe.
+fn is_about_image(normal: &str) -> bool {
     ["failed to pull image", "back-off pulling image"]
         .iter()
         .any(|text| normal.contains(text))
 }
 
-/// Adds the symptoms that a line shows, each with its most specific pattern.
-fn add(found: &mut Vec<Match>, line: &str, distance: Option<usize>) {
-    let normal = normal(line);
+/// Adds the symptoms that a line shows, each with its most specific pattern. The line is given as written and in normal form.
+fn add(found: &mut Vec<Match>, (line, normal): (&str, &str), distance: Option<usize>) {
     for symptom in all() {
         let patterns = symptom.patterns.iter();
-        let matching = patterns.filter(|pattern| pattern.matches(&normal, distance));
+        let matching = patterns.filter(|pattern| pattern.matches(normal, distance));
         let rank = |pattern: &&Pattern| (pattern.specificity, pattern.len());
         let Some(pattern) = matching.max_by_key(rank) else {
             continue;

@@ -6,7 +6,7 @@ function surroundings(programs: string[], other: Partial<Surroundings> = {}): Su
   return {
     configured: "",
     extensionFolder: "/ext",
-    workspaceFolder: "/work",
+    workspaceFolder: "/project",
     home: "/home/me",
     platform: "linux",
     searchPath: "/usr/bin:/opt/bin",
@@ -44,10 +44,10 @@ test("without a program, the problem names the setting", () => {
 
 for (const [configured, program] of [
   ["~/bin/meshprobe", "/home/me/bin/meshprobe"],
-  ["${workspaceFolder}/bin/meshprobe", "/work/bin/meshprobe"],
-  ["bin/meshprobe", "/work/bin/meshprobe"],
+  ["${workspaceFolder}/bin/meshprobe", "/project/bin/meshprobe"],
+  ["bin/meshprobe", "/project/bin/meshprobe"],
   [" /set/meshprobe ", "/set/meshprobe"],
-  ["~user/meshprobe", "/work/~user/meshprobe"],
+  ["~user/meshprobe", "/project/~user/meshprobe"],
 ] as const) {
   test(`the setting \`${configured}\` names ${program}`, () => {
     const found = findServer(surroundings([program], { configured }));

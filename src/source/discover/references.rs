@@ -10,6 +10,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::filesystem::FileSystem;
+use crate::filesystem::without_dots;
 use crate::source::discover::candidate::Candidate;
 use crate::source::discover::generated::GeneratedEntries;
 use crate::source::discover::request::Request;
@@ -19,7 +20,6 @@ use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::links::Links;
 use crate::source::model::set::SourceSet;
 use crate::source::paths;
-use crate::source::paths::without_dots;
 use crate::source::shown_path::shown_path;
 use crate::yaml::{NodeRef, Tree};
 

@@ -96,7 +96,7 @@ impl SourceSet {
     #[must_use]
     pub fn place(&self, path: &str) -> String {
         match self.directory() {
-            Some(directory) => crate::source::paths::without_dots(&directory.join(path))
+            Some(directory) => crate::filesystem::without_dots(&directory.join(path))
                 .to_string_lossy()
                 .into_owned(),
             None => path.to_owned(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use crate::filesystem::without_dots;
 use crate::filesystem::{FileSystem, Kind};
 use crate::source::discover::candidate::Candidate;
 use crate::source::escaped_name::escaped_name;
@@ -15,7 +16,6 @@ use crate::source::origin::hint::OriginHint;
 use crate::source::origin::original::Original;
 use crate::source::origin::origins::Origin;
 use crate::source::origin::place::may_come_from;
-use crate::source::paths::without_dots;
 use crate::source::shown_path::relative_path;
 use crate::yaml;
 use crate::yaml::{NodeRef, Span};
