@@ -26,6 +26,8 @@ STAND_INS = (
     # Envoy's message for a port in no Service, where Istio configures a retry.
     (re.compile("retried and the latest reset reason"), "reset reason"),
     (REFUSED, CERTIFICATE),
+    # A server that closes with unread data resets the connection. The client then reports what it meets first.
+    (re.compile(r"(?<=error reading from server: )(read tcp \S+ read: )?connection reset by peer$"), "EOF"),
 )
 
 # Texts of which it is a race which one the kubelet reports, as in the measured rows with several texts.

@@ -19,6 +19,7 @@ CODES = {0: "OK", 2: "Unknown", 3: "InvalidArgument", 5: "NotFound", 7: "Permiss
 SERVING = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 NOT_FOUND = 5
 CHUNK = 65536
+RESET = "connection reset by peer"
 
 
 class TooLate(Exception):
@@ -57,8 +58,8 @@ def ask(connection: socket.socket, authority: str, service: str,
             connection.sendall(http2.data_to_send())
     except (ConnectionError, h2.exceptions.ProtocolError) as error:
         if ready:
-            return "Unavailable", f"error reading from server: {error}", None
-        raise ConnectionError(str(error)) from None
+            return "Unavailable", f"error reading from server: {_reason(error)}", None
+        raise ConnectionError(_reason(error)) from None
     except TimeoutError:
         if ready:
             raise TooLate from None
@@ -85,6 +86,11 @@ def serve(connection: socket.socket, health: Callable[[str], str | None]) -> Non
                 service = _text(bodies.pop(event.stream_id, b"")[7:])
                 _send_answer(http2, event.stream_id, health(service))
         connection.sendall(http2.data_to_send())
+
+
+def _reason(error: Exception) -> str:
+    """Returns the message of Go for an error of a connection."""
+    return RESET if isinstance(error, (ConnectionResetError, BrokenPipeError)) else str(error)
 
 
 def _text(value: bytes | str) -> str:
