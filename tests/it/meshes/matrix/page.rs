@@ -90,7 +90,9 @@ fn note(mesh: &str) -> &'static str {
             "`unset` (no PeerAuthentication) equals PERMISSIVE in every cell. The port is in no Service; the protocol of a Service \
              port can break more\n([prediction](prediction.md#order-of-decisions)). The Istio sidecar is an ordinary container: if it is \
              a native sidecar (since 1.24), the startup probe\nof another native sidecar has the outcome of its other probes, and \
-             every other cell is the same.\n\n"
+             every other cell is the same.\nThe init container `istio-init` sets up the redirect, after the native sidecars before it have started. The CNI \
+             plugin sets it up before all containers:\nwith it, a startup probe of a native sidecar that is not rewritten \
+             **fails**, unless its port is excluded.\n\n"
         }
         "istio-ambient" => {
             "A NetworkPolicy or the network plugin of the cluster can drop the packets of the kubelet: then every probe \
