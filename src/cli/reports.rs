@@ -180,6 +180,7 @@ impl<'a> Reports<'a> {
             fail_on: self.settings.fail_on,
             requires_workloads: self.args.report.require_workloads,
             baseline_state: None,
+            notes: &[],
         }
     }
 

@@ -19,8 +19,8 @@ use super::state::State;
 pub fn compare(before: (&State, &SourceSet), after: (&State, &SourceSet)) -> Comparison {
     let mut comparison = Comparison::default();
     let mut causes = Causes::new((&before.0.root, before.1), (&after.0.root, after.1));
-    compare_probes(before.0, after.0, &mut causes, &mut comparison);
-    compare_findings(before.0, after.0, &mut comparison);
+    compare_probes(before.0, after, &mut causes, &mut comparison);
+    compare_findings(before, after, &mut comparison);
     comparison.newly_not_judged = newly_not_judged(before.0, after.0);
     comparison.changed_not_judged = changed_not_judged(before, after, &comparison.newly_not_judged);
     comparison.changes.sort_by(|a, b| order(a).cmp(&order(b)));
@@ -52,12 +52,12 @@ fn order(change: &Change) -> impl Ord + '_ {
 
 fn compare_probes(
     before: &State,
-    after: &State,
+    (after, files): (&State, &SourceSet),
     causes: &mut Causes<'_>,
     comparison: &mut Comparison,
 ) {
     let pairing = pair_probes(&before.probes, &after.probes);
-    let findings = HandlerFindings::of(after);
+    let findings = HandlerFindings::of(after, files);
     for &(old, new) in &pairing.pairs {
         let (Some(old), Some(new)) = (before.probes.get(old), after.probes.get(new)) else {
             continue;

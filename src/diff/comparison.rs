@@ -26,6 +26,8 @@ pub struct Comparison {
     pub newly_not_judged: Vec<NotJudged>,
     /// What is judged in neither state although its files differ.
     pub changed_not_judged: Vec<NotJudged>,
+    /// What the user must know to read the result, such as a fact that no workload reads.
+    pub notes: Vec<String>,
 }
 
 impl Comparison {

@@ -1,11 +1,13 @@
 //! The identity of a finding in both states.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 
 use crate::finding::{Finding, ObjectRef, RuleId};
+use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use super::class::is_fault;
+use super::probe_state::ProbeState;
 use super::state::{State, relative};
 
 /// What remains the same if lines move: neither lines nor wording.
@@ -29,15 +31,25 @@ pub(super) struct FindingEntry<'f> {
     pub(super) key: FindingKey,
     /// The file of the finding, relative to the tree.
     pub(super) file: String,
+    /// Whether the outcomes of handlers report the same fault.
+    pub(super) is_of_handlers: bool,
 }
 
-/// Returns the findings of a state that do not report the outcome of a handler, once for each environment.
-pub(super) fn entries(state: &State) -> Vec<FindingEntry<'_>> {
+/// Returns the findings of a state that do not report the outcome of a handler that they name, once for each environment.
+pub(super) fn entries<'s>(state: &'s State, set: &SourceSet) -> Vec<FindingEntry<'s>> {
     let root = &*state.root;
-    let faulty = state.probes.iter().filter(|probe| is_fault(probe.outcome));
-    let faulty: HashSet<(&str, Span)> = faulty
+    let faulty = || state.probes.iter().filter(|probe| is_fault(probe.outcome));
+    let mut by_file: HashMap<&str, Vec<&ProbeState>> = HashMap::new();
+    for probe in faulty() {
+        by_file.entry(&probe.place.path).or_default().push(probe);
+    }
+    let faulty: HashSet<(&str, Span)> = faulty()
         .map(|probe| (&*probe.place.path, probe.place.span))
         .collect();
+    let is_of_handlers = |finding: &Finding| {
+        let mut probes = by_file.get(&*finding.primary.path).into_iter().flatten();
+        probes.any(|probe| probe.is_decided_at(finding, set))
+    };
     let is_other = |finding: &&Finding| match &finding.probe {
         None => true,
         // A note about a handler that works.
@@ -54,7 +66,8 @@ pub(super) fn entries(state: &State) -> Vec<FindingEntry<'_>> {
             if overlays.is_empty() {
                 overlays.push(None);
             }
-            overlays.into_iter().map(|overlay| FindingEntry {
+            let is_of_handlers = is_of_handlers(finding);
+            overlays.into_iter().map(move |overlay| FindingEntry {
                 finding,
                 key: FindingKey {
                     rule: finding.rule,
@@ -64,6 +77,7 @@ pub(super) fn entries(state: &State) -> Vec<FindingEntry<'_>> {
                     overlay,
                 },
                 file: relative(&finding.primary.path, root),
+                is_of_handlers,
             })
         })
         .collect()

@@ -3,6 +3,7 @@
 use hashbrown::HashSet;
 
 use crate::finding::{Finding, Severity};
+use crate::source::SourceSet;
 
 use super::change::{Change, Subject};
 use super::class::Class;
@@ -12,13 +13,23 @@ use super::pairing::{Pairing, Repeated};
 use super::state::{State, relative};
 
 /// Compares the findings of two states, and adds the changes.
-pub(super) fn compare_findings(before: &State, after: &State, comparison: &mut Comparison) {
-    let (old, new) = (entries(before), entries(after));
+pub(super) fn compare_findings(
+    (before, old_files): (&State, &SourceSet),
+    (after, new_files): (&State, &SourceSet),
+    comparison: &mut Comparison,
+) {
+    let (old, new) = (entries(before, old_files), entries(after, new_files));
     let pairing = pair_findings(&old, &new);
-    comparison.unchanged_findings = pairing.pairs.len();
+    let is_counted = |pair: &&(usize, usize)| {
+        let entry = new.get(pair.1);
+        entry.is_some_and(|entry| !entry.is_of_handlers)
+    };
+    comparison.unchanged_findings = pairing.pairs.iter().filter(is_counted).count();
     let only = |entries: &[FindingEntry<'_>], indexes: &[usize]| -> Vec<Finding> {
         let mut found: Vec<&Finding> = Vec::new();
-        for entry in indexes.iter().filter_map(|index| entries.get(*index)) {
+        let entries = indexes.iter().filter_map(|index| entries.get(*index));
+        // The changes of the handlers contain the others.
+        for entry in entries.filter(|entry| !entry.is_of_handlers) {
             // A finding in several environments is one change. Its entries are adjacent.
             let last = found.last();
             if !last.is_some_and(|last| std::ptr::eq(*last, entry.finding)) {

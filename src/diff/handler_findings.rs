@@ -1,9 +1,9 @@
-//! What `check` reports about handlers, by the place of the handler.
+//! What `check` reports about handlers.
 
 use hashbrown::{HashMap, HashSet};
 
 use crate::finding::{Finding, Severity};
-use crate::predict::Outcome;
+use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use super::probe_state::ProbeState;
@@ -12,18 +12,26 @@ use super::state::State;
 /// The file and the byte range of the key of a handler.
 type Place<'s> = (&'s str, Span);
 
+/// Findings that name no handler, by the file of their line.
+type ByFile<'s> = HashMap<&'s str, Vec<&'s Finding>>;
+
 /// What `check` reports about the handlers of a state.
 #[derive(Debug)]
 pub(super) struct HandlerFindings<'s> {
+    set: &'s SourceSet,
     /// The highest severity of the findings that the user has not suppressed.
     severities: HashMap<Place<'s>, Severity>,
+    /// The findings that the user has not suppressed and that name no handler.
+    of_pods: ByFile<'s>,
+    /// The handlers of findings that the user has suppressed, or whose rule is switched off.
     suppressed: HashSet<Place<'s>>,
-    /// The findings of rules that are switched off and do not name the handler that they are about.
-    switched_off: Vec<&'s Finding>,
+    /// Such findings that name no handler.
+    suppressed_of_pods: ByFile<'s>,
 }
 
 impl<'s> HandlerFindings<'s> {
-    pub(super) fn of(state: &'s State) -> Self {
+    /// Prepares the search in the findings of a state, given its files.
+    pub(super) fn of(state: &'s State, set: &'s SourceSet) -> Self {
         let mut severities: HashMap<Place<'s>, Severity> = HashMap::new();
         for finding in &state.findings {
             if let Some(place) = place(finding) {
@@ -31,50 +39,56 @@ impl<'s> HandlerFindings<'s> {
                 *known = finding.severity.max(*known);
             }
         }
+        let suppressed = || state.suppressed.iter().chain(&state.switched_off);
         Self {
+            set,
             severities,
-            suppressed: state
-                .suppressed
-                .iter()
-                .chain(&state.switched_off)
-                .filter_map(place)
-                .collect(),
-            switched_off: state
-                .switched_off
-                .iter()
-                .filter(|finding| finding.probe.is_none())
-                .collect(),
+            of_pods: by_file(state.findings.iter()),
+            suppressed: suppressed().filter_map(place).collect(),
+            suppressed_of_pods: by_file(suppressed()),
         }
     }
 
     /// Returns whether the user has suppressed what `check` reports about a handler, or switched its rule off.
     pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
-        let place = place_of(probe);
-        if self.severities.contains_key(&place) {
+        if self.severity(probe).is_some() {
             return false;
         }
-        let is_switched_off = || {
-            let mut findings = self.switched_off.iter();
-            probe.outcome != Outcome::Refused && findings.any(|finding| is_about(finding, probe))
-        };
-        self.suppressed.contains(&place) || is_switched_off()
+        let mut of_pod = of_pod(&self.suppressed_of_pods, probe, self.set);
+        self.suppressed.contains(&place_of(probe)) || of_pod.next().is_some()
     }
 
-    /// Returns the severity of the finding of `check` about a handler; `None` if no finding is about it alone.
+    /// Returns the highest severity of the findings of `check` about a handler; `None` if there is none.
     pub(super) fn severity(&self, probe: &ProbeState) -> Option<Severity> {
-        self.severities.get(&place_of(probe)).copied()
+        let own = self.severities.get(&place_of(probe)).copied();
+        own.or_else(|| {
+            let findings = of_pod(&self.of_pods, probe, self.set);
+            findings.map(|finding| finding.severity).max()
+        })
     }
 }
 
-/// Returns whether a finding that does not name a handler is about the container of this one, or about its virtual machine.
-fn is_about(finding: &Finding, probe: &ProbeState) -> bool {
-    let is_object = finding
-        .object
-        .as_ref()
-        .is_some_and(|object| (&object.kind, &object.name) == (&probe.id.kind, &probe.id.name));
-    is_object
-        && finding.primary.path == probe.place.path
-        && finding.container.as_deref().unwrap_or_default() == probe.id.container
+/// Returns the findings that name no handler and are about the line that decides the fault of this one.
+fn of_pod<'f>(
+    findings: &'f ByFile<'f>,
+    probe: &'f ProbeState,
+    set: &'f SourceSet,
+) -> impl Iterator<Item = &'f Finding> {
+    let in_file = findings.get(&*probe.place.path).into_iter().flatten();
+    in_file
+        .copied()
+        .filter(move |finding| probe.is_decided_at(finding, set))
+}
+
+fn by_file<'s>(findings: impl Iterator<Item = &'s Finding>) -> ByFile<'s> {
+    let mut files = ByFile::new();
+    for finding in findings.filter(|finding| finding.probe.is_none()) {
+        files
+            .entry(&finding.primary.path)
+            .or_default()
+            .push(finding);
+    }
+    files
 }
 
 fn place(finding: &Finding) -> Option<Place<'_>> {

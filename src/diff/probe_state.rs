@@ -11,7 +11,9 @@ use crate::predict::{
     handler_text, rewritten_text,
 };
 use crate::source::SourceSet;
+use crate::yaml::Entry;
 
+use super::class::is_fault;
 use super::sources::source_of;
 
 /// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.
@@ -73,6 +75,8 @@ pub struct ProbeState {
     pub(super) list: Option<ContainerList>,
     /// The label `sidecar.istio.io/inject` of the pod.
     pub(super) inject_label: Option<String>,
+    /// The annotation `sidecar.istio.io/inject` of the pod.
+    pub(super) inject_annotation: Option<String>,
     /// Whether the pod has the annotation `sidecar.istio.io/nativeSidecar`.
     pub(super) has_native_annotation: bool,
     /// The line of the annotation for which the injector refuses the pod.
@@ -120,7 +124,8 @@ impl ProbeState {
             why: verdict.cause.describe().to_owned(),
             cause: Some(verdict.cause),
             list: Some(prediction.container.list),
-            inject_label: inject_label(pod),
+            inject_label: text_of(template.label(keys::INJECT)),
+            inject_annotation: text_of(template.annotation(keys::INJECT)),
             has_native_annotation: template.annotation(keys::NATIVE_SIDECAR).is_some(),
             refused_for: refused_for(pod, sources),
             certainty: verdict.certainty,
@@ -156,6 +161,7 @@ impl ProbeState {
             cause: None,
             list: None,
             inject_label: None,
+            inject_annotation: None,
             has_native_annotation: false,
             refused_for: None,
             certainty: machine.certainty,
@@ -210,6 +216,32 @@ impl ProbeState {
         })
     }
 
+    /// Returns whether a finding that names no handler is about the line that decides the fault of this one, such as an
+    /// annotation for which the injector refuses the pod. `set` contains the files of the state.
+    #[must_use]
+    pub fn is_decided_at(&self, finding: &Finding, set: &SourceSet) -> bool {
+        let is_object = finding
+            .object
+            .as_ref()
+            .is_some_and(|object| (&object.kind, &object.name) == (&self.id.kind, &self.id.name));
+        if !is_object || finding.probe.is_some() || !is_fault(self.outcome) {
+            return false;
+        }
+        let line = |label: &Label| set.file(&label.path).map(|file| file.line_of(label.span));
+        let primary = &finding.primary;
+        let places = self.because.iter();
+        let mut places = places.filter_map(|reason| reason.place.as_ref());
+        places.any(|place| place.path == primary.path && line(place) == line(primary))
+    }
+
+    /// Returns why the injector refuses the pod, and the line for which it does so; `None` if it does not.
+    #[must_use]
+    pub fn refusal(&self) -> Option<(&Reason, &Label)> {
+        let reason = self.because.first()?;
+        let place = reason.place.as_ref()?;
+        (self.cause == Some(Cause::PodRefused)).then_some((reason, place))
+    }
+
     /// Returns the source that shows why the handler has its outcome.
     pub(super) fn source(&self) -> Option<&'static str> {
         self.cause.and_then(source_of)
@@ -225,9 +257,8 @@ impl ProbeState {
     }
 }
 
-fn inject_label(pod: &WorkloadPrediction<'_>) -> Option<String> {
-    let entry = pod.workload.template.label(keys::INJECT)?;
-    entry.value.text().map(str::to_owned)
+fn text_of(entry: Option<Entry<'_>>) -> Option<String> {
+    entry?.value.text().map(str::to_owned)
 }
 
 /// Returns the line of the annotation for which the injector refuses a pod.

@@ -3,10 +3,11 @@
 use crate::context::{Context, NotJudged};
 use crate::engine::{Fixes, RenderedOverlays, Summary, UnknownEnvironments, check_with_view};
 use crate::finding::Finding;
-use crate::predict::{self, EnvironmentNames, WorkloadPrediction};
+use crate::predict::{self, EnvironmentNames, MachinePrediction, WorkloadPrediction};
 use crate::settings::Settings;
 use crate::source::{SourceSet, chart_of_output};
 
+use super::fact_readers::FactReaders;
 use super::not_moved::{NotMoved, not_moved};
 use super::probe_state::ProbeState;
 
@@ -23,6 +24,8 @@ pub struct State {
     pub not_judged: Vec<NotJudged>,
     /// The number of workloads that `--select-namespace` and `--select-labels` select.
     pub selected: usize,
+    /// The workloads to which a supposed fact applies.
+    pub readers: FactReaders,
     /// The workloads that a supposed dataplane does not move.
     pub not_moved: Vec<NotMoved>,
     /// The findings of rules that the settings switch off.
@@ -51,13 +54,17 @@ impl State {
             };
             let selected = predictions.iter().filter(is_selected).count();
             let stay = not_moved(context, predictions);
-            (selected, stay, probes_of(context, predictions, root))
+            let machines = predict::machines(context);
+            let readers = FactReaders::of(context, predictions, machines.len());
+            let probes = probes_of(context, predictions, &machines, root);
+            (selected, readers, stay, probes)
         };
         let (outcome, viewed) = check_with_view(set, rendered, settings, Fixes::Removed, view);
-        let (selected, not_moved, probes) = viewed.unwrap_or_default();
+        let (selected, readers, not_moved, probes) = viewed.unwrap_or_default();
         let state = Self {
             probes,
             selected,
+            readers,
             not_moved,
             switched_off: outcome.switched_off,
             summary: outcome.summary,
@@ -80,6 +87,7 @@ impl State {
 fn probes_of(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
+    machines: &[MachinePrediction<'_>],
     root: &str,
 ) -> Vec<ProbeState> {
     let names = EnvironmentNames::of(predictions);
@@ -98,7 +106,6 @@ fn probes_of(
             )
         })
     });
-    let machines = predict::machines(context);
     let machines = machines
         .iter()
         .map(|machine| ProbeState::of_machine(machine, &relative));

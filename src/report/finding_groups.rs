@@ -149,7 +149,7 @@ impl<'f> FindingGroup<'f> {
         }
         let is_key = finding.primary.path == probe.path && finding.primary.span == probe.span;
         let text = match is_key {
-            true if slot(finding).ends_with("Probe") => "this probe",
+            true if slot(finding).ends_with("robe") => "this probe",
             true => "this hook",
             false => "here",
         };

@@ -42,6 +42,14 @@ pub fn github(results: &Results<'_>) -> String {
             );
         }
     }
+    for note in results.notes {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "note: {}",
+            escape_inline_commands(&escape_control(note))
+        );
+    }
     for sentence in left_out_sentences(results.set, &results.outcome.summary) {
         out.push_str(&sentence);
         out.push('\n');

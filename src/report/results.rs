@@ -23,6 +23,8 @@ pub struct Results<'a> {
     pub requires_workloads: bool,
     /// The `baselineState` of all results in SARIF; `None` if the run is not compared with another one.
     pub baseline_state: Option<&'static str>,
+    /// What the reader must know about the run.
+    pub notes: &'a [String],
 }
 
 impl<'a> Results<'a> {

@@ -106,7 +106,11 @@ fn notifications(results: &Results<'_>, omitted: usize) -> Vec<Value> {
             "properties": { "reason": found.reason.id() },
         })
     });
-    omitted.into_iter().chain(empty).chain(not_judged).collect()
+    let notes = results.notes.iter();
+    let notes =
+        notes.map(|note| json!({ "level": "note", "message": { "text": plain_text(note) } }));
+    let about_run = omitted.into_iter().chain(empty).chain(notes);
+    about_run.chain(not_judged).collect()
 }
 
 /// Returns at most `limit` findings, and the number of the others. Suppressed findings are omitted first, then the least

@@ -1,5 +1,6 @@
 //! Resolved settings: plain data from the defaults, the configuration file and the options.
 
+mod fact_scope;
 mod facts;
 mod file;
 mod ignore;
@@ -19,6 +20,7 @@ pub use crate::mesh::istio::mtls::MtlsMode;
 pub use crate::mesh::istio::network_plugin::NetworkPlugin;
 pub use crate::mesh::{Mesh, Version};
 
+pub use fact_scope::FactScope;
 pub use facts::FACT_KEYS;
 pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
 pub use ignore::Ignore;

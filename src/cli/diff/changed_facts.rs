@@ -1,7 +1,10 @@
 //! `--from` and `--to`: facts that hold in one state only, for all pods or for selected ones.
 
 use crate::diff::State;
-use crate::settings::{FactOverrides, Layer, SelectedFacts, Version, most_similar};
+use crate::finding::sentence_list;
+use crate::settings::{
+    FACT_KEYS, FactOverrides, FactScope, Layer, MeshKind, SelectedFacts, Version, most_similar,
+};
 
 use super::super::args::DiffArgs;
 use super::super::stop::Stop;
@@ -11,6 +14,8 @@ use super::super::stop::Stop;
 pub(super) struct ChangedFacts {
     facts: FactOverrides,
     mesh_version: Option<Version>,
+    /// The keys of all facts, in the order in which they are given.
+    keys: Vec<String>,
     /// The options as given, such as `--to mtls=STRICT`.
     pub(super) text: Option<String>,
 }
@@ -66,28 +71,63 @@ impl WhatIf {
         }))
     }
 
-    /// Rejects releases that do not belong to Istio 1, and returns the releases that are newer than those that are modelled.
+    /// Rejects facts that the mesh of the settings does not read, and releases that do not belong to Istio 1 if it is Istio.
     ///
     /// # Errors
-    /// There is such a release, and no option names another mesh.
-    pub(super) fn newer_releases(&self, layer: &Layer) -> Result<Vec<Version>, Stop> {
+    /// There is such a fact or such a release.
+    pub(super) fn reject_other_meshes(&self, layer: &Layer) -> Result<(), Stop> {
+        let kind = layer.mesh.unwrap_or_default();
+        for (option, key) in self.keys() {
+            if FactScope::of(key, kind).is_read_by(kind) {
+                continue;
+            }
+            let message = match kind {
+                MeshKind::None => format!("`{option} {key}` has no effect without a mesh"),
+                MeshKind::One(mesh) => {
+                    format!("{} does not read `{key}` of `{option}`", mesh.title())
+                }
+                MeshKind::Auto | MeshKind::Ambient => continue,
+            };
+            let all = FACT_KEYS.iter().chain(["mesh-version"].iter());
+            let read = all.filter(|key| FactScope::of(key, kind).is_read_by(kind));
+            let read: Vec<String> = read.map(|key| format!("`{key}`")).collect();
+            let help = format!(
+                "with `mesh: {}`, these facts have an effect: {}",
+                kind.as_str(),
+                sentence_list(&read)
+            );
+            return Err(Stop::usage(message).help(help));
+        }
+        if !kind.may_be_istio() {
+            return Ok(());
+        }
         let last = Version::LAST_ISTIO;
+        match self.releases().find(|version| version.major != last.major) {
+            Some(version) => Err(
+                Stop::usage(format!("`{version}` is not a release of Istio"))
+                    .help("set another mesh with `--mesh`"),
+            ),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the stated releases of Istio that are newer than those that are modelled.
+    pub(super) fn newer_releases(&self, kind: MeshKind) -> Vec<Version> {
+        let newer = self
+            .releases()
+            .filter(|version| *version > Version::LAST_ISTIO);
+        newer.filter(|_| kind.may_be_istio()).collect()
+    }
+
+    fn releases(&self) -> impl Iterator<Item = Version> {
         let given = [self.from.mesh_version, self.to.mesh_version];
-        let given = given.into_iter().flatten();
-        if !layer.mesh.unwrap_or_default().may_be_istio() {
-            return Ok(Vec::new());
-        }
-        let mut newer = Vec::new();
-        for version in given {
-            if version.major != last.major {
-                let message = format!("`{version}` is not a release of Istio");
-                return Err(Stop::usage(message).help("set another mesh with `--mesh`"));
-            }
-            if version > last {
-                newer.push(version);
-            }
-        }
-        Ok(newer)
+        given.into_iter().flatten()
+    }
+
+    /// Returns the stated facts, such as `--to` and `mtls`.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let from = self.from.keys.iter().map(|key| ("--from", &**key));
+        from.chain(self.to.keys.iter().map(|key| ("--to", &**key)))
     }
 
     /// Returns the options as given, such as `--to mtls=STRICT --select-namespace shop`.
@@ -166,6 +206,8 @@ impl ChangedFacts {
     }
 
     fn set(&mut self, pair: &str) -> Result<(), String> {
+        let key = pair.split_once('=').map_or(pair, |(key, _)| key);
+        self.keys.push(key.trim().to_owned());
         match pair.split_once('=') {
             Some((key, value)) if key.trim() == "mesh-version" => {
                 self.mesh_version = Some(value.trim().parse()?);

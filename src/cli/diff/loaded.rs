@@ -11,6 +11,7 @@ use super::super::args::DiffArgs;
 use super::super::input::Run;
 use super::super::session::Session;
 use super::super::stop::Stop;
+use super::changed_facts::WhatIf;
 
 /// The two states.
 pub(super) struct States {
@@ -22,6 +23,8 @@ pub(super) struct States {
     pub(super) changed_config: Option<String>,
     /// Whether the states differ in nothing but the release of the mesh.
     pub(super) only_release: bool,
+    /// The facts of `--from` and `--to`.
+    pub(super) what_if: Option<WhatIf>,
     /// Whether two trees or files are compared with each other.
     pub(super) are_trees: bool,
     /// The root of the repository whose revisions are compared.

@@ -2,6 +2,7 @@
 
 mod changed_facts;
 mod loaded;
+mod notes;
 mod reports;
 mod revisions;
 mod states;
@@ -35,6 +36,10 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         (&states.after.state, &states.after.run.set),
     );
     reject_unrelated_paths(session, args, &states, &comparison)?;
+    comparison.notes = notes::notes(&states);
+    for note in comparison.notes.iter().filter(|_| !args.common.quiet) {
+        session.errln(&format!("note: {note}"));
+    }
     let is_part = !states.are_trees && !args.common.paths.is_empty();
     let States {
         before,
@@ -56,7 +61,6 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         explain_releases(&mut comparison, before, after);
     }
     report_unread(session, &before, &after);
-    report_not_moved(session, args, &after);
     let fail_on = fail_on(args.fail_on);
     let changes = Changes {
         before: reported(&before),
@@ -131,24 +135,6 @@ fn report_nothing(
         );
     }
     is_required
-}
-
-/// Prints a note for each workload that the dataplane of `--to` does not move.
-fn report_not_moved(session: &Session, args: &DiffArgs, after: &Loaded) {
-    for found in after.state.not_moved.iter().filter(|_| !args.common.quiet) {
-        let what = match found.keeps_sidecar {
-            true => "keeps its sidecar",
-            false => "stays in ambient mode",
-        };
-        let path = &found.place.path;
-        let file = after.run.set.file(path);
-        let line = file.map(|file| format!(":{}", file.line_of(found.place.span)));
-        let (workload, label) = (&found.workload, &found.label);
-        session.errln(&format!(
-            "note: not moved by `dataplane`: {workload}, which {what}: label `{label}` ({path}{})",
-            line.unwrap_or_default()
-        ));
-    }
 }
 
 /// Prints an error for each path that the user named and that cannot be read.

@@ -94,6 +94,7 @@ impl<'a> Reports<'a> {
             fail_on: FailOn::default(),
             requires_workloads: self.args.report.require_workloads && changes.compares_nothing(),
             baseline_state: Some("new"),
+            notes: &changes.comparison.notes,
         };
         let written = match format {
             ChangeFormat::Json => changes::json(changes),

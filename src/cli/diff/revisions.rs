@@ -62,6 +62,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         changed_fact: None,
         changed_config,
         only_release: false,
+        what_if: None,
         are_trees: false,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::engine::RenderedOverlays;
-use crate::settings::Version;
 
 use super::super::args::{Common, DiffArgs};
 use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
@@ -37,12 +36,7 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
     };
     let (from, to) = (&what_if.from, &what_if.to);
     let run = Arc::new(read(session, &args.common)?);
-    for version in what_if.newer_releases(&run.layer)? {
-        let last = Version::LAST_ISTIO;
-        session.errln(&format!(
-            "note: Istio {version} is newer than {last}, the newest release that meshprobe models, and is treated like it"
-        ));
-    }
+    what_if.reject_other_meshes(&run.layer)?;
     let rendered = RenderedOverlays::default();
     let load = |facts: &ChangedFacts| {
         let layer = what_if.over(facts.clone(), run.layer.clone());
@@ -57,6 +51,7 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         changed_fact: Some(what_if.text()),
         changed_config: None,
         only_release: from.is_only_release() && to.is_only_release(),
+        what_if: Some(what_if.clone()),
         are_trees: false,
         repository: None,
     })
@@ -90,6 +85,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         changed_fact: None,
         changed_config: None,
         only_release: false,
+        what_if: None,
         are_trees: true,
         repository: None,
     })

@@ -1,82 +1,33 @@
 //! The changes of behaviour that affect probes, by release of Istio.
 
+use crate::mesh::istio::rewrite::HOST_HEADER_DROPPED;
 use crate::mesh::{ReleaseChange, Version};
 
-/// What a change of behaviour affects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
-    TcpSocketRewritten,
-    GrpcRewritten,
-    InitContainersRewritten,
-    HooksRewritten,
-    HookEntriesAccepted,
-    ProberEnvMerged,
-    ProberEnvAppended,
-    InjectLabelExact,
-    RestartPolicyKept,
-    NativeSidecarsByDefault,
-    NativeAnnotationRead,
-    InjectLabelRead,
-    TcpSwitchRemoved,
-    RewriteByDefault,
-    PodAddressCalled,
-    LegacyPoliciesIgnored,
-    AmbientBypassRead,
-    NamespacesExcluded,
-    HostPodsExcludedFirst,
-    HostPodsExcluded,
-    TagServicesRead,
-    HostHeaderKept,
-    QuantitiesValidated,
-    InterfacesValidated,
-    PrometheusPortsChecked,
-    MachineCertificatesVerified,
-    PathTemplatesRead,
-    OwnInterfacesInAmbient,
-}
-
-/// A change of behaviour, with its source.
-#[derive(Debug)]
-pub(super) struct ReleaseFact {
-    pub(super) effect: Effect,
-    pub(super) change: ReleaseChange,
-    /// The release as text, with the patch releases that have the change.
-    release: &'static str,
-    /// What the release does.
-    text: &'static str,
-    /// The file or the issue that shows it.
-    pub(super) source: &'static str,
-    /// The rules whose findings depend on it.
-    pub(super) rules: &'static [&'static str],
-}
-
-impl ReleaseFact {
-    /// Returns the text of the cause.
-    pub(super) fn sentence(&self) -> String {
-        format!(
-            "since Istio {}, {} ({})",
-            self.release, self.text, self.source
-        )
-    }
-}
+use super::release_fact::{Edge, Effect, ReleaseFact};
 
 const fn since(minor: u16) -> ReleaseChange {
     ReleaseChange::new(Version::new(1, minor), &[])
 }
+
+/// The releases that exclude pods on the host network from ambient mode for the first time.
+const HOST_PODS_EXCLUDED_FIRST: ReleaseChange =
+    ReleaseChange::new(Version::new(1, 23), &[(22, 2)]).until(Version::new(1, 27));
 
 /// All facts, oldest first.
 pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::LegacyPoliciesIgnored,
         change: since(6),
+        edge: Edge::Begins,
         release: "1.6",
         text: "the mesh ignores the kind Policy and the annotation `auth.istio.io/PORT`",
-        source: "upgrade notes of Istio 1.6",
+        source: "pkg/config/schema/metadata.yaml",
         rules: &["legacy-auth-annotation", "legacy-authentication-api"],
     },
     ReleaseFact {
         effect: Effect::RewriteByDefault,
         change: since(7),
+        edge: Edge::Begins,
         release: "1.7",
         text: "the charts switch the probe rewrite on",
         source: "values.yaml of the chart istio-discovery",
@@ -85,6 +36,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::PodAddressCalled,
         change: since(10),
+        edge: Edge::Begins,
         release: "1.10",
         text: "the sidecar and the agent call the address of the pod instead of 127.0.0.1",
         source: "pilot/cmd/pilot-agent/status/server.go",
@@ -93,6 +45,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::InjectLabelRead,
         change: since(12),
+        edge: Edge::Begins,
         release: "1.12",
         text: "the injector reads `sidecar.istio.io/inject` as a label, too",
         source: "injectRequired in pkg/kube/inject/inject.go",
@@ -101,6 +54,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::TcpSocketRewritten,
         change: since(12),
+        edge: Edge::Begins,
         release: "1.12",
         text: "the injector rewrites tcpSocket probes",
         source: "pkg/kube/inject/app_probe.go",
@@ -109,6 +63,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::GrpcRewritten,
         change: since(13),
+        edge: Edge::Begins,
         release: "1.13",
         text: "the injector rewrites grpc probes",
         source: "pkg/kube/inject/app_probe.go",
@@ -117,14 +72,25 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::ProberEnvMerged,
         change: since(17),
+        edge: Edge::Begins,
         release: "1.17",
         text: "a second injection keeps the entries of the prober env",
         source: "mergeOrAppendProbers in pkg/kube/inject/webhook.go",
         rules: &["probers-lost-on-reinjection"],
     },
     ReleaseFact {
+        effect: Effect::HostHeaderDropped,
+        change: HOST_HEADER_DROPPED,
+        edge: Edge::Begins,
+        release: "1.18.1",
+        text: "the agent drops the header `Host` of a probe",
+        source: "handleAppProbeHTTPGet in pilot/cmd/pilot-agent/status/server.go",
+        rules: &["host-header-dropped"],
+    },
+    ReleaseFact {
         effect: Effect::HostHeaderKept,
-        change: ReleaseChange::new(Version::new(1, 19), &[(18, 3)]),
+        change: HOST_HEADER_DROPPED,
+        edge: Edge::Ends,
         release: "1.18.3",
         text: "the agent keeps the header `Host` of a probe, which 1.18.1 and 1.18.2 drop",
         source: "istio#46087",
@@ -133,6 +99,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::InitContainersRewritten,
         change: since(19),
+        edge: Edge::Begins,
         release: "1.19",
         text: "the injector rewrites the probes of init containers",
         source: "pkg/kube/inject/app_probe.go",
@@ -141,6 +108,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::RestartPolicyKept,
         change: since(19),
+        edge: Edge::Begins,
         release: "1.19",
         text: "the injector keeps `restartPolicy` of init containers",
         source: "istio#45959",
@@ -149,46 +117,52 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::TcpSwitchRemoved,
         change: since(19),
+        edge: Edge::Begins,
         release: "1.19",
         text: "istiod ignores `REWRITE_TCP_PROBES`",
         source: "pilot/pkg/features",
         rules: &["tcp-probe-always-passes"],
     },
     ReleaseFact {
-        effect: Effect::HostPodsExcludedFirst,
-        change: ReleaseChange::new(Version::new(1, 23), &[(22, 2)]),
-        release: "1.22.2",
-        text: "istio-cni does not enroll pods on the host network; 1.27 lost the change",
-        source: "istio#51711",
-        rules: &[],
-    },
-    ReleaseFact {
-        effect: Effect::AmbientBypassRead,
-        change: since(23),
-        release: "1.23",
-        text: "the annotation `ambient.istio.io/bypass-inbound-capture` has an effect",
-        source: "resource annotations of Istio",
-        rules: &["ambient-inbound-bypass"],
-    },
-    ReleaseFact {
-        effect: Effect::NativeAnnotationRead,
-        change: since(24),
-        release: "1.24",
-        text: "the annotation `sidecar.istio.io/nativeSidecar` decides",
-        source: "pkg/kube/inject/webhook.go",
-        rules: &["native-sidecar-startup-deadlock"],
-    },
-    ReleaseFact {
         effect: Effect::PathTemplatesRead,
         change: since(22),
+        edge: Edge::Begins,
         release: "1.22",
         text: "AuthorizationPolicies may contain path templates",
         source: "pkg/config/security/security.go",
         rules: &["policy-invalid"],
     },
     ReleaseFact {
+        effect: Effect::HostPodsExcludedFirst,
+        change: HOST_PODS_EXCLUDED_FIRST,
+        edge: Edge::Begins,
+        release: "1.22.2",
+        text: "istio-cni does not enroll pods on the host network in ambient mode",
+        source: "cni/pkg/util/podutil.go, istio#51711",
+        rules: &[],
+    },
+    ReleaseFact {
+        effect: Effect::AmbientBypassRead,
+        change: since(24),
+        edge: Edge::Begins,
+        release: "1.24",
+        text: "the annotation `ambient.istio.io/bypass-inbound-capture` has an effect",
+        source: "cni/pkg/nodeagent/net.go",
+        rules: &["ambient-inbound-bypass"],
+    },
+    ReleaseFact {
+        effect: Effect::NativeAnnotationRead,
+        change: since(24),
+        edge: Edge::Begins,
+        release: "1.24",
+        text: "the annotation `sidecar.istio.io/nativeSidecar` decides",
+        source: "pkg/kube/inject/webhook.go",
+        rules: &["native-sidecar-startup-deadlock"],
+    },
+    ReleaseFact {
         effect: Effect::MachineCertificatesVerified,
         change: since(24),
+        edge: Edge::Begins,
         release: "1.24",
         text: "the agent of a virtual machine verifies the certificate of an HTTPS check",
         source: "pkg/istio-agent/health/health_check.go",
@@ -197,6 +171,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::HooksRewritten,
         change: since(25),
+        edge: Edge::Begins,
         release: "1.25",
         text: "the injector rewrites lifecycle hooks",
         source: "pkg/kube/inject/app_probe.go",
@@ -208,6 +183,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::HookEntriesAccepted,
         change: since(25),
+        edge: Edge::Begins,
         release: "1.25",
         text: "the agent accepts entries of lifecycle hooks; older agents do not start with them",
         source: "pilot/cmd/pilot-agent/status/server.go",
@@ -216,6 +192,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::ProberEnvAppended,
         change: since(27),
+        edge: Edge::Begins,
         release: "1.27",
         text: "a second injection adds the prober env if it is missing",
         source: "istio#56102",
@@ -224,6 +201,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::InjectLabelExact,
         change: since(27),
+        edge: Edge::Begins,
         release: "1.27",
         text: "`sidecar.istio.io/inject` accepts only `true` and `false`",
         source: "injectRequired in pkg/kube/inject/inject.go",
@@ -232,14 +210,25 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::NativeSidecarsByDefault,
         change: since(27),
+        edge: Edge::Begins,
         release: "1.27",
         text: "sidecars are native where all nodes run Kubernetes 1.33 or later",
         source: "ENABLE_NATIVE_SIDECARS in pilot/pkg/features",
         rules: &["sidecar-boot-kills-app"],
     },
     ReleaseFact {
+        effect: Effect::HostPodsExclusionLost,
+        change: HOST_PODS_EXCLUDED_FIRST,
+        edge: Edge::Ends,
+        release: "1.27",
+        text: "istio-cni does not exclude pods on the host network from ambient mode any more",
+        source: "cni/pkg/util/podutil.go, istio#56048",
+        rules: &[],
+    },
+    ReleaseFact {
         effect: Effect::TagServicesRead,
         change: since(28),
+        edge: Edge::Begins,
         release: "1.28",
         text: "a Service with the label `istio.io/tag` maps a revision tag",
         source: "templates/revision-tags-svc.yaml of the chart istio-discovery",
@@ -248,6 +237,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::QuantitiesValidated,
         change: ReleaseChange::new(Version::new(1, 29), &[(27, 6), (28, 4)]),
+        edge: Edge::Begins,
         release: "1.29 (1.27.6, 1.28.4)",
         text: "the injector refuses pods whose annotations contain invalid quantities",
         source: "istio#58928",
@@ -256,6 +246,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::InterfacesValidated,
         change: since(30),
+        edge: Edge::Begins,
         release: "1.30",
         text: "the injector refuses pods whose annotations contain invalid names of interfaces",
         source: "ValidateInterfaceNames in pkg/util/net/ip.go",
@@ -264,6 +255,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::NamespacesExcluded,
         change: since(30),
+        edge: Edge::Begins,
         release: "1.30",
         text: "istio-cni applies `excludeNamespaces` in ambient mode",
         source: "istio#59295",
@@ -272,6 +264,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::OwnInterfacesInAmbient,
         change: ReleaseChange::new(Version::new(1, 30), &[(28, 7), (29, 3)]),
+        edge: Edge::Begins,
         release: "1.30 (1.28.7, 1.29.3)",
         text: "ambient mode supports pods with a network interface of their own",
         source: "istio#59778",
@@ -280,14 +273,16 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     ReleaseFact {
         effect: Effect::HostPodsExcluded,
         change: ReleaseChange::new(Version::new(1, 31), &[(29, 7), (30, 4)]),
+        edge: Edge::Begins,
         release: "1.31 (1.29.7, 1.30.4)",
         text: "istio-cni does not enroll pods on the host network in ambient mode",
-        source: "istio#61168",
+        source: "cni/pkg/util/enablement_selector.go, istio#61168",
         rules: &[],
     },
     ReleaseFact {
         effect: Effect::PrometheusPortsChecked,
         change: since(31),
+        edge: Edge::Begins,
         release: "1.31",
         text: "the injector refuses pods whose metrics cannot be merged",
         source: "istio#59924",
@@ -299,6 +294,17 @@ pub(super) const FACTS: &[ReleaseFact] = &[
 mod tests {
     use super::*;
     use crate::engine::explained;
+
+    #[test]
+    fn facts_are_in_the_order_of_the_releases() {
+        let release = |fact: &ReleaseFact| {
+            let numbers = fact.release.split([' ', '.']).skip(1).take(2);
+            let numbers = numbers.map(|number| number.parse::<u16>().unwrap_or_default());
+            numbers.collect::<Vec<u16>>()
+        };
+        let releases: Vec<Vec<u16>> = FACTS.iter().map(release).collect();
+        assert!(releases.is_sorted(), "{releases:?}");
+    }
 
     #[test]
     fn the_rules_of_facts_exist() {

@@ -1,10 +1,10 @@
 //! Decides which changes of behaviour can make two predictions differ.
 
-use crate::kube::ContainerList;
+use crate::kube::{ContainerList, Slot};
 use crate::predict::Cause;
 
 use super::super::probe_state::ProbeState;
-use super::facts::Effect;
+use super::release_fact::Effect;
 
 /// Returns the changes of behaviour that can be behind the difference between two predictions, the most specific first.
 pub(super) fn effects_on_probe(before: &ProbeState, after: &ProbeState) -> Vec<Effect> {
@@ -24,7 +24,7 @@ pub(super) fn effects_on_probe(before: &ProbeState, after: &ProbeState) -> Vec<E
         effects.push(Effect::ProberEnvAppended);
     }
     if has(Cause::HostHeaderDropped) {
-        effects.push(Effect::HostHeaderKept);
+        effects.extend([Effect::HostHeaderDropped, Effect::HostHeaderKept]);
     }
     if has(Cause::NetworkPluginDrops) {
         effects.push(Effect::OwnInterfacesInAmbient);
@@ -32,34 +32,68 @@ pub(super) fn effects_on_probe(before: &ProbeState, after: &ProbeState) -> Vec<E
     if before.cause.is_none() {
         effects.push(Effect::MachineCertificatesVerified);
     }
-    if has(Cause::NoMesh) && has(Cause::Ambient) {
-        effects.push(Effect::NamespacesExcluded);
-    }
-    if has(Cause::NoMesh) && before.outcome == after.outcome {
-        effects.extend([Effect::HostPodsExcluded, Effect::HostPodsExcludedFirst]);
-    }
     if has(Cause::NoMesh) {
-        // Words other than these two had a meaning only in older releases.
-        let is_exact = matches!(after.inject_label.as_deref(), Some("true" | "false"));
-        effects.push(match is_exact {
-            true => Effect::InjectLabelRead,
-            false => Effect::InjectLabelExact,
-        });
+        effects.extend(memberships(before, after));
     }
-    if has(Cause::NoMesh) || has(Cause::MeshUnknown) {
+    if has(Cause::MeshUnknown) {
         effects.push(Effect::TagServicesRead);
     }
     if before.rewritten_to.is_empty() != after.rewritten_to.is_empty() {
         effects.extend(rewrites(after));
         effects.push(Effect::RewriteByDefault);
     }
-    if after.has_native_annotation {
-        effects.push(Effect::NativeAnnotationRead);
-    }
-    effects.push(Effect::RestartPolicyKept);
-    effects.push(Effect::NativeSidecarsByDefault);
-    effects.push(Effect::PodAddressCalled);
+    effects.extend(start_orders(after));
     effects
+}
+
+/// Returns what decides whether a pod is in the mesh.
+fn memberships(before: &ProbeState, after: &ProbeState) -> Vec<Effect> {
+    let has = |cause: Cause| before.cause == Some(cause) || after.cause == Some(cause);
+    // Only the certainty differs.
+    if before.outcome == after.outcome {
+        return vec![
+            Effect::HostPodsExclusionLost,
+            Effect::HostPodsExcluded,
+            Effect::HostPodsExcludedFirst,
+        ];
+    }
+    let mut effects = Vec::new();
+    if has(Cause::Ambient) {
+        effects.push(Effect::NamespacesExcluded);
+    }
+    // Words other than these two had a meaning only in older releases.
+    let is_exact = |value: &&str| matches!(*value, "true" | "false");
+    let (label, annotation) = (
+        after.inject_label.as_deref(),
+        after.inject_annotation.as_deref(),
+    );
+    let values = [label, annotation];
+    if values.into_iter().flatten().any(|value| !is_exact(&value)) {
+        effects.push(Effect::InjectLabelExact);
+    }
+    if label.is_some() {
+        effects.push(Effect::InjectLabelRead);
+    }
+    effects.push(Effect::TagServicesRead);
+    effects
+}
+
+/// Returns what decides whether the sidecar starts before a native sidecar of the application whose startup probe must
+/// pass first. Before the injector kept `restartPolicy`, there was none.
+fn start_orders(probe: &ProbeState) -> Vec<Effect> {
+    if probe.list != Some(ContainerList::Init) || probe.id.slot != Slot::Startup.key() {
+        return Vec::new();
+    }
+    let annotation = probe.has_native_annotation;
+    let annotation = annotation.then_some(Effect::NativeAnnotationRead);
+    [
+        Some(Effect::RestartPolicyKept),
+        annotation,
+        Some(Effect::NativeSidecarsByDefault),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Returns what the injector must support to rewrite a handler, the newest first.

@@ -2,14 +2,18 @@
 
 mod facts;
 mod matching;
+mod patch_levels;
+mod release_fact;
 
 use crate::mesh::Version;
 
 use super::cause::Cause;
 use super::change::{Change, Subject};
 use super::comparison::Comparison;
-use facts::{Effect, FACTS, ReleaseFact};
+use facts::FACTS;
 use matching::{effects_on_probe, refusal_of};
+pub use patch_levels::patch_level_note;
+use release_fact::{Effect, ReleaseFact};
 
 /// Names the changed behaviour as the cause of each change between two releases of Istio, as far as one is recorded.
 /// Changes without one keep their cause.
@@ -28,7 +32,7 @@ pub fn release_facts() -> Vec<String> {
     FACTS.iter().map(ReleaseFact::sentence).collect()
 }
 
-/// The releases between which behaviour differs.
+/// Two releases, and which facts explain a difference between them.
 #[derive(Clone, Copy, Debug)]
 struct Between {
     older: Version,
@@ -37,32 +41,47 @@ struct Between {
 
 impl Between {
     fn new(one: Version, other: Version) -> Self {
-        Self {
-            older: one.min(other),
-            newer: one.max(other),
-        }
+        let is_sorted = (one, one.patch()) <= (other, other.patch());
+        let (older, newer) = if is_sorted {
+            (one, other)
+        } else {
+            (other, one)
+        };
+        Self { older, newer }
     }
 
-    /// Returns whether only one of both releases has the behaviour.
-    fn differs(self, fact: &ReleaseFact) -> bool {
-        fact.change.is_in(Some(self.older)) != fact.change.is_in(Some(self.newer))
+    fn separated_by(self, fact: &ReleaseFact) -> bool {
+        fact.separates(self.older, self.newer)
+    }
+
+    fn settled_by(self, fact: &ReleaseFact) -> bool {
+        fact.settles(self.older, self.newer)
     }
 }
 
 fn fact_of(change: &Change, between: Between) -> Option<&'static ReleaseFact> {
-    let find = |effect: Effect| {
+    let find = |effect: &Effect| {
         let mut facts = FACTS.iter();
-        facts.find(|fact| fact.effect == effect && between.differs(fact))
+        facts.find(|fact| fact.effect == *effect && between.separated_by(fact))
+    };
+    // The patch level of one release is not known, and that of the other does not matter.
+    let find_settled = |effect: &Effect| {
+        let mut facts = FACTS.iter();
+        facts.find(|fact| fact.effect == *effect && between.settled_by(fact))
     };
     match &change.subject {
         Subject::Probe {
             before: Some(before),
             after: Some(after),
-        } => effects_on_probe(before, after).into_iter().find_map(find),
+        } => {
+            let effects = effects_on_probe(before, after);
+            let certain = effects.iter().find_map(find);
+            certain.or_else(|| effects.iter().find_map(find_settled))
+        }
         Subject::Probe { .. } => None,
         Subject::NewFinding(finding) | Subject::GoneFinding(finding) => {
             let is_about = |fact: &&ReleaseFact| {
-                fact.rules.contains(&finding.rule.as_str()) && between.differs(fact)
+                fact.rules.contains(&finding.rule.as_str()) && between.separated_by(fact)
             };
             let candidates: Vec<&ReleaseFact> = FACTS.iter().filter(is_about).collect();
             // Several facts share the rule about annotations that the injector refuses.

@@ -5,7 +5,7 @@
 use crate::kube::{ContainerList, ProbeHandler, Slot};
 pub(crate) use crate::mesh::go_bool::parse_bool;
 
-use crate::mesh::Version;
+use crate::mesh::{ReleaseChange, Version};
 
 /// The oldest release whose rewrite is modelled; for older ones, the tool only reports findings.
 pub(crate) const OLDEST_REWRITE: Version = Version::FIRST_MODELLED_ISTIO;
@@ -13,14 +13,12 @@ pub(crate) const OLDEST_REWRITE: Version = Version::FIRST_MODELLED_ISTIO;
 /// The first release that rewrites lifecycle hooks; older agents do not start with their probers.
 pub(crate) const HOOKS: Version = Version::new(1, 25);
 
-/// Returns whether the agent of a release drops the header `Host` of a probe: that of 1.18.1 and 1.18.2 does.
+/// The releases whose agent drops the header `Host` of a probe: 1.18.1 and 1.18.2.
 ///
 /// Source: `handleAppProbeHTTPGet` of Istio 1.18.0 to 1.18.3, `pilot/cmd/pilot-agent/status/server.go` (istio#46087).
-pub(crate) fn drops_host_header(release: Option<Version>) -> bool {
-    release.is_some_and(|release| {
-        release == Version::new(1, 18) && matches!(release.patch(), Some(1 | 2))
-    })
-}
+pub(crate) const HOST_HEADER_DROPPED: ReleaseChange =
+    ReleaseChange::new(Version::new(1, 18).with_patch(Some(1)), &[])
+        .until(Version::new(1, 18).with_patch(Some(3)));
 
 /// Returns the first release that rewrites this handler; `None` if none does.
 #[must_use]

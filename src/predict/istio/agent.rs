@@ -7,7 +7,7 @@ use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::keys::DEFAULT_STATUS_PORT;
 use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::istio::rewrite::{agent_path, drops_host_header};
+use crate::mesh::istio::rewrite::{HOST_HEADER_DROPPED, agent_path};
 use crate::predict::cause::Cause;
 use crate::predict::istio::prober_env_fault::Reinjection;
 use crate::predict::istio::protocol::unsupported_protocol;
@@ -170,9 +170,15 @@ fn reached<'t>(
     if let Some(native) = &native {
         builder.depends_on(native);
     }
-    if drops_host_header(pod.release.value) && handler.sends_host_header() {
-        builder.depends_on(&pod.release);
-        return builder.verdict(Outcome::TargetChanged, Cause::HostHeaderDropped);
+    if pod.release.value.is_some() && handler.sends_host_header() {
+        let dropped = context.istio(&pod.workload).has(&HOST_HEADER_DROPPED);
+        if dropped.value {
+            builder.depends_on(&pod.release);
+            return builder.verdict(Outcome::TargetChanged, Cause::HostHeaderDropped);
+        }
+        if HOST_HEADER_DROPPED.depends_on_patch(pod.release.value) {
+            builder.depends_on(&dropped);
+        }
     }
     builder.verdict(Outcome::Ok, Cause::Rewritten)
 }

@@ -17,9 +17,17 @@ pub fn regressions(changes: &Changes<'_>) -> Outcome {
         .changes
         .iter()
         .filter(|change| matches!(change.class, Class::Regression | Class::Added));
-    let findings: Vec<Finding> = wanted
-        .filter_map(|change| as_finding(changes, change))
-        .collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for finding in wanted.filter_map(|change| as_finding(changes, change)) {
+        // A finding about a pod is that of all its handlers.
+        let is_known = |known: &Finding| {
+            let is_same = known.rule == finding.rule && known.overlays == finding.overlays;
+            is_same && known.primary.is_at(&finding.primary)
+        };
+        if finding.probe.is_some() || !findings.iter().any(is_known) {
+            findings.push(finding);
+        }
+    }
     let mut outcome = Outcome {
         not_judged: [
             &*changes.comparison.newly_not_judged,
@@ -102,8 +110,9 @@ fn reported(changes: &Changes<'_>, probe: &ProbeState) -> Option<Finding> {
     let is_environment = |path: &str| Some(&*state.relative(path)) == environment;
     let found = state.findings.iter().find(|finding| {
         let overlays = &finding.overlays;
-        probe.is_subject_of(finding)
-            && (overlays.is_empty() || overlays.iter().any(|path| is_environment(path)))
+        let is_subject =
+            probe.is_subject_of(finding) || probe.is_decided_at(finding, changes.after.set);
+        is_subject && (overlays.is_empty() || overlays.iter().any(|path| is_environment(path)))
     });
     let mut finding = found?.clone();
     finding.overlays.retain(|path| is_environment(path));

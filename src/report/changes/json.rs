@@ -37,6 +37,7 @@ pub fn json(changes: &Changes<'_>) -> serde_json::Result<String> {
             .collect(),
         newly_not_judged: not_judged_entries(changes.after.set, &comparison.newly_not_judged),
         changed_not_judged: not_judged_entries(changes.after.set, &comparison.changed_not_judged),
+        notes: &comparison.notes,
         summary: Summary {
             regressions: count(Class::Regression),
             added: count(Class::Added),
@@ -66,6 +67,7 @@ struct Report<'a> {
     changes: Vec<ChangeEntry<'a>>,
     newly_not_judged: Vec<NotJudgedEntry>,
     changed_not_judged: Vec<NotJudgedEntry>,
+    notes: &'a [String],
     summary: Summary,
     tool: Tool,
 }

@@ -121,6 +121,9 @@ fn footer(changes: &Changes<'_>) -> String {
         ));
     }
     out.push_str(".\n");
+    for note in &comparison.notes {
+        out.push_str(&format!("\nNote: {}\n", prose(note)));
+    }
     for line in changes.not_judged_lines() {
         out.push_str(&format!("\n{}\n", prose(&line)));
     }

@@ -91,7 +91,14 @@ impl<'a> Changes<'a> {
     /// Returns why a handler has its outcome, and how it was named before.
     pub(in crate::report) fn why(&self, change: &Change, probe: &ProbeState) -> String {
         let (before, after) = change.probe_states();
-        let mut text = probe.why.clone();
+        let refusal = probe.refusal();
+        let mut text = refusal.map_or_else(
+            || probe.why.clone(),
+            |(reason, place)| {
+                let line = self.line(self.state_of_change(change).set, place);
+                format!("{}; see {line}", reason.message)
+            },
+        );
         if let Some((old, new)) = before.zip(after) {
             let is_same = (old.outcome, &old.why) == (new.outcome, &new.why);
             if is_same && old.certainty != new.certainty {

@@ -83,6 +83,8 @@ fn run_facts(changes: &Changes<'_>) -> Markup {
         ("before", Markup::message(changes.before.name)),
         ("after", Markup::message(changes.after.name)),
     ];
+    let notes = changes.comparison.notes.iter();
+    rows.extend(notes.map(|note| ("note", Markup::message(note))));
     let lines = last_lines(changes, TerminalStyle::PLAIN);
     // The header contains the first line.
     let lines = lines.lines().skip(1);

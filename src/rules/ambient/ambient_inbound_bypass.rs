@@ -13,6 +13,10 @@ declare_rule! {
     "ambient-inbound-bypass", Note, fix: None, scope: Workloads
 }
 
+/// The first release whose CNI plugin reads the annotation. Source: Istio 1.23.6 and 1.24.0,
+/// `cni/pkg/nodeagent/net.go` (istio#53476).
+const READS_ANNOTATION: Version = Version::new(1, 24);
+
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.pods()
         .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
@@ -23,10 +27,8 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let template = &pod.workload.template;
     let entry = template.annotation(keys::BYPASS_INBOUND)?;
-    let is_supported = pod
-        .release
-        .value
-        .is_none_or(|release| release >= Version::new(1, 23));
+    let release = pod.release.value;
+    let is_supported = release.is_none_or(|release| release >= READS_ANNOTATION);
     if entry.value.text() != Some("true") || !is_supported {
         return None;
     }
@@ -45,7 +47,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     finding.field = Some(route.child(keys::BYPASS_INBOUND).to_string());
     finding.depend_on(&mode);
     finding.depend_on(&pod.dataplane);
-    let help = "remove the annotation, unless clients must policy_scope the pod without the mesh; probes \
+    let help = "remove the annotation, unless clients must reach the pod without the mesh; probes \
                 do not need it";
     finding.help = Some(help.to_owned());
     Some(finding)

@@ -5,6 +5,7 @@ use crate::kube::{Port, ProbeHandler};
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction, is_quoted_number, port_text};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::finding_builder::probe_ref;
 use crate::rules::support::fix_safety;
 use crate::yaml::{Change, Value};
 
@@ -37,6 +38,7 @@ fn report(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Opti
     // The API server refuses the port regardless of the mesh, so the finding depends on none of its facts.
     let mut finding = RULE.finding_on_workload(&pod.workload, span, message);
     finding.container = Some(handler.container.name().to_owned());
+    finding.probe = Some(probe_ref(pod, handler));
     let field = handler.handler.within.child(ProbeHandler::key(action));
     finding.field = Some(field.child("port").to_string());
     finding.help = Some("remove the quotes".to_owned());

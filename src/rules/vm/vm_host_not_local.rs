@@ -28,7 +28,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
          themselves has no effect",
         workload_group::title(group),
     );
-    let mut finding = RULE.finding_on_object(group, host.span(), message);
+    let mut finding = workload_group::finding_on_probe(&RULE, group, host.span(), message);
     finding.field = Some(format!("spec.probe.{}.host", method.key()));
     finding.help = Some("remove `host`: the agent then checks its own machine".to_owned());
     Some(finding)

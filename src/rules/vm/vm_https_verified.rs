@@ -29,7 +29,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
         workload_group::title(group),
         vm::HTTPS_VERIFIED_SINCE,
     );
-    let mut finding = RULE.finding_on_object(group, scheme.span(), message);
+    let mut finding = workload_group::finding_on_probe(&RULE, group, scheme.span(), message);
     finding.field = Some("spec.probe.httpGet.scheme".to_owned());
     finding.help = Some(
         "use a port without TLS, run `curl -fks` with `exec`, or make the machine trust the issuer"

@@ -28,7 +28,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
         own.port.value,
         own.owner,
     );
-    let mut finding = RULE.finding_on_object(group, own.place.span(), message);
+    let mut finding = workload_group::finding_on_probe(&RULE, group, own.place.span(), message);
     finding.field = Some(format!("spec.probe.{}.port", method.key()));
     finding.help = Some("set the port of the application".to_owned());
     finding.depend_on(&own.port);

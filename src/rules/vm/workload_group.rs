@@ -1,6 +1,6 @@
 //! Shared code of the rules about virtual machines: the groups, their probes, and their faults as findings.
 
-use crate::finding::Finding;
+use crate::finding::{Finding, ProbeRef};
 use crate::kube::Object;
 use crate::mesh::istio::vm;
 use crate::rules::{Rule, RuleContext};
@@ -31,6 +31,25 @@ pub(in crate::rules) fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
     entry.value.is_mapping().then_some(entry)
 }
 
+/// Creates a finding about the probe of a group.
+pub(in crate::rules) fn finding_on_probe(
+    rule: &Rule,
+    group: &Object<'_>,
+    span: Span,
+    message: String,
+) -> Finding {
+    let mut finding = rule.finding_on_object(group, span, message);
+    finding.probe = probe(group).map(|probe| {
+        let label = group.label_at(probe.key.span(), String::new());
+        ProbeRef {
+            title: "probe".to_owned(),
+            path: label.path,
+            span: label.span,
+        }
+    });
+    finding
+}
+
 /// Returns the name of a group for messages: "WorkloadGroup `web`".
 pub(in crate::rules) fn title(group: &Object<'_>) -> String {
     format!("WorkloadGroup `{}`", group.name())
@@ -57,8 +76,12 @@ pub(in crate::rules) fn report(
     message: String,
     help: &str,
 ) -> Finding {
-    let mut finding = rule.finding_on_object(group, fault.span, message);
-    finding.field = Some(fault.within.to_string());
+    let field = fault.within.to_string();
+    let mut finding = match field.starts_with("spec.probe") {
+        true => finding_on_probe(rule, group, fault.span, message),
+        false => rule.finding_on_object(group, fault.span, message),
+    };
+    finding.field = Some(field);
     finding.help = Some(help.to_owned());
     finding
 }

@@ -2,15 +2,19 @@
 
 mod causes;
 mod configuration;
+mod counted_once;
 mod dataplane;
 mod fact_keys;
 mod formats;
 mod identity;
 mod incomplete;
 mod live_evidence;
+mod patch_levels;
 mod release_facts;
+mod release_pairs;
 mod revisions;
 mod trees;
+mod unread_facts;
 mod unrelated;
 mod upgrades;
 mod what_if;

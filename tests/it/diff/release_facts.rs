@@ -36,16 +36,16 @@ impl Scenario {
     }
 }
 
-const AMBIENT: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio.io/dataplane-mode: ambient}}\n";
+pub(super) const AMBIENT: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio.io/dataplane-mode: ambient}}\n";
 
 /// A pod of the namespace `shop`, given the entries of its metadata, and the rest of its spec.
-fn pod(metadata: &str, spec: &str) -> String {
+pub(super) fn pod(metadata: &str, spec: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: web, namespace: shop{metadata}}}\nspec:\n  containers:\n  - name: web\n    image: web\n{spec}"
     )
 }
 
-const HTTP: &str = "    livenessProbe: {httpGet: {path: /, port: 8080}}\n";
+pub(super) const HTTP: &str = "    livenessProbe: {httpGet: {path: /, port: 8080}}\n";
 
 fn annotated(annotation: &str) -> String {
     join(&[
@@ -58,13 +58,25 @@ fn strict(pod: &str) -> String {
     join(&[INJECTED, STRICT, pod])
 }
 
+/// A pod on the host network in a namespace in ambient mode.
+pub(super) fn host_network_pod() -> String {
+    let pod = format!("{}  hostNetwork: true\n", pod("", HTTP));
+    join(&[AMBIENT, &pod])
+}
+
+/// An injected pod whose probe sends a header `Host`.
+pub(super) fn host_header() -> String {
+    let probe = "    livenessProbe: {httpGet: {path: /, port: 8080, httpHeaders: [{name: Host, value: a.b}]}}\n";
+    join(&[INJECTED, &pod("", probe)])
+}
+
 /// A native sidecar of the application, whose probe needs the sidecar of Istio to run.
-fn native(metadata: &str) -> String {
+pub(super) fn native(metadata: &str) -> String {
     let init = "  initContainers:\n  - name: log\n    image: log\n    restartPolicy: Always\n    startupProbe: {httpGet: {path: /, port: 8081}}\n";
     strict(&pod(metadata, &format!("{HTTP}{init}")))
 }
 
-const ENI: &str = "\
+pub(super) const ENI: &str = "\
 apiVersion: apps/v1
 kind: DaemonSet
 metadata: {name: aws-node, namespace: kube-system}
@@ -110,7 +122,6 @@ fn scenarios() -> Vec<Scenario> {
         "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio.io/rev: prod}}\n";
     let opa = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled, opa-istio-injection: enabled}}\n";
     let if_needed = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: istio, namespace: istio-system}\nspec: {values: {sidecarInjectorWebhook: {reinvocationPolicy: IfNeeded}}}\n";
-    let host_pod = format!("{}  hostNetwork: true\n", pod("", HTTP));
     let broken = "regression web livenessProbe: ok -> fails";
     let fixed = "improvement web livenessProbe: fails -> ok";
     let admitted = "improvement web livenessProbe: refused -> ok";
@@ -177,15 +188,16 @@ fn scenarios() -> Vec<Scenario> {
             "regression web livenessProbe: ok -> fails",
         ),
         Scenario::new(
+            "since Istio 1.18.1, ",
+            ("1.18.0", "1.18.1"),
+            host_header(),
+            "regression web livenessProbe: ok -> target-changed",
+            "improvement web livenessProbe: target-changed -> ok",
+        ),
+        Scenario::new(
             "since Istio 1.18.3, ",
             ("1.18.2", "1.18.3"),
-            join(&[
-                INJECTED,
-                &pod(
-                    "",
-                    "    livenessProbe: {httpGet: {path: /, port: 8080, httpHeaders: [{name: Host, value: a.b}]}}\n",
-                ),
-            ]),
+            host_header(),
             "improvement web livenessProbe: target-changed -> ok",
             "regression web livenessProbe: ok -> target-changed",
         ),
@@ -220,13 +232,13 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new(
             "since Istio 1.22.2, ",
             ("1.22.1", "1.22.2"),
-            join(&[AMBIENT, &host_pod]),
+            host_network_pod(),
             "changed web livenessProbe: not-in-mesh -> not-in-mesh",
             "changed web livenessProbe: not-in-mesh -> not-in-mesh",
         ),
         Scenario::new(
-            "since Istio 1.23, ",
-            ("1.22", "1.23"),
+            "since Istio 1.24, the annotation `ambient",
+            ("1.23", "1.24"),
             join(&[
                 AMBIENT,
                 STRICT,
@@ -246,7 +258,7 @@ fn scenarios() -> Vec<Scenario> {
             "improvement web probe: fails -> ok",
         ),
         Scenario::new(
-            "since Istio 1.24, the annotation",
+            "since Istio 1.24, the annotation `sidecar",
             ("1.23", "1.24"),
             native(", annotations: {sidecar.istio.io/nativeSidecar: 'true'}"),
             "improvement web startupProbe: fails -> ok",
@@ -304,6 +316,13 @@ fn scenarios() -> Vec<Scenario> {
             "regression web startupProbe: ok -> fails",
         ),
         Scenario::new(
+            "since Istio 1.27, istio-cni does not exclude",
+            ("1.26", "1.27"),
+            host_network_pod(),
+            "changed web livenessProbe: not-in-mesh -> not-in-mesh",
+            "changed web livenessProbe: not-in-mesh -> not-in-mesh",
+        ),
+        Scenario::new(
             "since Istio 1.28, ",
             ("1.27", "1.28"),
             join(&[tagged, plane, tag, PROBED]),
@@ -341,7 +360,7 @@ fn scenarios() -> Vec<Scenario> {
         Scenario::new(
             "since Istio 1.31 (1.29.7, 1.30.4)",
             ("1.30.3", "1.30.4"),
-            join(&[AMBIENT, &host_pod]),
+            host_network_pod(),
             "changed web livenessProbe: not-in-mesh -> not-in-mesh",
             "changed web livenessProbe: not-in-mesh -> not-in-mesh",
         ),
@@ -366,7 +385,7 @@ fn scenarios() -> Vec<Scenario> {
 }
 
 /// Returns the changes of a manifest between two releases, each with its cause.
-fn upgrade(manifest: &str, from: &str, to: &str) -> Vec<(String, String)> {
+pub(super) fn upgrade(manifest: &str, from: &str, to: &str) -> Vec<(String, String)> {
     let project = Project::with(&[("all.yaml", manifest)]);
     let (from, to) = (format!("mesh-version={from}"), format!("mesh-version={to}"));
     let arguments = [

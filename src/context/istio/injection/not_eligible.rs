@@ -12,8 +12,8 @@ use crate::mesh::{Fact, ReleaseChange, Version};
 const EXCLUDES_NAMESPACES: Version = Version::new(1, 30);
 
 /// The first releases that exclude pods on the host network. The change was lost in 1.27.
-const EXCLUDES_HOST_PODS_FIRST: ReleaseChange = ReleaseChange::new(Version::new(1, 23), &[(22, 2)]);
-const LOST: Version = Version::new(1, 27);
+const EXCLUDES_HOST_PODS_FIRST: ReleaseChange =
+    ReleaseChange::new(Version::new(1, 23), &[(22, 2)]).until(Version::new(1, 27));
 /// The releases that exclude them again. The commits on the branches follow 1.29.6 and 1.30.3.
 const EXCLUDES_HOST_PODS: ReleaseChange =
     ReleaseChange::new(Version::new(1, 31), &[(29, 7), (30, 4)]);
@@ -36,10 +36,7 @@ impl Injection<'_, '_> {
     /// it, or of which only some patch releases do.
     pub(in crate::context) fn host_pod_not_enrolled(self) -> Option<Fact<()>> {
         let version = self.istio().version().value?;
-        let change = match version < LOST {
-            true => EXCLUDES_HOST_PODS_FIRST,
-            false => EXCLUDES_HOST_PODS,
-        };
+        let changes = [EXCLUDES_HOST_PODS_FIRST, EXCLUDES_HOST_PODS];
         let namespace = self.context.namespace_of(&self.workload.object).manifest();
         let own = self.workload.template.label(keys::DATAPLANE_MODE);
         let outer = || namespace?.label(keys::DATAPLANE_MODE);
@@ -48,12 +45,13 @@ impl Injection<'_, '_> {
             return None;
         }
         let start = "istio-cni cannot enroll pods on the host network, although";
-        if change.depends_on_patch(Some(version)) {
+        let mut on_patch = changes.iter();
+        if on_patch.any(|change| change.depends_on_patch(Some(version))) {
             let message = format!("{start} some releases {version} do not exclude them");
-            return Some(Fact::assumed((), message, Some("--mesh-version 1.N.P")));
+            return Some(Fact::assumed((), message, Some(ReleaseChange::SETTLE)));
         }
-        let is_open = !change.is_in(Some(version));
-        is_open.then(|| {
+        let is_excluded = changes.iter().any(|change| change.is_in(Some(version)));
+        (!is_excluded).then(|| {
             let message = format!(
                 "{start} Istio {} does not exclude them",
                 with_patch(version)

@@ -99,7 +99,7 @@ impl<'c, 't> Istio<'c, 't> {
                 let message = format!(
                     "the patch level of Istio {release} is not known; the newest is assumed"
                 );
-                fact.depending_on(&Fact::assumed((), message, Some("--mesh-version 1.N.P")))
+                fact.depending_on(&Fact::assumed((), message, Some(ReleaseChange::SETTLE)))
             }
             None => fact,
         }

@@ -1,0 +1,94 @@
+//! Counts the workloads that read a supposed fact, so that a fact without effect is not mistaken for a clean result.
+
+use crate::context::{Context, Dataplane};
+use crate::finding::sentence_list;
+use crate::mesh::Mesh;
+use crate::predict::WorkloadPrediction;
+use crate::settings::FactScope;
+
+/// The reported workloads of a state to which a supposed fact applies, by what they read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactReaders {
+    /// All of them.
+    workloads: usize,
+    /// Those that are in a mesh.
+    in_mesh: usize,
+    /// Those of which the tree does not state whether they are in a mesh.
+    unknown: usize,
+    /// The virtual machines.
+    machines: usize,
+    /// The meshes of the workloads, each once.
+    meshes: Vec<Mesh>,
+}
+
+impl FactReaders {
+    /// Counts the workloads among predictions, and the virtual machines.
+    pub(super) fn of(
+        context: &Context<'_>,
+        predictions: &[WorkloadPrediction<'_>],
+        machines: usize,
+    ) -> Self {
+        let has_selection = context.settings.selected.is_some();
+        let mut readers = Self {
+            machines,
+            ..Self::default()
+        };
+        for pod in predictions.iter().filter(|pod| pod.is_target) {
+            if has_selection && !context.is_selected(&pod.workload.object) {
+                continue;
+            }
+            readers.workloads += 1;
+            let mesh = pod.mesh.value;
+            let mesh = mesh.filter(|mesh| !readers.meshes.contains(mesh));
+            readers.meshes.extend(mesh);
+            match pod.dataplane.value {
+                Dataplane::Unknown => readers.unknown += 1,
+                Dataplane::None if pod.refused.is_none() => {}
+                _ => readers.in_mesh += 1,
+            }
+        }
+        readers
+    }
+
+    /// Returns why no workload reads facts of a scope; `None` if one does, or if there is no workload at all.
+    #[must_use]
+    pub fn why_unread(&self, scope: FactScope) -> Option<String> {
+        if self.workloads == 0 {
+            return None;
+        }
+        let of_mesh = match scope {
+            FactScope::AnyPod => return None,
+            FactScope::PodOfIstio | FactScope::SidecarOfIstio => Mesh::ISTIO,
+            FactScope::Release(mesh) => mesh,
+            FactScope::Sidecar => return self.why_outside(),
+        };
+        if !self.meshes.contains(&of_mesh) && (self.machines == 0 || of_mesh != Mesh::ISTIO) {
+            let titles: Vec<&str> = self.meshes.iter().map(|mesh| mesh.title()).collect();
+            return Some(match titles.as_slice() {
+                [] => "no workload belongs to a mesh".to_owned(),
+                titles => format!(
+                    "the workloads belong to {}, and only {} reads it",
+                    sentence_list(titles),
+                    of_mesh.title()
+                ),
+            });
+        }
+        match scope {
+            FactScope::SidecarOfIstio => self.why_outside(),
+            FactScope::Release(_) if self.machines == 0 => self.why_outside(),
+            _ => None,
+        }
+    }
+
+    /// Returns that no workload is in a mesh, and what is known about them.
+    fn why_outside(&self) -> Option<String> {
+        if self.in_mesh > 0 {
+            return None;
+        }
+        Some(match self.unknown {
+            0 => "no workload is in the mesh".to_owned(),
+            _ => "nothing states that a workload is in the mesh; `--override injection=all` supposes that all are"
+                .to_owned(),
+        })
+    }
+}
