@@ -6,8 +6,10 @@ use gen_lsp_types::{Location, Range, Uri};
 
 use super::buffers::Buffers;
 use super::client::Supports;
+use super::draft::Draft;
 use super::encoding::Lines;
 use super::loader::Plan;
+use super::shown_file::ShownFile;
 use super::uri::path_of;
 use crate::engine::{LiveFacts, Outcome};
 use crate::filesystem::without_dots;
@@ -33,7 +35,7 @@ pub(super) struct Analysis<'s, 't> {
     pub(super) supports: Supports,
 }
 
-impl<'t> Analysis<'_, 't> {
+impl<'s, 't> Analysis<'s, 't> {
     /// Returns the file of a document. Returns `None` if it was not read, or if another text was analysed than the one
     /// that the client shows: positions then do not apply.
     pub(super) fn file(&self, uri: &Uri) -> Option<&'t SourceFile> {
@@ -42,6 +44,28 @@ impl<'t> Analysis<'_, 't> {
         let buffer = self.buffers.get(&path);
         let is_shown = buffer.is_none_or(|buffer| **buffer.shown_text() == *file.text);
         is_shown.then_some(file)
+    }
+
+    /// Returns the file of a document, for requests that change nothing: while the document is not valid YAML, its last
+    /// valid text was analysed, and positions are moved to the text that the client shows.
+    pub(super) fn shown(&self, uri: &Uri) -> Option<ShownFile<'s, 't>> {
+        let path = path_of(uri)?;
+        let file = self.set.file(&shown_path(&path, self.folder))?;
+        let encoding = self.supports.encoding;
+        match self.buffers.get(&path) {
+            Some(buffer) if *buffer.text != *file.text => None,
+            Some(buffer) => Some(ShownFile::new(file, buffer.draft.as_ref(), encoding)),
+            None => Some(ShownFile::new(file, None, encoding)),
+        }
+    }
+
+    /// Returns the text of a file that is not valid YAML yet, if the client shows it instead of the one that was analysed.
+    pub(super) fn draft(&self, file: &SourceFile) -> Option<&'s Draft> {
+        if !self.buffers.has_drafts() {
+            return None;
+        }
+        let path = file.location.as_deref().filter(|_| !file.rendered)?;
+        self.buffers.draft(&without_dots(path))
     }
 
     /// Returns the lines of a file.
@@ -64,8 +88,21 @@ impl<'t> Analysis<'_, 't> {
         })
     }
 
-    /// Returns the range of a span in a file.
+    /// Returns the range of a span in a file; `None` if the text that the client shows differs there from the one that
+    /// was analysed.
+    pub(super) fn unchanged_range(&self, file: &'t SourceFile, span: Span) -> Option<Range> {
+        match self.draft(file) {
+            Some(draft) => ShownFile::new(file, Some(draft), self.supports.encoding).range(span),
+            None => Some(self.range(file, span)),
+        }
+    }
+
+    /// Returns the range of a span in a file. In a document that is not valid YAML yet, it covers the lines that differ
+    /// from the text that was analysed, as far as the span includes some of them.
     pub(super) fn range(&self, file: &'t SourceFile, span: Span) -> Range {
+        if let Some(draft) = self.draft(file) {
+            return Lines::new(&draft.text, self.supports.encoding).range(draft.shown_span(span));
+        }
         // The index of the file, which is built once, does not know the line break `\r`.
         if memchr::memchr(b'\r', file.text.as_bytes()).is_some() {
             return self.lines(file).range(span);

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use gen_lsp_types::Uri;
 use hashbrown::HashMap;
 
+use super::draft::Draft;
 use super::uri::uri_of;
 use crate::filesystem::{
     Disk, Entry, FileSystem, Kind, OpenFile, PathProblem, ReadFiles, path_error,
@@ -25,13 +26,13 @@ pub(super) struct Buffer {
     /// The text that is checked: that of the document, or its last valid text while it is edited.
     pub(super) text: Arc<str>,
     /// The text of the document, if it differs from the one that is checked.
-    pub(super) broken: Option<Arc<str>>,
+    pub(super) draft: Option<Draft>,
 }
 
 impl Buffer {
     /// Returns the text that the client shows.
     pub(super) fn shown_text(&self) -> &Arc<str> {
-        self.broken.as_ref().unwrap_or(&self.text)
+        self.draft.as_ref().map_or(&self.text, |draft| &draft.text)
     }
 }
 
@@ -75,6 +76,16 @@ impl Buffers {
     pub(super) fn uri(&self, path: &Path) -> Uri {
         self.get(path)
             .map_or_else(|| uri_of(path), |buffer| buffer.uri.clone())
+    }
+
+    /// Returns the text of the document at a path, if it is not valid YAML yet.
+    pub(super) fn draft(&self, path: &Path) -> Option<&Draft> {
+        self.get(path)?.draft.as_ref()
+    }
+
+    /// Returns whether an open document is not valid YAML yet.
+    pub(super) fn has_drafts(&self) -> bool {
+        self.iter().any(|buffer| buffer.draft.is_some())
     }
 
     /// Iterates over the open documents.

@@ -7,6 +7,7 @@ use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
 
 use super::buffers::{Buffer, Buffers};
 use super::diagnostics::is_valid;
+use super::draft::Draft;
 use super::encoding::{Encoding, Lines};
 
 /// The open documents.
@@ -28,7 +29,7 @@ impl Documents {
             path,
             version,
             text: text.into(),
-            broken: None,
+            draft: None,
         })
     }
 
@@ -53,9 +54,9 @@ impl Documents {
         buffer.version = version;
         if is_valid(path, &text) || !is_valid(path, &buffer.text) {
             buffer.text = text;
-            buffer.broken = None;
+            buffer.draft = None;
         } else {
-            buffer.broken = Some(text);
+            buffer.draft = Some(Draft::new(&buffer.text, text));
         }
         Some(self.insert(buffer))
     }
@@ -63,8 +64,8 @@ impl Documents {
     /// Accepts the text of a saved document, valid or not. Returns its resolved path; `None` if it is not open.
     pub(super) fn save(&mut self, path: &Path) -> Option<PathBuf> {
         let mut buffer = Arc::unwrap_or_clone(Arc::clone(self.buffers.get(path)?));
-        if let Some(text) = buffer.broken.take() {
-            buffer.text = text;
+        if let Some(draft) = buffer.draft.take() {
+            buffer.text = draft.text;
         }
         Some(self.insert(buffer))
     }

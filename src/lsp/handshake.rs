@@ -44,7 +44,7 @@ pub(super) fn answer(supports: &Supports) -> InitializeResult {
         }),
         ..ServerCapabilities::default()
     };
-    requests::announce(&mut capabilities);
+    requests::announce(&mut capabilities, supports);
     InitializeResult {
         capabilities,
         server_info: Some(ServerInfo {

@@ -9,18 +9,37 @@ use lsp_server::Request;
 use serde_json::Value;
 
 use super::buffers::Buffers;
+use super::requests;
+use super::workspace_pull::WorkspacePull;
 
 /// The time without another change after which an analysis starts: changes that the client sends together are analysed
 /// together.
 const QUIET: Duration = Duration::from_millis(8);
 
 /// A job of a worker.
-#[derive(Debug)]
 pub(super) enum Job {
     /// Something has changed.
     Change(Change),
     /// The client has sent a request about the files.
-    Query(Request),
+    Query(Query),
+}
+
+/// A request about the files.
+pub(super) enum Query {
+    /// About a document of the folder.
+    Document(Request),
+    /// For the diagnostics of all folders.
+    Workspace(Arc<WorkspacePull>),
+}
+
+impl Query {
+    /// Returns whether it requests diagnostics.
+    pub(super) fn is_pull(&self) -> bool {
+        match self {
+            Self::Document(request) => request.method == requests::DOCUMENT_DIAGNOSTICS,
+            Self::Workspace(_) => true,
+        }
+    }
 }
 
 /// What has changed since the last job.
@@ -55,10 +74,9 @@ impl Change {
 }
 
 /// A change, and the requests that the analysis after it answers.
-#[derive(Debug)]
 pub(super) struct Next {
     pub(super) change: Change,
-    pub(super) queries: Vec<Request>,
+    pub(super) queries: Vec<Query>,
 }
 
 /// Waits for the changes that follow `first`. Returns `None` if the server ends.
@@ -70,7 +88,7 @@ pub(super) fn collect(jobs: &Receiver<Job>, first: Change) -> Option<Next> {
     loop {
         match jobs.recv_timeout(QUIET) {
             Ok(Job::Change(change)) => next.change.add(change),
-            Ok(Job::Query(request)) => next.queries.push(request),
+            Ok(Job::Query(query)) => next.queries.push(query),
             Err(RecvTimeoutError::Timeout) => return Some(next),
             Err(RecvTimeoutError::Disconnected) => return None,
         }

@@ -1,9 +1,12 @@
-//! Publishes diagnostics that differ from those that the client has.
+//! Publishes diagnostics that differ from those that the client has, and keeps those that the client requests.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use gen_lsp_types::{Diagnostic, PublishDiagnosticsParams, Uri};
+use gen_lsp_types::{
+    Diagnostic, DocumentDiagnosticParams, DocumentDiagnosticReport, PublishDiagnosticsParams, Uri,
+};
 use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -11,12 +14,18 @@ use super::analysis::Analysis;
 use super::buffers::Buffers;
 use super::client::Client;
 use super::diagnostics::{self, ByFile};
+use super::reports::{Report, Reports};
 use super::uri::path_of;
 
-/// The diagnostics that the client has, as hashes with the version of the document.
+/// The diagnostics that the client has.
 #[derive(Debug, Default)]
 pub(super) struct Publisher {
+    /// Those that were published, as hashes with the version of the document.
     published: HashMap<Uri, (Option<i32>, u64)>,
+    /// Those that the client requests.
+    reports: Reports,
+    /// Whether the client requests the diagnostics of all documents.
+    is_workspace_pulled: bool,
 }
 
 impl Publisher {
@@ -40,11 +49,11 @@ impl Publisher {
         add_problems(&mut all, analysis.buffers, problems);
         for buffer in analysis.buffers.iter() {
             let uri = buffer.uri.clone();
-            if let Some(text) = &buffer.broken {
+            if let Some(draft) = &buffer.draft {
                 let encoding = analysis.supports.encoding;
-                let invalid =
-                    diagnostics::invalid_document(analysis.folder, &buffer.path, text, encoding);
-                all.insert(uri, invalid);
+                let path = (analysis.folder, buffer.path.as_path());
+                let invalid = diagnostics::invalid_document(path, &draft.text, encoding);
+                all.entry(uri).or_default().extend(invalid);
             } else {
                 // An open document gets an answer for each of its versions.
                 all.entry(uri).or_default();
@@ -71,33 +80,77 @@ impl Publisher {
         self.send(client, &Buffers::default(), HashMap::new());
     }
 
+    /// Returns the report of a document.
+    pub(super) fn report(&self, params: &DocumentDiagnosticParams) -> DocumentDiagnosticReport {
+        let previous = params.previous_result_id.as_deref();
+        self.reports.document(&params.text_document.uri, previous)
+    }
+
+    /// Returns the reports of all documents. From now on, nothing is published: the client requests everything.
+    pub(super) fn pulled_by_workspace(&mut self, client: &Client) -> &Reports {
+        if !self.is_workspace_pulled {
+            self.is_workspace_pulled = true;
+            self.publish_changes(client, Vec::new());
+        }
+        &self.reports
+    }
+
     fn send(&mut self, client: &Client, buffers: &Buffers, all: HashMap<Uri, Vec<Diagnostic>>) {
-        let mut gone: Vec<Uri> = self.published.keys().cloned().collect();
-        gone.retain(|uri| !all.contains_key(uri));
-        let gone = gone.into_iter().map(|uri| (uri, Vec::new()));
-        let mut all: Vec<(Uri, Vec<Diagnostic>)> = all.into_iter().chain(gone).collect();
+        let mut all: Vec<(Uri, Vec<Diagnostic>)> = all.into_iter().collect();
         all.sort_by(|one, other| one.0.0.cmp(&other.0.0));
         let hashes: Vec<u64> = all.par_iter().map(|(_, found)| hash_of(found)).collect();
-        for ((uri, diagnostics), hash) in all.into_iter().zip(hashes) {
-            let version =
-                path_of(&uri).and_then(|path| buffers.get(&path).map(|buffer| buffer.version));
-            let state = (version, hash);
+        let report = |((uri, diagnostics), hash): ((Uri, Vec<Diagnostic>), u64)| {
+            let buffer = path_of(&uri).and_then(|path| buffers.get(&path));
+            let report = Report {
+                version: buffer.map(|buffer| buffer.version),
+                hash,
+                diagnostics,
+            };
+            (uri, report)
+        };
+        let reports: Vec<(Uri, Report)> = all.into_iter().zip(hashes).map(report).collect();
+        if !client.supports.pull_diagnostics {
+            return self.publish_changes(client, reports);
+        }
+        // The client requests those of open documents. Clients that do not know `workspace/diagnostic` get the others.
+        let is_pushed =
+            |(_, report): &&(Uri, Report)| report.version.is_none() && !self.is_workspace_pulled;
+        let pushed = reports.iter().filter(is_pushed).cloned().collect();
+        self.publish_changes(client, pushed);
+        if self.reports.replace(reports) {
+            client.refresh_diagnostics();
+        }
+    }
+
+    /// Publishes the reports that differ from those that the client has, and removes the others.
+    fn publish_changes(&mut self, client: &Client, reports: Vec<(Uri, Report)>) {
+        let mut reports: BTreeMap<String, Report> = reports
+            .into_iter()
+            .map(|(uri, report)| (uri.0, report))
+            .collect();
+        for gone in self.published.keys() {
+            reports.entry(gone.0.clone()).or_default();
+        }
+        for (uri, report) in reports {
+            let uri = Uri(uri);
+            let is_nothing = report.diagnostics.is_empty() && report.version.is_none();
+            let state = (report.version, report.hash);
             let is_known = match self.published.get(&uri) {
                 Some(known) => *known == state,
-                None => diagnostics.is_empty() && version.is_none(),
+                None => is_nothing,
             };
             if is_known {
                 continue;
             }
-            if diagnostics.is_empty() && version.is_none() {
+            if is_nothing {
                 self.published.remove(&uri);
             } else {
                 self.published.insert(uri.clone(), state);
             }
             client.publish(&PublishDiagnosticsParams {
                 uri,
-                version,
-                diagnostics,
+                version: report.version,
+                diagnostics: report.diagnostics,
             });
         }
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, to_value};
 use super::client::{Client, Supports};
 use super::loader::Loader;
 use super::session::Session;
-use super::worker::Shared;
+use super::shared::Shared;
 use super::{handshake, parent, requests, settings};
 use crate::engine::Exit;
 
@@ -128,13 +128,13 @@ fn run(connection: &Connection, session: &mut Session, process: Option<u32>) -> 
 }
 
 /// Passes a request to the folder of its document.
-fn dispatch(session: &Session, request: Request) {
+fn dispatch(session: &mut Session, request: Request) {
     let error = if request.method == "initialize" {
         requests::error(
             ErrorCode::InvalidRequest,
             "the server is already initialized",
         )
-    } else if !requests::is_known(&request.method) {
+    } else if !requests::is_known(&request.method, &session.client().supports) {
         let message = format!("unknown method `{}`", request.method);
         requests::error(ErrorCode::MethodNotFound, &message)
     } else {

@@ -2,43 +2,28 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use gen_lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
-use hashbrown::HashMap;
-use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
-use rayon::ThreadPool;
 use serde_json::Value;
 
 use super::analysis::Analysis;
-use super::client::Client;
-use super::jobs::{Change, Job, Next, collect};
-use super::loader::{Loader, SettingsError};
-use super::lock::locked;
+use super::jobs::{Change, Job, Next, Query, collect};
+use super::loader::SettingsError;
 use super::progress::Progress;
 use super::publisher::Publisher;
 use super::reload::{Loaded, load};
 use super::root::{Root, innermost};
+use super::shared::Shared;
 use super::{diagnostics, requests};
-use crate::engine::{LiveCheck, catch_panic, check_live};
+use crate::engine::{LiveCheck, check_live};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
 
 /// The time after which diagnostics are published even if a later change is already waiting.
 const LATEST: Duration = Duration::from_millis(500);
-
-/// What all workers share.
-pub(super) struct Shared {
-    pub(super) client: Client,
-    pub(super) loader: Arc<dyn Loader>,
-    pub(super) pool: ThreadPool,
-    /// The requests that are not answered yet, and whether the client has cancelled them.
-    pub(super) pending: Mutex<HashMap<RequestId, bool>>,
-    /// The folders of the workspace.
-    pub(super) roots: RwLock<Vec<Root>>,
-}
 
 /// The thread that analyses one folder of the workspace.
 pub(super) struct Worker {
@@ -129,7 +114,7 @@ impl Worker {
         &mut self,
         mut live: LiveCheck<'_, '_>,
         loaded: &Loaded,
-        (change, mut queries): (&Change, Vec<Request>),
+        (change, mut queries): (&Change, Vec<Query>),
         progress: &mut Option<Progress>,
     ) -> Option<Next> {
         (loaded.plan.suppress)(&loaded.set, &mut live.outcome);
@@ -151,17 +136,18 @@ impl Worker {
                 supports: self.shared.client.supports,
             };
             let is_outdated = matches!(waiting, Some(Job::Change(_)));
-            if !is_outdated || self.published.elapsed() > LATEST {
+            let is_pull = queries.iter().any(Query::is_pull);
+            if !is_outdated || is_pull || self.published.elapsed() > LATEST {
                 self.publish(&analysis);
             }
             *progress = None;
             for query in queries {
-                self.shared.answer(&analysis, query);
+                self.answer(&analysis, query);
             }
             let next = loop {
                 let job = waiting.take().map_or_else(|| self.jobs.recv(), Ok);
                 match job {
-                    Ok(Job::Query(query)) => self.shared.answer(&analysis, query),
+                    Ok(Job::Query(query)) => self.answer(&analysis, query),
                     Ok(Job::Change(change)) => break collect(&self.jobs, change)?,
                     Err(_) => return None,
                 }
@@ -175,6 +161,40 @@ impl Worker {
             }
             buffers = next.change.buffers;
             queries = next.queries;
+        }
+    }
+
+    /// Answers a request.
+    fn answer(&mut self, analysis: &Analysis<'_, '_>, query: Query) {
+        if let Some(Query::Document(request)) = self.pulled(query) {
+            self.shared.answer(analysis, request);
+        }
+    }
+
+    /// Answers a request about a folder that has never had valid settings.
+    fn answer_without_analysis(&mut self, query: Query) {
+        if let Some(Query::Document(request)) = self.pulled(query) {
+            self.shared.respond(request.id, Ok(Value::Null));
+        }
+    }
+
+    /// Answers a request for diagnostics from those that were published or computed last. Returns other requests.
+    fn pulled(&mut self, query: Query) -> Option<Query> {
+        match query {
+            Query::Workspace(pull) => {
+                let client = &self.shared.client;
+                pull.add(self.publisher.pulled_by_workspace(client));
+                None
+            }
+            Query::Document(request) if request.method == requests::DOCUMENT_DIAGNOSTICS => {
+                let id = request.id;
+                let answer = self.shared.unless_cancelled(&id, || {
+                    requests::typed(request.params, |params| self.publisher.report(&params))
+                });
+                self.shared.respond(id, answer);
+                None
+            }
+            query => Some(query),
         }
     }
 
@@ -196,44 +216,20 @@ impl Worker {
     }
 
     /// Waits for the next change of a folder that has never had valid settings.
-    fn wait(&mut self, change: &Change, queries: Vec<Request>) -> Option<Next> {
+    fn wait(&mut self, change: &Change, queries: Vec<Query>) -> Option<Next> {
         let problems = problem_diagnostics(&self.problems);
         self.publisher
             .publish_only(&self.shared.client, &change.buffers, problems);
         for query in queries {
-            self.shared.respond(query.id, Ok(Value::Null));
+            self.answer_without_analysis(query);
         }
         loop {
             match self.jobs.recv() {
-                Ok(Job::Query(query)) => self.shared.respond(query.id, Ok(Value::Null)),
+                Ok(Job::Query(query)) => self.answer_without_analysis(query),
                 Ok(Job::Change(change)) => return collect(&self.jobs, change),
                 Err(_) => return None,
             }
         }
-    }
-}
-
-impl Shared {
-    /// Answers a request from an analysis, unless the client has cancelled it. A panic is an error of this request only.
-    fn answer(&self, analysis: &Analysis<'_, '_>, request: Request) {
-        let is_cancelled = locked(&self.pending).get(&request.id).copied();
-        let is_cancelled = is_cancelled.unwrap_or_default();
-        let answer = if is_cancelled {
-            Err(requests::error(ErrorCode::RequestCanceled, "cancelled"))
-        } else {
-            let answer = catch_panic(|| requests::answer(analysis, &self.pool, &request));
-            answer.unwrap_or_else(|panic| {
-                let message = format!("meshprobe panicked: {panic}");
-                Err(requests::error(ErrorCode::InternalError, &message))
-            })
-        };
-        self.respond(request.id, answer);
-    }
-
-    /// Answers a request that is pending.
-    fn respond(&self, id: RequestId, answer: Result<Value, ResponseError>) {
-        locked(&self.pending).remove(&id);
-        self.client.respond(id, answer);
     }
 }
 

@@ -10,7 +10,8 @@ use gen_lsp_types::Uri;
 
 use super::jobs::{Change, Job};
 use super::root::{Root, innermost};
-use super::worker::{STACK, Shared, Worker};
+use super::shared::Shared;
+use super::worker::{STACK, Worker};
 
 /// A folder of the workspace.
 #[derive(Debug)]

@@ -86,14 +86,12 @@ class Workspace:
         return await self.diagnostics()
 
     async def diagnostics(self, name: str = "web.yaml"):
-        """Returns the diagnostics of the present text: requests are answered after they are published."""
-        start = types.Position(0, 0)
-        context = types.CodeActionContext(diagnostics=[])
-        params = types.CodeActionParams(self.document(name), types.Range(start, start), context)
-        # The first answer may be from an analysis that began before the last change was received.
-        for _ in range(2):
-            await self.client.text_document_code_action_async(params)
-        return self.client.diagnostics.get(self.uri(name), [])
+        """Requests the diagnostics of the present text, as VS Code does. None of them is published as well."""
+        params = types.DocumentDiagnosticParams(self.document(name))
+        report = await self.client.text_document_diagnostic_async(params)
+        assert report.kind == "full"
+        assert not self.client.diagnostics.get(self.uri(name))
+        return report.items
 
     def position(self, part: str, text: str | None = None, *, after: bool = False) -> types.Position:
         before = (text or self.text).split(part)[0] + (part if after else "")
@@ -120,6 +118,14 @@ class Workspace:
         return text
 
 
+def capabilities() -> types.ClientCapabilities:
+    """Returns the capabilities of VS Code, with those of later versions that pytest-lsp does not know."""
+    known = client_capabilities("visual-studio-code")
+    known.text_document.diagnostic = types.DiagnosticClientCapabilities()
+    known.workspace.diagnostics = types.DiagnosticWorkspaceClientCapabilities(refresh_support=True)
+    return known
+
+
 @pytest_lsp.fixture(config=ClientServerConfig(server_command=[MESHPROBE, "lsp"]))
 async def client(lsp_client: LanguageClient, tmp_path: Path):
     # Requests of the server that the client has no answer to.
@@ -134,7 +140,7 @@ async def client(lsp_client: LanguageClient, tmp_path: Path):
     folder = types.WorkspaceFolder(tmp_path.as_uri(), "shop")
     await lsp_client.initialize_session(
         types.InitializeParams(
-            capabilities=client_capabilities("visual-studio-code"),
+            capabilities=capabilities(),
             workspace_folders=[folder],
         )
     )
@@ -161,6 +167,38 @@ async def test_diagnostics_follow_unsaved_edits(workspace: Workspace):
     assert workspace.uri("mesh.yaml") in linked
     found = await workspace.replace(OPT_OUT, "")
     assert "strict-probe-not-rewritten" not in codes(found)
+
+
+async def test_diagnostics_of_all_files_are_requested_once(workspace: Workspace):
+    await workspace.open(BROKEN)
+    # Until the client requests those of the workspace, those of closed files are published.
+    assert workspace.client.diagnostics[workspace.uri("mesh.yaml")]
+    pull = workspace.client.workspace_diagnostic_async
+    report = await pull(types.WorkspaceDiagnosticParams(previous_result_ids=[]))
+    ids = {item.uri: item.result_id for item in report.items}
+    assert set(ids) == {workspace.uri("mesh.yaml"), workspace.uri("web.yaml")}
+    previous = [types.PreviousResultId(uri, value) for uri, value in ids.items()]
+    report = await pull(types.WorkspaceDiagnosticParams(previous_result_ids=previous))
+    assert {item.kind for item in report.items} == {"unchanged"}
+    assert not any(workspace.client.diagnostics.values())
+
+
+async def test_half_typed_text_keeps_hints_lenses_and_hovers(workspace: Workspace):
+    await workspace.open(BROKEN)
+    found = await workspace.replace("  namespace: shop\n", "  namespace: shop\n  labels: {a: [\n")
+    assert {"syntax-error", "strict-probe-not-rewritten"} <= set(codes(found))
+    whole = types.Range(types.Position(0, 0), types.Position(99, 0))
+    params = types.InlayHintParams(workspace.document(), whole)
+    (hint,) = await workspace.client.text_document_inlay_hint_async(params)
+    assert hint.position == workspace.position("readinessProbe: # 𝄞", after=True)
+    (lens,) = await workspace.client.text_document_code_lens_async(types.CodeLensParams(workspace.document()))
+    assert lens.command.title == "web: readinessProbe fails"
+    params = types.HoverParams(workspace.document(), workspace.position("readinessProbe"))
+    hover = await workspace.client.text_document_hover_async(params)
+    assert "**fails**" in hover.contents.value
+    # Nothing is known about the line that is typed.
+    params = types.HoverParams(workspace.document(), workspace.position("labels: {a: ["))
+    assert await workspace.client.text_document_hover_async(params) is None
 
 
 async def test_a_fix_writes_what_check_writes(workspace: Workspace):

@@ -45,16 +45,17 @@ pub(super) fn add(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
         found
             .entry(Arc::clone(&file.path))
             .or_default()
-            .push(diagnostic);
+            .extend(diagnostic);
     }
 }
 
+/// Returns the diagnostic of a line; `None` if the line is being typed.
 fn diagnostic<'t>(
     analysis: &Analysis<'_, 't>,
     file: &'t SourceFile,
     span: Span,
     findings: &[&Finding],
-) -> Diagnostic {
+) -> Option<Diagnostic> {
     let linked = findings.iter().take(LINKED).filter_map(|finding| {
         let label = &finding.primary;
         Some(DiagnosticRelatedInformation {
@@ -68,8 +69,8 @@ fn diagnostic<'t>(
         1 => "breaks 1 probe".to_owned(),
         count => format!("breaks {count} probes"),
     };
-    Diagnostic {
-        range: analysis.range(file, span),
+    Some(Diagnostic {
+        range: analysis.unchanged_range(file, span)?,
         severity: Some(DiagnosticSeverity::Information),
         code: rule.map(|rule| Code::String(rule.as_str().to_owned())),
         code_description: rule.and_then(code_description),
@@ -78,7 +79,7 @@ fn diagnostic<'t>(
         tags: None,
         related_information: Some(linked.collect()),
         data: None,
-    }
+    })
 }
 
 /// Returns whether two places of a file are in one document.

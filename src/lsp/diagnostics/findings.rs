@@ -32,13 +32,14 @@ pub(super) fn add(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
     }
 }
 
-/// Returns the diagnostic of a finding; `None` if its file is not in the set, such as the configuration.
+/// Returns the diagnostic of a finding; `None` if its file is not in the set, such as the configuration, or if its line
+/// is being typed.
 fn diagnostic(analysis: &Analysis<'_, '_>, finding: &Finding) -> Option<Diagnostic> {
     let label = &finding.primary;
     let file = analysis.set.file(&label.path)?;
     let is_suppressed = finding.suppressed.is_some();
     Some(Diagnostic {
-        range: analysis.range(file, label.span),
+        range: analysis.unchanged_range(file, label.span)?,
         severity: Some(match finding.severity {
             _ if is_suppressed => DiagnosticSeverity::Hint,
             Severity::Error => DiagnosticSeverity::Error,

@@ -21,10 +21,9 @@ pub(in crate::lsp) fn is_valid(path: &Path, text: &Arc<str>) -> bool {
         .any(|document| is_broken(&document.content))
 }
 
-/// Returns the diagnostics of a text that is not valid YAML.
+/// Returns the diagnostics of the text of a file in a folder that is not valid YAML.
 pub(in crate::lsp) fn invalid_document(
-    folder: &Path,
-    path: &Path,
+    (folder, path): (&Path, &Path),
     text: &Arc<str>,
     encoding: Encoding,
 ) -> Vec<Diagnostic> {

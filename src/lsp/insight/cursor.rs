@@ -20,14 +20,14 @@ pub(in crate::lsp) struct Cursor<'t> {
 }
 
 impl<'t> Cursor<'t> {
-    /// Returns the position of a request; `None` if the file was not analysed as the client shows it.
+    /// Returns the position of a request; `None` if the file was not analysed as the client shows it there.
     pub(in crate::lsp) fn of(
         analysis: &Analysis<'_, 't>,
         at: &TextDocumentPositionParams,
     ) -> Option<Self> {
-        let file = analysis.file(&at.text_document.uri)?;
-        let offset = analysis.lines(file).offset(at.position);
-        Some(Self::at(file, offset))
+        let shown = analysis.shown(&at.text_document.uri)?;
+        let offset = shown.offset(at.position)?;
+        Some(Self::at(shown.file, offset))
     }
 
     fn at(file: &'t SourceFile, offset: usize) -> Self {

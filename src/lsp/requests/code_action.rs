@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::action_kinds::FIX_ALL;
 use super::code_action_resolve::{self, Deferred};
-use super::edits::workspace_edit;
+use super::edits::{selecting_edit, workspace_edit};
 use crate::engine::suppression_edit;
 use crate::finding::{Applicability, Finding};
 use crate::lsp::analysis::Analysis;
 use crate::lsp::encoding::Lines;
 use crate::source::SourceFile;
 
-/// The reason of a suppression, which the user replaces.
+/// The reason of a suppression, which the user replaces. A client that supports it selects the reason.
 const REASON: &str = "TODO: explain why";
 
 /// Returns the actions for a range of a document.
@@ -168,7 +168,12 @@ fn suppression(
         kind: Some(CodeActionKind::QuickFix),
         diagnostics,
         is_preferred: Some(false),
-        edit: Some(workspace_edit(analysis, file, [(edit.span, edit.text)])?),
+        edit: Some(selecting_edit(
+            analysis,
+            file,
+            (edit.span, edit.text),
+            REASON,
+        )?),
         ..CodeAction::default()
     })
 }

@@ -18,7 +18,8 @@ pub(super) fn answer(
     analysis: &Analysis<'_, '_>,
     params: &CodeLensParams,
 ) -> Option<Vec<CodeLens>> {
-    let file = analysis.file(&params.text_document.uri)?;
+    let shown = analysis.shown(&params.text_document.uri)?;
+    let file = shown.file;
     let names = Names::of(analysis);
     let mut workloads: BTreeMap<Span, Probes<'_, '_>> = BTreeMap::new();
     for (key, of) in handlers_in(analysis, file) {
@@ -40,21 +41,23 @@ pub(super) fn answer(
         let mut outcomes = probes.values().map(|(.., outcomes)| outcomes);
         outcomes.any(Outcomes::is_in_mesh)
     };
-    let lens = |(place, probes): (Span, Probes<'_, '_>)| CodeLens {
-        range: analysis.range(file, place),
-        command: Some(Command {
-            title: title(&names, &probes),
-            tooltip: None,
-            // A lens without a command is only text.
-            command: String::new(),
-            arguments: None,
-        }),
-        data: None,
+    let lens = |(place, probes): (Span, Probes<'_, '_>)| {
+        Some(CodeLens {
+            range: shown.range(place)?,
+            command: Some(Command {
+                title: title(&names, &probes),
+                tooltip: None,
+                // A lens without a command is only text.
+                command: String::new(),
+                arguments: None,
+            }),
+            data: None,
+        })
     };
-    let shown = workloads
+    let in_mesh = workloads
         .into_iter()
         .filter(|(_, probes)| is_in_mesh(probes));
-    Some(shown.map(lens).collect())
+    Some(in_mesh.filter_map(lens).collect())
 }
 
 /// Returns `web: livenessProbe ok, readinessProbe fails`, with the containers in the order of the file.

@@ -1,16 +1,21 @@
 //! The table of the requests, and their capabilities.
 
-use gen_lsp_types::{CodeLensOptions, CompletionOptions, ServerCapabilities, Uri};
+use gen_lsp_types::{
+    CodeLensOptions, CompletionOptions, DiagnosticOptions, ServerCapabilities, Uri,
+};
 use lsp_server::{ErrorCode, Request, ResponseError};
 use rayon::ThreadPool;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::pull::{DOCUMENT_DIAGNOSTICS, WORKSPACE_DIAGNOSTICS};
 use super::{
     code_action, code_action_resolve, code_lens, completion, definition, hover, inlay_hint,
 };
 use crate::lsp::analysis::Analysis;
+use crate::lsp::client::Supports;
+use crate::lsp::diagnostics::SOURCE;
 
 type Answer = Result<Value, ResponseError>;
 
@@ -50,7 +55,7 @@ const REQUESTS: &[(&str, Handler)] = &[
 ];
 
 /// Adds the capabilities of the requests, except code actions.
-pub(in crate::lsp) fn announce(capabilities: &mut ServerCapabilities) {
+pub(in crate::lsp) fn announce(capabilities: &mut ServerCapabilities, supports: &Supports) {
     let words = ["/", ".", "-", "[", " "].map(str::to_owned);
     capabilities.code_lens_provider = Some(CodeLensOptions::default());
     capabilities.completion_provider = Some(CompletionOptions {
@@ -58,14 +63,24 @@ pub(in crate::lsp) fn announce(capabilities: &mut ServerCapabilities) {
         ..CompletionOptions::default()
     });
     capabilities.definition_provider = Some(true.into());
+    if supports.pull_diagnostics {
+        let options = DiagnosticOptions {
+            identifier: Some(SOURCE.to_owned()),
+            inter_file_dependencies: true,
+            workspace_diagnostics: true,
+            ..DiagnosticOptions::default()
+        };
+        capabilities.diagnostic_provider = Some(options.into());
+    }
     capabilities.hover_provider = Some(true.into());
     capabilities.inlay_hint_provider = Some(true.into());
     capabilities.references_provider = Some(true.into());
 }
 
-/// Returns whether an analysis answers requests of a method.
-pub(in crate::lsp) fn is_known(method: &str) -> bool {
-    REQUESTS.iter().any(|(known, _)| *known == method)
+/// Returns whether the server answers requests of a method.
+pub(in crate::lsp) fn is_known(method: &str, supports: &Supports) -> bool {
+    let is_pull = [DOCUMENT_DIAGNOSTICS, WORKSPACE_DIAGNOSTICS].contains(&method);
+    REQUESTS.iter().any(|(known, _)| *known == method) || is_pull && supports.pull_diagnostics
 }
 
 /// Returns the document that a request is about. An item that the client wants to have completed names it in its data.
@@ -100,9 +115,17 @@ pub(in crate::lsp) fn error(code: ErrorCode, message: &str) -> ResponseError {
 }
 
 /// Reads the parameters of a request, and writes its answer.
-fn typed<P: DeserializeOwned, A: Serialize>(params: Value, answer: impl FnOnce(P) -> A) -> Answer {
+pub(in crate::lsp) fn typed<P: DeserializeOwned, A: Serialize>(
+    params: Value,
+    answer: impl FnOnce(P) -> A,
+) -> Answer {
     let params = serde_json::from_value(params)
         .map_err(|wrong| error(ErrorCode::InvalidParams, &wrong.to_string()))?;
-    serde_json::to_value(answer(params))
+    written(answer(params))
+}
+
+/// Writes the answer to a request.
+pub(in crate::lsp) fn written(answer: impl Serialize) -> Answer {
+    serde_json::to_value(answer)
         .map_err(|wrong| error(ErrorCode::InternalError, &wrong.to_string()))
 }

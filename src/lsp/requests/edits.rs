@@ -1,43 +1,101 @@
 //! Edits of files in the words of the protocol.
 
 use gen_lsp_types::{
-    OptionalVersionedTextDocumentIdentifier, TextDocumentEdit, TextDocumentIdentifier, TextEdit,
-    WorkspaceEdit,
+    OptionalVersionedTextDocumentIdentifier, SnippetTextEdit, StringValue, TextDocumentEdit,
+    TextDocumentIdentifier, TextEdit, Uri, WorkspaceEdit,
 };
 
 use crate::lsp::analysis::Analysis;
 use crate::source::SourceFile;
 use crate::yaml::{Edit, Span};
 
-/// Returns the edit of a file; `None` if the file is not on disk.
+/// Returns the edit of a file; `None` if the file is not on disk, or if the client shows another text of it.
 pub(super) fn workspace_edit<'t>(
     analysis: &Analysis<'_, 't>,
     file: &'t SourceFile,
     edits: impl IntoIterator<Item = (Span, String)>,
 ) -> Option<WorkspaceEdit> {
-    let uri = analysis.uri(file)?;
+    let uri = editable(analysis, file)?;
     let lines = analysis.lines(file);
     let edits = edits.into_iter().map(|(span, new_text)| TextEdit {
         range: lines.range(span),
         new_text,
     });
     if analysis.supports.document_changes {
-        let edit = TextDocumentEdit {
-            text_document: OptionalVersionedTextDocumentIdentifier {
-                version: analysis.version(&uri),
-                text_document_identifier: TextDocumentIdentifier { uri },
-            },
-            edits: edits.map(Into::into).collect(),
-        };
-        return Some(WorkspaceEdit {
-            document_changes: Some(vec![edit.into()]),
-            ..WorkspaceEdit::default()
-        });
+        let edits = edits.map(Into::into).collect();
+        return Some(document_edit(analysis, uri, edits));
     }
     Some(WorkspaceEdit {
         changes: Some(std::iter::once((uri, edits.collect())).collect()),
         ..WorkspaceEdit::default()
     })
+}
+
+/// Returns the edit of a file after which `selected`, a part of the new text, is selected, if the client supports it. The
+/// edit should start a line, because clients indent the lines of such an edit like the text before it.
+pub(super) fn selecting_edit<'t>(
+    analysis: &Analysis<'_, 't>,
+    file: &'t SourceFile,
+    (span, new_text): (Span, String),
+    selected: &str,
+) -> Option<WorkspaceEdit> {
+    let supports = analysis.supports;
+    let parts = new_text.split_once(selected);
+    match parts.filter(|_| supports.snippet_edits && supports.document_changes) {
+        Some((before, after)) => {
+            let uri = editable(analysis, file)?;
+            let edit = SnippetTextEdit {
+                range: analysis.lines(file).range(span),
+                snippet: StringValue {
+                    value: format!(
+                        "{}${{0:{}}}{}",
+                        escaped(before),
+                        escaped(selected),
+                        escaped(after)
+                    ),
+                },
+                annotation_id: None,
+            };
+            Some(document_edit(analysis, uri, vec![edit.into()]))
+        }
+        None => workspace_edit(analysis, file, [(span, new_text)]),
+    }
+}
+
+/// Returns the URI of a file on disk whose text the client shows as it was analysed.
+fn editable(analysis: &Analysis<'_, '_>, file: &SourceFile) -> Option<Uri> {
+    let uri = analysis.uri(file)?;
+    analysis.draft(file).is_none().then_some(uri)
+}
+
+fn document_edit(
+    analysis: &Analysis<'_, '_>,
+    uri: Uri,
+    edits: Vec<gen_lsp_types::Edit>,
+) -> WorkspaceEdit {
+    let edit = TextDocumentEdit {
+        text_document: OptionalVersionedTextDocumentIdentifier {
+            version: analysis.version(&uri),
+            text_document_identifier: TextDocumentIdentifier { uri },
+        },
+        edits,
+    };
+    WorkspaceEdit {
+        document_changes: Some(vec![edit.into()]),
+        ..WorkspaceEdit::default()
+    }
+}
+
+/// Escapes the characters that have a meaning in a snippet.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '\\' | '$' | '}') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
 }
 
 /// Returns the edit that turns one text into another: the whole lines between the lines that both texts start and end

@@ -15,22 +15,22 @@ pub(super) fn answer(
     analysis: &Analysis<'_, '_>,
     params: &InlayHintParams,
 ) -> Option<Vec<InlayHint>> {
-    let file = analysis.file(&params.text_document.uri)?;
-    let lines = analysis.lines(file);
-    let range = lines.span(params.range)?;
+    let shown = analysis.shown(&params.text_document.uri)?;
+    let file = shown.file;
+    let wanted = params.range;
     let names = Names::of(analysis);
     let mut probes: BTreeMap<Span, Outcomes<'_, '_>> = BTreeMap::new();
     for (key, handler) in handlers_in(analysis, file) {
         probes.entry(key).or_default().add(handler);
     }
-    let shown = probes
+    let in_mesh = probes
         .into_iter()
         .filter(|(_, outcomes)| outcomes.is_in_mesh());
-    let hints = shown.filter_map(|(key, outcomes)| {
-        let end = line_end(file, key);
-        let is_wanted = key.start <= range.end && range.start <= end;
+    let hints = in_mesh.filter_map(|(key, outcomes)| {
+        let at = shown.range(Span::new(key.start, line_end(file, key)))?;
+        let is_wanted = at.start <= wanted.end && wanted.start <= at.end;
         is_wanted.then(|| InlayHint {
-            position: lines.position(end),
+            position: at.end,
             label: label(&names, &outcomes).into(),
             kind: None,
             text_edits: None,

@@ -14,6 +14,8 @@ mod edits;
 mod hover;
 mod inlay_hint;
 mod known_key;
+mod pull;
 
 pub(super) use action_kinds::FIX_ALL;
-pub(super) use dispatch::{announce, answer, document, error, is_known};
+pub(super) use dispatch::{announce, answer, document, error, is_known, typed, written};
+pub(super) use pull::{DOCUMENT_DIAGNOSTICS, WORKSPACE_DIAGNOSTICS};

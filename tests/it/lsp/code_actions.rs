@@ -69,6 +69,34 @@ fn a_suppression_is_the_one_of_add_ignore() {
 }
 
 #[test]
+fn the_reason_of_a_suppression_is_selected_if_the_client_supports_it() {
+    let web = NOT_REWRITTEN.replace("readinessProbe", "\"readinessProbe\"");
+    let project = Project::with(&[
+        ("mesh.yaml", &join(&[INJECTED, STRICT])),
+        ("web.yaml", &web),
+    ]);
+    let with = json!({ "documentChanges": true, "snippetEditSupport": true });
+    let without = json!({ "documentChanges": true });
+    let mut texts = Vec::new();
+    for edits in [with, without] {
+        let capabilities = json!({ "workspace": { "workspaceEdit": edits } });
+        let mut editor = Editor::open_with(&project, capabilities, json!({}));
+        let actions = editor.actions("web.yaml", line_of(&web, "readinessProbe"));
+        let ignore = titled(&actions, "Ignore `strict-probe-not-rewritten` here");
+        let edit = &ignore["edit"]["documentChanges"][0]["edits"][0];
+        // A snippet at the start of a line keeps its own indentation.
+        assert_eq!(edit["range"]["start"]["character"], 0);
+        texts.push(edit.clone());
+    }
+    let comment = "    # meshprobe: ignore[strict-probe-not-rewritten] ";
+    assert_eq!(
+        texts[0]["snippet"],
+        json!({ "kind": "snippet", "value": format!("{comment}${{0:TODO: explain why}}\n") })
+    );
+    assert_eq!(texts[1]["newText"], format!("{comment}TODO: explain why\n"));
+}
+
+#[test]
 fn all_safe_fixes_of_a_document_are_those_of_check_on_this_file() {
     let web = join(&[&quoted(), &quoted().replace("name: web\n", "name: api\n")]);
     let project = Project::with(&[

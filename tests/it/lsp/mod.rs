@@ -3,12 +3,16 @@
 mod code_actions;
 mod completion;
 mod diagnostics;
+mod drafts;
 mod editor;
 mod hints;
 mod hover;
 mod lifecycle;
 mod navigation;
+mod process;
+mod pull;
 mod random_edits;
 mod requests;
+mod robustness;
 mod settings;
 mod synchronization;

@@ -1,8 +1,11 @@
 //! The state of a connection: the open documents and the folders of the workspace.
 
+mod folders;
+mod queries;
+
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use gen_lsp_types::{
     CancelParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
@@ -16,16 +19,15 @@ use serde_json::{Map, Value};
 use super::buffers::real_path;
 use super::client::Client;
 use super::documents::Documents;
-use super::jobs::{Change, Job};
+use super::jobs::Change;
 use super::lock::locked;
-use super::root::Root;
+use super::shared::Shared;
 use super::uri::path_of;
-use super::worker::Shared;
 use super::workspaces::Workspaces;
-use super::{requests, settings, watched_files};
+use super::{settings, watched_files};
 
 /// The state of a connection.
-pub(super) struct Session {
+pub(in crate::lsp) struct Session {
     shared: Arc<Shared>,
     documents: Documents,
     workspaces: Workspaces,
@@ -34,55 +36,51 @@ pub(super) struct Session {
     /// The settings of the client, for folders without settings of their own.
     settings: Value,
     /// The request for settings that is not answered yet, and its folders.
-    asked: Option<(RequestId, Vec<Uri>)>,
+    requested_settings: Option<(RequestId, Vec<Uri>)>,
+    /// The requests about folders that are not loaded yet.
+    held: Vec<Request>,
 }
 
 impl Session {
     /// Creates the state after `initialize`.
-    pub(super) fn new(shared: Arc<Shared>, folders: Vec<Uri>, settings: Option<Value>) -> Self {
+    pub(in crate::lsp) fn new(
+        shared: Arc<Shared>,
+        folders: Vec<Uri>,
+        settings: Option<Value>,
+    ) -> Self {
         Self {
             shared,
             documents: Documents::default(),
             workspaces: Workspaces::default(),
             waiting: folders,
             settings: settings.unwrap_or_else(|| Value::Object(Map::new())),
-            asked: None,
+            requested_settings: None,
+            held: Vec::new(),
         }
     }
 
     /// Returns the client.
-    pub(super) fn client(&self) -> &Client {
+    pub(in crate::lsp) fn client(&self) -> &Client {
         &self.shared.client
     }
 
-    /// Ends all analyses.
-    pub(super) fn end(&mut self) {
+    /// Ends all analyses. Requests that were kept have no answer, because nothing was read.
+    pub(in crate::lsp) fn end(&mut self) {
+        self.waiting.clear();
+        self.query_held();
         self.workspaces.end();
-    }
-
-    /// Passes a request to the folder of its document.
-    pub(super) fn query(&self, request: Request) {
-        let path = requests::document(&request).and_then(|uri| path_of(&uri));
-        let workspace = path.and_then(|path| self.workspaces.of(&path));
-        match workspace {
-            Some(workspace) => {
-                locked(&self.shared.pending).insert(request.id.clone(), false);
-                workspace.send(Job::Query(request));
-            }
-            None => self.client().respond(request.id, Ok(Value::Null)),
-        }
     }
 
     /// Processes a notification. Those that are not known or not valid are ignored, as the protocol requires.
     ///
     /// # Errors
     /// A thread cannot be started.
-    pub(super) fn notified(&mut self, method: &str, params: Value) -> io::Result<()> {
+    pub(in crate::lsp) fn notified(&mut self, method: &str, params: Value) -> io::Result<()> {
         match method {
             "initialized" => {
                 watched_files::register(self.client());
-                self.ask_for_settings();
-                if self.asked.is_none() {
+                self.request_settings();
+                if self.requested_settings.is_none() {
                     self.start_if_waiting()?;
                 }
             }
@@ -142,7 +140,7 @@ impl Session {
             }
             "workspace/didChangeConfiguration" => {
                 if self.client().supports.configuration {
-                    self.ask_for_settings();
+                    self.request_settings();
                 } else if let Some(params) = read::<DidChangeConfigurationParams>(params) {
                     self.settings = settings::section(&params.settings);
                     let change = Change {
@@ -170,137 +168,6 @@ impl Session {
             }
             _ => {}
         }
-        Ok(())
-    }
-
-    /// Processes the answer to a request of the server.
-    ///
-    /// # Errors
-    /// A thread cannot be started.
-    pub(super) fn answered(&mut self, id: &RequestId, result: Value) -> io::Result<()> {
-        let Some((_, folders)) = self.asked.take_if(|(asked, _)| asked == id) else {
-            return Ok(());
-        };
-        let given = result.as_array().cloned().unwrap_or_default();
-        for (uri, value) in folders.iter().zip(given) {
-            // `null` means that the client has no settings for this folder.
-            let value = match value {
-                Value::Object(_) => value,
-                _ => self.settings.clone(),
-            };
-            if self.waiting.contains(uri) {
-                self.start(uri, value)?;
-                continue;
-            }
-            for known in self.workspaces.iter().filter(|known| known.uri == *uri) {
-                known.send(Job::Change(Change {
-                    settings: Some(value.clone()),
-                    ..self.change(Vec::new(), false)
-                }));
-            }
-        }
-        self.start_if_waiting()
-    }
-
-    /// Loads the folders for which the client has not sent settings, with the general settings.
-    ///
-    /// # Errors
-    /// A thread cannot be started.
-    pub(super) fn start_if_waiting(&mut self) -> io::Result<()> {
-        for uri in self.waiting.clone() {
-            self.start(&uri, self.settings.clone())?;
-        }
-        Ok(())
-    }
-
-    fn ask_for_settings(&mut self) {
-        if !self.client().supports.configuration {
-            return;
-        }
-        let known = self.workspaces.iter().map(|known| known.uri.clone());
-        let folders: Vec<Uri> = self.waiting.iter().cloned().chain(known).collect();
-        if !folders.is_empty() {
-            let params = settings::request(folders.iter().cloned());
-            let id = self.client().request("workspace/configuration", params);
-            self.asked = Some((id, folders));
-        }
-    }
-
-    /// Loads a folder.
-    fn start(&mut self, uri: &Uri, settings: Value) -> io::Result<()> {
-        self.waiting.retain(|waiting| waiting != uri);
-        match path_of(uri) {
-            Some(folder) => self.add(uri, Root { folder, only: None }, settings),
-            None => Ok(()),
-        }
-    }
-
-    /// Loads a document that is in no folder of the workspace.
-    fn start_outside(&mut self, uri: &Uri, path: &Path) -> io::Result<()> {
-        let waiting = |uri: &Uri| path_of(uri).is_some_and(|folder| path.starts_with(folder));
-        if self.workspaces.of(path).is_some() || self.waiting.iter().any(waiting) {
-            return Ok(());
-        }
-        let Some(folder) = path.parent().map(Path::to_path_buf) else {
-            return Ok(());
-        };
-        let only = Some(path.to_path_buf());
-        self.add(uri, Root { folder, only }, self.settings.clone())
-    }
-
-    fn end_outside(&mut self, path: &Path) {
-        let all = self.workspaces.iter().map(|known| known.root.clone());
-        let ended = all.filter(|root| root.only.as_deref() == Some(path));
-        for root in ended.collect::<Vec<_>>() {
-            self.workspaces.remove(&root);
-            self.update_roots();
-        }
-    }
-
-    fn add(&mut self, uri: &Uri, root: Root, settings: Value) -> io::Result<()> {
-        let first = Change {
-            settings: Some(settings),
-            ..self.change(Vec::new(), true)
-        };
-        let roots = self.workspaces.iter().map(|known| known.root.clone());
-        let roots = roots.chain([root.clone()]).collect();
-        *self
-            .shared
-            .roots
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = roots;
-        self.workspaces
-            .add(uri.clone(), root, &self.shared, first)?;
-        self.update_roots();
-        Ok(())
-    }
-
-    fn update_roots(&self) {
-        let roots = self.workspaces.iter().map(|known| known.root.clone());
-        let mut known = self
-            .shared
-            .roots
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        *known = roots.collect();
-    }
-
-    fn change_folders(&mut self, params: DidChangeWorkspaceFoldersParams) -> io::Result<()> {
-        for removed in params.event.removed {
-            self.waiting.retain(|uri| *uri != removed.uri);
-            if let Some(folder) = path_of(&removed.uri) {
-                self.workspaces.remove(&Root { folder, only: None });
-            }
-        }
-        self.update_roots();
-        let added = params.event.added.into_iter().map(|folder| folder.uri);
-        self.waiting.extend(added);
-        self.ask_for_settings();
-        if !self.client().supports.configuration {
-            self.start_if_waiting()?;
-        }
-        // The folder that a file belongs to may be another one now.
-        self.broadcast(Vec::new(), false);
         Ok(())
     }
 
