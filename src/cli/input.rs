@@ -51,8 +51,8 @@ impl Run {
             .during(session, "analysing", || self.pool.install(work))
     }
 
-    /// Reads the same paths from another file system, with the same settings. `shared` are files of this run that are equal
-    /// there.
+    /// Reads the same paths from another file system, with the same settings and, if it is given, another `context` of the
+    /// configuration file. `shared` are files of this run that are equal there.
     ///
     /// # Errors
     /// No thread can be started.
@@ -60,7 +60,7 @@ impl Run {
         &self,
         session: &Session,
         common: &Common,
-        filesystem: FileSystem,
+        (filesystem, context): (FileSystem, Option<&[Input]>),
         shared: SharedFiles,
     ) -> Result<Self, Stop> {
         let mut request = Request {
@@ -68,6 +68,11 @@ impl Run {
             shared: Some(Arc::new(shared)),
             ..self.request.clone()
         };
+        if let Some(context) = context {
+            request.context = context.to_vec();
+            let named = common.context.iter().cloned().map(Input::Path);
+            request.context.extend(named);
+        }
         let pool = pool(common.threads.map_or_else(cores, usize::from))?;
         let progress = Progress::new(session, common);
         let load = || engine::load(&request);

@@ -22,6 +22,18 @@ impl Repository {
         self.resolve("HEAD")
     }
 
+    /// Returns the merge base of a commit and the one that is checked out: the commit itself, under its name, if it is that.
+    ///
+    /// # Errors
+    /// The repository has no commit, or the histories are not related.
+    pub fn base_with_head(&self, commit: &Commit) -> Result<Commit, GitError> {
+        let base = self.merge_base(&self.head()?, commit)?;
+        Ok(match base.hash == commit.hash {
+            true => commit.clone(),
+            false => base,
+        })
+    }
+
     /// Returns the merge base of a commit and the default branch of a remote, as [`Repository::default_base`] does.
     ///
     /// # Errors

@@ -126,7 +126,8 @@ impl GitError {
         Some(match self {
             Self::NotInstalled => "install git; it reads the revisions".to_owned(),
             Self::NotARepository(_) | Self::InsideGitFolder(_) => {
-                "run the command in the working tree of a repository, or compare two folders".to_owned()
+                "run the command in the working tree of a repository, or compare two paths: `meshprobe diff BEFORE AFTER`"
+                    .to_owned()
             }
             Self::DubiousOwnership(path) => format!(
                 "if you trust it, run `git config --global --add safe.directory {}`",
@@ -140,7 +141,8 @@ impl GitError {
             Self::ShallowMergeBase(..) => format!("{MORE}, {DEEPEN}"),
             Self::NoMergeBase(..) => "name the revision to compare with".to_owned(),
             Self::NoDefaultBranch { is_shallow: false } => {
-                "name the revision to compare with, or set the default branch with `git remote set-head origin --auto`"
+                "name the revision to compare with, such as `--since HEAD` for the last commit, or set the default branch with \
+                 `git remote set-head origin --auto`"
                     .to_owned()
             }
             Self::NoDefaultBranch { is_shallow: true } => format!(

@@ -20,7 +20,12 @@ pub(in crate::cli) struct DiffArgs {
     pub(in crate::cli) until: Option<String>,
 
     /// Compare the staged files with HEAD, for a pre-commit hook.
-    #[arg(long, conflicts_with_all = ["since", "until"], help_heading = "States")]
+    #[arg(
+        long,
+        alias = "cached",
+        conflicts_with_all = ["since", "until"],
+        help_heading = "States"
+    )]
     pub(in crate::cli) staged: bool,
 
     /// Set a fact in the first state only (repeatable).
@@ -72,7 +77,7 @@ pub(in crate::cli) enum DiffFailOnArg {
     /// On regressions, and on new probes with a fault.
     #[default]
     Regression,
-    /// On any change.
+    /// On any change, also if an outcome is not known any more.
     Any,
     /// Never.
     Never,

@@ -4,6 +4,7 @@ use crate::diff::State;
 use crate::finding::sentence_list;
 use crate::settings::{
     FACT_KEYS, FactOverrides, FactScope, Layer, MeshKind, SelectedFacts, Version, most_similar,
+    unknown_value_message,
 };
 
 use super::super::args::DiffArgs;
@@ -213,7 +214,19 @@ impl ChangedFacts {
                 self.mesh_version = Some(value.trim().parse()?);
                 Ok(())
             }
+            Some((key, _)) if !FACT_KEYS.contains(&key.trim()) => Err(unknown_key(key.trim())),
             _ => self.facts.set_pair(pair),
         }
     }
+}
+
+/// Returns the message for an unknown key, with the most similar one.
+fn unknown_key(key: &str) -> String {
+    const RELEASE: &str = "mesh-version";
+    // `istio-version` is more likely the release of the mesh than another key.
+    if key.to_ascii_lowercase().ends_with("version") {
+        return format!("unknown key `{key}`; did you mean `{RELEASE}`?");
+    }
+    let keys: Vec<&str> = FACT_KEYS.iter().copied().chain([RELEASE]).collect();
+    unknown_value_message("key", key, &keys)
 }

@@ -4,6 +4,7 @@ mod changed_facts;
 mod loaded;
 mod notes;
 mod reports;
+mod revision_paths;
 mod revisions;
 mod states;
 mod unrelated;

@@ -5,15 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{Exit, RenderedOverlays, unread_paths};
+use crate::filesystem::FileSystem;
 use crate::git::{Commit, GitError, Repository, Side, Snapshot};
 use crate::source::SharedFiles;
 
 use super::super::args::DiffArgs;
-use super::super::config::load_config;
+use super::super::config::{LoadedConfig, load_config};
 use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::loaded::{Loaded, States, judged};
+use super::revision_paths::reject_revisions_as_paths;
 
 /// The second state: its name, its files, and how git finds what differs from it.
 struct After {
@@ -31,6 +33,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let directory = session.directory()?;
     let named = args.common.paths.first().map(|path| directory.join(path));
     let repository = Repository::discover(named.as_deref().unwrap_or(directory)).map_err(stop)?;
+    reject_revisions_as_paths(&repository, &args.common.paths, directory)?;
     reject_other_repositories(&repository, args, directory)?;
     let base = base(&repository, args)?;
     let after = after(&repository, args)?;
@@ -38,8 +41,11 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let changed = repository.changed(&base, &after.side).map_err(stop)?;
     let files = repository.snapshot(&base).map_err(stop)?;
     let shared = SharedFiles::new(&run.set, changed);
-    let mut old = run.read_again(session, &args.common, files.files(), shared)?;
-    let changed_config = use_own_facts(session, args, &mut old, &run, &shown(&base))?;
+    let own = own_config(session, args, &files.files(), &shown(&base))?;
+    let context = own.as_ref().map(|own| &*own.context);
+    let old_files = (files.files(), context);
+    let mut old = run.read_again(session, &args.common, old_files, shared)?;
+    let changed_config = own.and_then(|own| use_own_facts(&mut old, own, &run));
     print_files(session, &old.set, &args.common);
     for snapshot in [&after.files, &files] {
         report_incomplete(session, args, snapshot)?;
@@ -68,20 +74,16 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     })
 }
 
-/// Gives the first state the facts of its own configuration file, and returns that file if they differ from those of the
-/// second state. Rules and what they ignore are those of the second state, so that a change of them is not a change of
-/// the probes.
-fn use_own_facts(
+/// Returns the configuration of the first state; `None` if its file is broken, because the second state may be the one that
+/// repairs it.
+fn own_config(
     session: &Session,
     args: &DiffArgs,
-    old: &mut Run,
-    new: &Run,
+    files: &FileSystem,
     name: &str,
-) -> Result<Option<String>, Stop> {
-    let loaded = load_config(&args.common, session.directory()?, &old.request.filesystem);
-    let (layer, file) = match loaded {
-        Ok(loaded) => (loaded.layer, loaded.shown),
-        // The second state may be the one that repairs the file.
+) -> Result<Option<LoadedConfig>, Stop> {
+    match load_config(&args.common, session.directory()?, files) {
+        Ok(loaded) => Ok(Some(loaded)),
         Err(stop) => {
             if !args.common.quiet {
                 let reason = stop.message();
@@ -89,14 +91,21 @@ fn use_own_facts(
                     "warning: the configuration of {name} is not used, but that of the second state: {reason}"
                 ));
             }
-            return Ok(None);
+            Ok(None)
         }
-    };
-    if layer.has_facts_of(&new.layer) {
-        return Ok(None);
     }
-    old.layer = std::mem::take(&mut old.layer).with_facts_of(&layer);
-    Ok(file.or_else(|| new.config.clone()))
+}
+
+/// Gives the first state the facts of its own configuration file, and returns that file if they differ from those of the
+/// second state, or its `context`. Rules and what they ignore are those of the second state, so that a change of them is
+/// not a change of the probes.
+fn use_own_facts(old: &mut Run, own: LoadedConfig, new: &Run) -> Option<String> {
+    let has_same_context = own.layer.context == new.layer.context;
+    if own.layer.has_facts_of(&new.layer) && has_same_context {
+        return None;
+    }
+    old.layer = std::mem::take(&mut old.layer).with_facts_of(&own.layer);
+    own.shown.or_else(|| new.config.clone())
 }
 
 /// Rejects paths of another repository, and a state that a bare repository does not have.
@@ -149,7 +158,7 @@ fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
         (Some(since), Some(_)) => repository.resolve(since),
         (Some(since), None) => repository
             .resolve(since)
-            .and_then(|since| repository.merge_base(&repository.head()?, &since)),
+            .and_then(|since| repository.base_with_head(&since)),
         (None, Some(until)) => repository
             .resolve(until)
             .and_then(|until| repository.default_base_of(&until)),

@@ -11,6 +11,7 @@ use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::{ChangedFacts, WhatIf};
 use super::loaded::{States, judged};
+use super::revision_paths::reject_missing_paths;
 use super::revisions;
 
 /// Reads both states, and predicts them.
@@ -63,6 +64,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
     if [before, after].iter().all(|path| path.as_os_str() == "-") {
         return Err(Stop::usage("standard input (`-`) can be read only once"));
     }
+    reject_missing_paths(&args.common.paths, session.directory()?)?;
     let load = |path: &Path| {
         let common = Common {
             paths: vec![path.to_path_buf()],

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use hashbrown::HashSet;
+
 use crate::diff::Comparison;
 use crate::git::Repository;
+use crate::source::{Content, SourceSet};
 
 use super::super::args::DiffArgs;
 use super::super::session::Session;
@@ -27,7 +30,7 @@ pub(super) fn reject_unrelated_paths(
     let has_probes = [&states.before, &states.after]
         .iter()
         .any(|state| !state.state.probes.is_empty());
-    if !states.are_trees || !has_probes || has_pairs(comparison) {
+    if !states.are_trees || !has_probes || has_pairs(comparison) || have_common_workload(states) {
         return Ok(());
     }
     let directory = session.directory()?;
@@ -48,6 +51,32 @@ fn has_pairs(comparison: &Comparison) -> bool {
     let mut changes = comparison.changes.iter();
     let is_pair = |states: (Option<_>, Option<_>)| states.0.is_some() && states.1.is_some();
     comparison.unchanged > 0 || changes.any(|change| is_pair(change.probe_states()))
+}
+
+/// Returns whether one tree contains the workload of a probe of the other one: its own probes may be removed, or the changes
+/// suppressed.
+fn have_common_workload(states: &States) -> bool {
+    let (before, after) = (&states.before, &states.after);
+    [(before, after), (after, before)]
+        .into_iter()
+        .any(|(own, other)| {
+            let names: HashSet<(&str, &str)> = objects(&other.run.set).collect();
+            let mut probes = own.state.probes.iter();
+            probes.any(|probe| names.contains(&(&*probe.id.kind, &*probe.id.name)))
+        })
+}
+
+/// Returns the kinds and names of all objects.
+fn objects(set: &SourceSet) -> impl Iterator<Item = (&str, &str)> {
+    let documents = set.files.iter().flat_map(|file| &file.documents);
+    documents.filter_map(|document| {
+        let Content::Tree(tree) = &document.content else {
+            return None;
+        };
+        let root = tree.root()?;
+        let name = root.get("metadata")?.get("name")?.text()?;
+        Some((root.get("kind")?.text()?, name))
+    })
 }
 
 /// Returns whether git tracks files of both paths, in one repository.

@@ -85,3 +85,23 @@ fn an_invalid_configuration_of_the_first_state_can_be_repaired() {
     );
     run(&project, &["--since", "HEAD~1", "--until", "HEAD"], 2);
 }
+
+#[test]
+fn each_revision_has_the_context_of_its_own_configuration() {
+    let project = repository();
+    project.write("platform/mtls.yaml", STRICT);
+    project.write(".meshprobe.yaml", config("failOn: error"));
+    commit(&project, "without a context");
+    project.write(
+        ".meshprobe.yaml",
+        config("failOn: error\n  context: [platform]"),
+    );
+    commit(&project, "with a context");
+    let revisions = |since, until| ["--no-context", "--since", since, "--until", until, "apps"];
+    let found = run(&project, &revisions("HEAD~1", "HEAD"), 1);
+    let expected = ["regression web readinessProbe: ok -> fails"];
+    assert_eq!(changes(&found), expected);
+    let found = run(&project, &revisions("HEAD", "HEAD~1"), 0);
+    let expected = ["improvement web readinessProbe: fails -> ok"];
+    assert_eq!(changes(&found), expected);
+}

@@ -1,6 +1,7 @@
 //! `meshprobe diff`: what changes between two states.
 
 mod causes;
+mod command_line;
 mod configuration;
 mod counted_once;
 mod dataplane;

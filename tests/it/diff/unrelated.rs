@@ -62,3 +62,33 @@ fn rendered_files_that_git_does_not_track_are_compared() {
         .exits(1);
     assert_eq!(changes(&run), ["added web readinessProbe: none -> fails"]);
 }
+
+#[test]
+fn two_versions_of_a_workload_are_compared_even_if_no_pair_is_left() {
+    let project = tracked();
+    let without_probes: Vec<&str> = NOT_REWRITTEN
+        .lines()
+        .filter(|line| !line.contains("Probe:"))
+        .collect();
+    project.write("plain/ns.yaml", INJECTED);
+    project.write("plain/web.yaml", without_probes.join("\n"));
+    let suppressed = NOT_REWRITTEN.replace(
+        "    readinessProbe",
+        "    # meshprobe: ignore[strict-probe-not-rewritten] known\n    readinessProbe",
+    );
+    assert_ne!(suppressed, NOT_REWRITTEN);
+    let all = [INJECTED, &suppressed, STRICT].join("---\n");
+    project.write("suppressed/all.yaml", all);
+    project.git("", &["add", "--all"]);
+    let removed = ["removed web readinessProbe: ok -> none"];
+    for (before, after, expected) in [
+        ("apps", "plain", &removed[..]),
+        ("plain", "apps", &[]),
+        ("apps", "suppressed", &[]),
+    ] {
+        let run = project
+            .run(&[&JSON[..], &[before, after]].concat())
+            .exits(0);
+        assert_eq!(changes(&run), expected, "{before} {after}");
+    }
+}
