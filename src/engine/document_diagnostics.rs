@@ -28,8 +28,8 @@ pub(super) fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding
         }
         Content::Tree(tree) => tree
             .duplicate_keys()
-            .into_iter()
-            .map(|(first, again)| duplicate(file, document, first, again))
+            .iter()
+            .map(|&(first, again)| duplicate(file, document, first, again))
             .chain(ambiguous(file, document))
             .collect(),
         _ => ambiguous(file, document),

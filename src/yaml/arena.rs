@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use super::span::{CompactSpan, Span};
-use super::tree::{Kind, NONE, Node, Properties, Style, Tree};
+use super::tree::{Kind, Memo, NONE, Node, Properties, Style, Tree};
 
 /// Largest capacity, in nodes and in bytes of decoded text, of buffers that are kept for the next document. Few
 /// documents need more.
@@ -96,6 +96,7 @@ impl Arena {
             properties: Vec::new(),
             root: NONE,
             has_merge_keys: false,
+            duplicate_keys: Memo::default(),
         };
         Self {
             tree,
@@ -182,6 +183,7 @@ impl Arena {
             properties: mem::take(&mut self.tree.properties),
             root: self.tree.root,
             has_merge_keys: self.tree.has_merge_keys,
+            duplicate_keys: Memo::default(),
         })
     }
 

@@ -14,7 +14,12 @@ impl Tree {
     /// Returns the spans of keys that occur more than once in a mapping, as pairs of the first key and a later
     /// one. Keys are equal if Kubernetes tooling reads them as the same key; merge keys may repeat.
     #[must_use]
-    pub fn duplicate_keys(&self) -> Vec<(Span, Span)> {
+    pub fn duplicate_keys(&self) -> &[(Span, Span)] {
+        self.duplicate_keys
+            .get_or_compute(|| self.find_duplicate_keys())
+    }
+
+    fn find_duplicate_keys(&self) -> Box<[(Span, Span)]> {
         let mut finder = Duplicates::default();
         for mapping in self.all().filter(|node| node.kind() == Kind::Mapping) {
             finder.search(mapping);
@@ -131,7 +136,7 @@ mod tests {
         let tree = tree(text);
         let found: Vec<_> = tree
             .duplicate_keys()
-            .into_iter()
+            .iter()
             .map(|(first, later)| (first.slice(text), first.start, later.slice(text)))
             .collect();
         assert_eq!(found, [("b", 24, "b"), ("b", 24, "b"), ("k", 4, "\"k\"")]);

@@ -2,10 +2,12 @@
 
 mod kind;
 mod lookup;
+mod memo;
 mod node;
 mod storage;
 
 pub use kind::{Kind, Style};
+pub(super) use memo::Memo;
 pub use node::{Entry, NodeRef};
 pub use storage::Tree;
 pub(super) use storage::{NONE, Node, Properties};

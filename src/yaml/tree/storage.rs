@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::kind::{Kind, Style};
+use super::memo::Memo;
 use crate::yaml::span::{CompactSpan, Span};
 
 /// The number of no node.
@@ -54,6 +55,8 @@ pub struct Tree {
     pub(in crate::yaml) root: u32,
     /// Whether the document contains a scalar `<<`.
     pub(in crate::yaml) has_merge_keys: bool,
+    /// The keys that occur more than once.
+    pub(in crate::yaml) duplicate_keys: Memo<Box<[(Span, Span)]>>,
 }
 
 impl Tree {
@@ -121,6 +124,7 @@ impl Tree {
 
     /// Changes the value of a key to `name`. The source text, and the target of a key that is an alias, do not change.
     pub fn rename_key(&mut self, id: u32, name: &str) {
+        self.duplicate_keys = Memo::default();
         let first = self.decoded.len();
         let (Ok(from), Ok(to)) = (first.try_into(), (first + name.len()).try_into()) else {
             return;
