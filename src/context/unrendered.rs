@@ -139,7 +139,7 @@ impl<'t> RenderedDocuments<'t> {
 
     fn add(&mut self, rendering: &'t Rendering) {
         let mut rendered: HashMap<Key<'t>, bool> = HashMap::new();
-        for rendered_document in &rendering.documents {
+        for rendered_document in rendering.documents.iter() {
             let key = (
                 &*rendered_document.document.path,
                 rendered_document.document.index,
@@ -156,7 +156,7 @@ impl<'t> RenderedDocuments<'t> {
                 });
             }
         }
-        for (path, index) in &rendering.used {
+        for (path, index) in rendering.used.iter() {
             let found = rendered.get(&(&**path, *index));
             let entry = self.taken_in.entry((&**path, *index)).or_default();
             entry.uses.count += 1;

@@ -182,8 +182,8 @@ fn render_set<'t>(
     Some(Rendering {
         root: Arc::clone(set.path()),
         deployed: None,
-        documents,
-        used: BTreeSet::new(),
+        documents: documents.into(),
+        used: Arc::default(),
         patches: BTreeSet::new(),
         applied: BTreeSet::new(),
         notes: Vec::new(),

@@ -67,7 +67,7 @@ fn size(sources: &SourceSet, top: &str, own: &[Rendering]) -> usize {
         .collect();
     let used: HashSet<(&str, usize)> = own
         .iter()
-        .flat_map(|rendering| &rendering.used)
+        .flat_map(|rendering| rendering.used.iter())
         .map(|(path, index)| (&**path, *index))
         .collect();
     let plain = sources

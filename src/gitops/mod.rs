@@ -7,6 +7,7 @@ pub(crate) mod clusters;
 mod copies;
 pub(crate) mod deployed_folder;
 pub(crate) mod deployment;
+mod differences;
 #[cfg(test)]
 mod hostile_tests;
 mod named_entries;

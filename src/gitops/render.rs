@@ -113,31 +113,39 @@ fn render_roots<'s>(
 ) -> (Vec<Rendering>, Builder<'s>, Arc<Budget>) {
     let groups = roots::groups(sources);
     let all: usize = groups.iter().map(|group| group.members.len()).sum();
-    let render = |group: &Group, budget: &Arc<Budget>| {
+    let render_or_reuse = |group: &Group, budget: &Arc<Budget>, reuse: Option<&Reuse<'_>>| {
         let share = group.members.len();
         let mut builder = Builder::for_share(sources, Arc::clone(budget), share, all);
-        let known = reuse.and_then(|reuse| reuse.renderings_of(sources, group));
-        if let Some(known) = known {
-            let held: usize = known.iter().map(|rendering| rendering.held).sum();
-            if budget.reserve(held) {
-                return (known, builder);
-            }
-        }
+        let known = reuse.map(|reuse| reuse.renderings_of(group));
+        let mut known = known.unwrap_or_default().into_iter();
+        let mut is_limited = false;
         let renderings: Vec<Rendering> = group
             .roots
             .iter()
             .map(|root| {
+                let known = known.next().flatten();
+                if let Some(known) = known.filter(|known| budget.reserve(known.held)) {
+                    return known;
+                }
                 let accumulator = builder.root(root);
-                finish(
-                    sources,
-                    budget,
-                    Arc::clone(root),
-                    None,
-                    &accumulator,
-                    is_wanted,
-                )
+                let root = Arc::clone(root);
+                let rendering = finish(sources, budget, root, None, &accumulator, is_wanted);
+                is_limited |= rendering.left_out.is_some();
+                rendering
             })
             .collect();
+        (renderings, builder, is_limited)
+    };
+    let render = |group: &Group, budget: &Arc<Budget>| {
+        let (renderings, builder, is_limited) = render_or_reuse(group, budget, reuse);
+        if reuse.is_some() && is_limited && !budget.is_exceeded() {
+            // What a limit leaves out depends on all renderings of the group.
+            let held = renderings.iter().map(|rendering| rendering.held).sum();
+            budget.release(held);
+            drop(builder);
+            let (renderings, builder, _) = render_or_reuse(group, budget, None);
+            return (renderings, builder);
+        }
         (renderings, builder)
     };
     let attempt = Arc::new(budget::of(sources).attempt());

@@ -159,7 +159,9 @@ fn all_bases(
     file: &SourceFile,
 ) -> BTreeSet<Arc<str>> {
     let folder = paths::folder(&file.path);
-    let used = renderings.iter().flat_map(|rendering| &rendering.used);
+    let used = renderings
+        .iter()
+        .flat_map(|rendering| rendering.used.iter());
     sources
         .files
         .iter()

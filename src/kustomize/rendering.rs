@@ -21,9 +21,9 @@ pub struct Rendering {
     /// The Flux or Argo CD object that deploys it, if it affects the rendering.
     pub deployed: Option<Deployed>,
     /// The objects, in the order in which kustomize includes them.
-    pub documents: Vec<RenderedDocument>,
+    pub documents: Arc<[RenderedDocument]>,
     /// The documents of the set that it includes, also those that a patch deletes.
-    pub used: BTreeSet<DocumentId>,
+    pub used: Arc<BTreeSet<DocumentId>>,
     /// The listed patch files that contain complete objects, which could also be deployed as they are.
     pub(crate) patches: BTreeSet<Arc<str>>,
     /// The documents of these files that are applied to objects of the rendering: the file, and the position of the
@@ -72,8 +72,8 @@ impl Rendering {
         Self {
             root,
             deployed,
-            documents: Vec::new(),
-            used: BTreeSet::new(),
+            documents: Arc::default(),
+            used: Arc::default(),
             patches: BTreeSet::new(),
             applied: BTreeSet::new(),
             notes: Vec::new(),

@@ -14,6 +14,28 @@ pub(crate) struct Group {
     pub(crate) roots: Vec<Arc<str>>,
     /// All kustomizations, sorted.
     pub(crate) members: Vec<Arc<str>>,
+    /// For each member, the positions of the members that list it.
+    pub(crate) listed_by: Vec<Vec<usize>>,
+    /// Whether members include each other in a cycle, so that what they include depends on where a rendering starts.
+    pub(crate) has_cycle: bool,
+}
+
+impl Group {
+    /// Returns for each member whether it is one of `changed`, or includes one of them.
+    pub(crate) fn including(&self, mut changed: Vec<bool>) -> Vec<bool> {
+        let mut pending: Vec<usize> = (0..changed.len())
+            .filter(|member| changed.get(*member) == Some(&true))
+            .collect();
+        while let Some(member) = pending.pop() {
+            for user in self.listed_by.get(member).into_iter().flatten() {
+                let known = changed.get_mut(*user);
+                if known.is_some_and(|known| !std::mem::replace(known, true)) {
+                    pending.push(*user);
+                }
+            }
+        }
+        changed
+    }
 }
 
 /// Returns the groups of a set.
@@ -30,10 +52,27 @@ pub(crate) fn groups(sources: &SourceSet) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     groups.resize_with(files.len(), Group::default);
     let components = connected(&children);
+    let mut positions = Vec::with_capacity(files.len());
     for (file, group) in files.iter().zip(&components) {
         if let Some(group) = groups.get_mut(*group) {
+            positions.push(group.members.len());
             group.members.push(Arc::clone(&file.path));
+            group.listed_by.push(Vec::new());
         }
+    }
+    for ((below, &group), &user) in children.iter().zip(&components).zip(&positions) {
+        for child in below {
+            let member = positions.get(*child).copied().unwrap_or_default();
+            let listed_by = groups
+                .get_mut(group)
+                .and_then(|group| group.listed_by.get_mut(member));
+            if let Some(listed_by) = listed_by {
+                listed_by.push(user);
+            }
+        }
+    }
+    for group in &mut groups {
+        group.has_cycle = has_cycle(&group.listed_by);
     }
     for root in roots(&children) {
         let group = components
@@ -45,6 +84,32 @@ pub(crate) fn groups(sources: &SourceSet) -> Vec<Group> {
     }
     groups.retain(|group| !group.roots.is_empty());
     groups
+}
+
+/// Returns whether the nodes of a graph form a cycle, or one of them lists itself.
+fn has_cycle(next: &[Vec<usize>]) -> bool {
+    let mut incoming = vec![0_usize; next.len()];
+    for node in next.iter().flatten() {
+        if let Some(count) = incoming.get_mut(*node) {
+            *count += 1;
+        }
+    }
+    let mut free: Vec<usize> = (0..next.len())
+        .filter(|node| incoming.get(*node) == Some(&0))
+        .collect();
+    let mut visited = 0;
+    while let Some(node) = free.pop() {
+        visited += 1;
+        for below in next.get(node).into_iter().flatten() {
+            if let Some(count) = incoming.get_mut(*below) {
+                *count -= 1;
+                if *count == 0 {
+                    free.push(*below);
+                }
+            }
+        }
+    }
+    visited < next.len()
 }
 
 /// Returns the nodes that no other one lists, and the first of each cycle, sorted.
@@ -147,5 +212,20 @@ mod tests {
         let children = vec![vec![1], vec![], vec![1], vec![4], vec![3], vec![5]];
         assert_eq!(roots(&children), [0, 2, 3, 5]);
         assert_eq!(connected(&children), [0, 0, 0, 3, 3, 5]);
+        assert!(has_cycle(&children) && has_cycle(&[vec![0]]));
+        assert!(!has_cycle(&children[..3]));
+    }
+
+    #[test]
+    fn what_includes_a_change_is_changed() {
+        // 1 and 2 list 0, 3 lists 2.
+        let group = Group {
+            listed_by: vec![vec![1, 2], vec![], vec![3], vec![]],
+            ..Group::default()
+        };
+        let changed = |member: usize| group.including((0..4).map(|one| one == member).collect());
+        assert_eq!(changed(0), [true; 4]);
+        assert_eq!(changed(2), [false, false, true, true]);
+        assert_eq!(changed(1), [false, true, false, false]);
     }
 }

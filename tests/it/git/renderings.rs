@@ -4,18 +4,23 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use meshprobe::engine;
+use meshprobe::diff::State;
+use meshprobe::engine::{self, RenderedOverlays};
 use meshprobe::git::Side;
 use meshprobe::gitops::{render_relevant, render_relevant_again};
 use meshprobe::kustomize::Rendering;
-use meshprobe::source::{Content, Request, SharedFiles};
+use meshprobe::settings::Settings;
+use meshprobe::source::{Content, Request, SharedFiles, SourceSet};
+use proptest::prelude::*;
+use proptest::test_runner::{TestError, TestRunner};
 
 use super::repository::{TestRepository, load, request};
 use crate::support::fixture;
 
 /// Copies the files below a folder of the fixtures, and returns their paths in the repository.
-fn copy(repository: &TestRepository, folder: &Path, within: &str) -> Vec<PathBuf> {
+pub(super) fn copy(repository: &TestRepository, folder: &Path, within: &str) -> Vec<PathBuf> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -48,7 +53,9 @@ fn changed(text: &str, number: usize) -> Option<String> {
 /// Returns the number of rendered documents whose trees both lists of renderings contain.
 fn shared_trees(one: &[Rendering], other: &[Rendering]) -> usize {
     let trees = |renderings: &[Rendering]| -> BTreeSet<usize> {
-        let documents = renderings.iter().flat_map(|rendering| &rendering.documents);
+        let documents = renderings
+            .iter()
+            .flat_map(|rendering| rendering.documents.iter());
         documents
             .filter_map(|rendered| match &rendered.document.content {
                 Content::Tree(tree) => Some(Arc::as_ptr(tree) as usize),
@@ -67,8 +74,6 @@ fn reused_renderings_equal_new_ones() {
         files.extend(copy(&repository, &fixture(folder), folder));
     }
     repository.commit("fixtures");
-    let opened = repository.open();
-    let head = opened.resolve("HEAD").unwrap();
     let mut reused = 0;
     for (number, path) in files.iter().enumerate().step_by(2) {
         let place = repository.root.join(path);
@@ -77,12 +82,7 @@ fn reused_renderings_equal_new_ones() {
             Some(text) => fs::write(&place, text).unwrap(),
             None => fs::remove_file(&place).unwrap(),
         }
-        let after = load(&repository.root, Request::default().filesystem);
-        let differing = opened.changed(&head, &Side::WorkingTree).unwrap();
-        let before = engine::load(&Request {
-            shared: Some(Arc::new(SharedFiles::new(&after, differing))),
-            ..request(&repository.root, opened.snapshot(&head).unwrap().files())
-        });
+        let (before, after) = states(&repository);
         let rendered = render_relevant(&before);
         let again = render_relevant_again(&after, Some((&before, &rendered)));
         let alone = render_relevant(&after);
@@ -96,4 +96,134 @@ fn reused_renderings_equal_new_ones() {
         fs::write(&place, text).unwrap();
     }
     assert!(reused > 100, "{reused}");
+}
+
+/// Kustomizations of the folders `a` to `f`, which list each other.
+const KUSTOMIZATIONS: [&str; 9] = [
+    "resources: [x.yaml]\n",
+    "resources: [x.yaml, y.yaml]\nnamespace: shop\n",
+    "resources: [../a]\npatches: [{path: y.yaml}]\n",
+    "resources: [../a, ../b]\nnamePrefix: p-\n",
+    "resources: [x.yaml, ../c]\ncomponents: [../d]\n",
+    "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: x.yaml}]\n",
+    "resources: [../b, missing.yaml]\nconfigMapGenerator: [{name: m, files: [k=y.yaml]}]\n",
+    "resources: [../e/x.yaml, ../f]\n",
+    "resources: [../e, ../c]\nreplicas: [{name: web, count: 2}]\n",
+];
+
+const MANIFESTS: [&str; 5] = [
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      containers:\n\
+     \x20       - name: web\n          readinessProbe: {httpGet: {port: 80}}\n",
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      containers:\n\
+     \x20       - name: web\n          livenessProbe: {tcpSocket: {port: 81}}\n",
+    "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {istio-injection: enabled}}\n",
+    "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: default}\nspec: {mtls: {mode: STRICT}}\n",
+    "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: c}\nspec: {path: ./c}\n",
+];
+
+const FOLDERS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// Returns the path and a text for a number.
+fn file(number: usize) -> (String, &'static str) {
+    let (folder, rest) = (FOLDERS[number % 6], number / 6);
+    match (rest % 3, rest / 3) {
+        (0, text) => (
+            format!("{folder}/kustomization.yaml"),
+            KUSTOMIZATIONS[text % 9],
+        ),
+        (1, text) => (format!("{folder}/x.yaml"), MANIFESTS[text % 5]),
+        (_, text) => (format!("{folder}/y.yaml"), MANIFESTS[text % 5]),
+    }
+}
+
+/// Returns the state before the changes of the working tree, and the working tree.
+fn states(repository: &TestRepository) -> (SourceSet, SourceSet) {
+    let opened = repository.open();
+    let head = opened.resolve("HEAD").unwrap();
+    let after = load(&repository.root, Request::default().filesystem);
+    let differing = opened.changed(&head, &Side::WorkingTree).unwrap();
+    let before = engine::load(&Request {
+        shared: Some(Arc::new(SharedFiles::new(&after, differing))),
+        ..request(&repository.root, opened.snapshot(&head).unwrap().files())
+    });
+    (before, after)
+}
+
+/// Checks that a state with renderings of another one equals a state on its own, and returns the number of rendered
+/// documents that both states share.
+fn assert_same_state(repository: &TestRepository) -> usize {
+    let (before, after) = states(repository);
+    let (old, alone) = (render_relevant(&before), render_relevant(&after));
+    let again = render_relevant_again(&after, Some((&before, &old)));
+    assert_eq!(format!("{again:#?}"), format!("{alone:#?}"));
+    let settings = Settings::default();
+    let rendered = RenderedOverlays::default();
+    let _ = State::of(&before, &rendered, &settings, "");
+    let reusing = RenderedOverlays::reusing(&before, &rendered);
+    let (reused, _) = State::of(&after, &reusing, &settings, "");
+    let (fresh, _) = State::of(&after, &RenderedOverlays::default(), &settings, "");
+    assert_eq!(format!("{reused:#?}"), format!("{fresh:#?}"));
+    shared_trees(&again, &old) - shared_trees(&alone, &old)
+}
+
+#[test]
+fn a_state_that_reuses_renderings_equals_one_on_its_own_after_random_edits() {
+    let reused = AtomicUsize::new(0);
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 32,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let files = prop::collection::vec(0..1_000_usize, 12..40);
+    let edits = prop::collection::vec((0..1_000_usize, prop::bool::weighted(0.2)), 1..4);
+    let result = runner.run(&(files, edits), |(files, edits)| {
+        let repository = TestRepository::new();
+        for (path, text) in files.into_iter().map(file) {
+            repository.write(&path, text);
+        }
+        repository.commit("before");
+        for (number, is_removed) in edits {
+            let (path, text) = file(number);
+            repository.write(&path, text);
+            if is_removed {
+                fs::remove_file(repository.root.join(&path)).unwrap();
+            }
+        }
+        reused.fetch_add(assert_same_state(&repository), Ordering::Relaxed);
+        Ok(())
+    });
+    if let Err(TestError::Fail(reason, input)) = &result {
+        panic!("{reason}\n{input:?}");
+    }
+    result.unwrap();
+    // Most edits reach most of a small tree.
+    assert_ne!(reused.into_inner(), 0);
+}
+
+#[test]
+fn a_root_that_a_change_of_its_group_does_not_reach_is_reused() {
+    let repository = TestRepository::new();
+    for (path, text) in [
+        ("a/kustomization.yaml", KUSTOMIZATIONS[0]),
+        ("a/x.yaml", MANIFESTS[0]),
+        (
+            "b/kustomization.yaml",
+            "resources: [../a]\nnamePrefix: b-\n",
+        ),
+        (
+            "c/kustomization.yaml",
+            "resources: [../a]\nnamePrefix: c-\n",
+        ),
+    ] {
+        repository.write(path, text);
+    }
+    repository.commit("before");
+    repository.write(
+        "c/kustomization.yaml",
+        "resources: [../a]\nnamePrefix: d-\n",
+    );
+    assert_eq!(assert_same_state(&repository), 1);
+    repository.git(&["checkout", "-q", "."]);
+    repository.write("a/x.yaml", MANIFESTS[1]);
+    assert_eq!(assert_same_state(&repository), 0);
 }

@@ -1,0 +1,157 @@
+//! What differs between two states of a tree, and which kustomizations it can affect.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use crate::gitops::named_entries::{names_in, texts};
+use crate::kustomize::locate::folder_of;
+use crate::source::{SourceFile, SourceSet, is_kustomization};
+
+/// What differs between two states of a tree.
+#[derive(Debug)]
+pub(super) struct Differences<'p> {
+    sources: &'p SourceSet,
+    before: &'p SourceSet,
+    /// The files that differ, or that only one state has.
+    files: HashSet<&'p str>,
+    /// The folders in which only one state has a file.
+    folders: HashSet<&'p str>,
+    /// The folders whose kustomization differs, or that only one state has.
+    kustomized: HashSet<&'p str>,
+    /// The entries of kustomizations that are absent in only one state.
+    absent: HashSet<&'p str>,
+    /// The last names of all these paths.
+    names: HashSet<&'p str>,
+}
+
+impl<'p> Differences<'p> {
+    /// Compares two states.
+    pub(super) fn between(before: &'p SourceSet, sources: &'p SourceSet) -> Self {
+        let mut found = Self {
+            sources,
+            before,
+            files: HashSet::new(),
+            folders: HashSet::new(),
+            kustomized: HashSet::new(),
+            absent: HashSet::new(),
+            names: HashSet::new(),
+        };
+        found.compare_files();
+        if !Arc::ptr_eq(&before.absent, &sources.absent) {
+            let (old, new) = (&*before.absent, &*sources.absent);
+            let only = old.symmetric_difference(new).map(String::as_str);
+            found.absent.extend(only);
+        }
+        let folders = found.folders.iter().chain(&found.kustomized);
+        let paths = found.files.iter().chain(&found.absent).chain(folders);
+        found.names = paths.map(|path| last_name(path)).collect();
+        found
+    }
+
+    /// Compares the files of both states, which are sorted.
+    fn compare_files(&mut self) {
+        let (mut old, mut new) = (
+            self.before.files.iter().peekable(),
+            self.sources.files.iter().peekable(),
+        );
+        loop {
+            let order = match (old.peek(), new.peek()) {
+                (Some(old), Some(new)) => old.path.cmp(&new.path),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => break,
+            };
+            let before = old.next_if(|_| order.is_le());
+            let after = new.next_if(|_| order.is_ge());
+            match (before, after) {
+                (Some(before), Some(after)) if is_same(before, after) => {}
+                (Some(file), Some(_)) => self.add(file),
+                (Some(file), None) | (None, Some(file)) => {
+                    self.folders.extend(folders_above(&file.path));
+                    self.add(file);
+                }
+                (None, None) => break,
+            }
+        }
+    }
+
+    fn add(&mut self, file: &'p SourceFile) {
+        if is_kustomization(&file.path) {
+            let folder = file.path.rsplit_once('/');
+            self.kustomized
+                .insert(folder.map_or("", |(folder, _)| folder));
+        }
+        self.files.insert(&file.path);
+    }
+
+    /// Returns whether a kustomization, and everything that a text in it can name, is equal in both states.
+    pub(super) fn has_equal_inputs(&self, path: &str) -> bool {
+        let Some(file) = self.sources.file(path) else {
+            return false;
+        };
+        let folder = folder_of(path);
+        !self.files.contains(path)
+            && texts(file)
+                .filter(|text| !text.contains('\n'))
+                .flat_map(names_in)
+                .all(|name| self.is_same_target(folder, name))
+    }
+
+    /// Returns whether the name of an entry alone shows that no difference has its path. This saves the search for most
+    /// texts of a kustomization.
+    fn is_other_name(&self, folder: &str, entry: &str) -> bool {
+        let name = last_name(entry);
+        let folder = folder.trim_end_matches('/');
+        let depth = match folder {
+            "" => 0,
+            _ => 1 + folder.matches('/').count(),
+        };
+        // A path that leads above the working directory and back into it ends with another name.
+        let up = entry.split('/').filter(|part| *part == "..").count();
+        let keeps_name = up <= depth && !folder.starts_with("..") && !entry.contains('\\');
+        keeps_name && !matches!(name, "" | "." | "..") && !self.names.contains(name)
+    }
+
+    /// Returns whether an entry leads to equal files in both states, or to none in both.
+    fn is_same_target(&self, folder: &str, entry: &str) -> bool {
+        if entry.is_empty() || entry.starts_with('/') || self.is_other_name(folder, entry) {
+            return true;
+        }
+        let path = self.sources.joined(folder, entry);
+        let is_folder = |set: &SourceSet| set.files_in(&path).next().is_some();
+        let may_be_folder = path.is_empty() || self.folders.contains(&*path);
+        !self.files.contains(&*path)
+            && !self.kustomized.contains(&*path)
+            && !self.absent.contains(&*path)
+            && (!may_be_folder || is_folder(self.before) == is_folder(self.sources))
+    }
+}
+
+/// Returns the last name of a path.
+fn last_name(path: &str) -> &str {
+    let path = path.trim_end_matches('/');
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+/// Iterates over the folders above a file.
+fn folders_above(path: &str) -> impl Iterator<Item = &str> {
+    let ends = path.match_indices('/');
+    ends.filter_map(|(end, _)| path.get(..end))
+}
+
+/// Returns whether a file was read once for both states, and is used in the same way.
+fn is_same(old: &SourceFile, new: &SourceFile) -> bool {
+    let patches = |file: &SourceFile| -> Vec<bool> {
+        file.documents
+            .iter()
+            .map(|document| document.patch)
+            .collect()
+    };
+    Arc::ptr_eq(&old.text, &new.text)
+        && old.fault.is_none()
+        && new.fault.is_none()
+        && old.chart_template == new.chart_template
+        && patches(old) == patches(new)
+}
