@@ -41,6 +41,20 @@ impl Pairing {
         repeated: Repeated,
         key: impl Fn(&'i T) -> Option<K>,
     ) {
+        // Most changes add and remove no item, so that all keys are the same in the same order.
+        let item = |items: &'i [T], index: &usize| items.get(*index).and_then(&key);
+        let is_equal = |(old, new): (&usize, &usize)| {
+            let old = item(before, old);
+            old.is_some() && old == item(after, new)
+        };
+        let is_same_order = repeated == Repeated::InOrder
+            && self.before.len() == self.after.len()
+            && self.before.iter().zip(&self.after).all(is_equal);
+        if is_same_order {
+            let (before, after) = (self.before.drain(..), self.after.drain(..));
+            self.pairs.extend(before.zip(after));
+            return;
+        }
         let mut waiting: HashMap<K, (Vec<usize>, Vec<usize>)> = HashMap::new();
         for &index in &self.before {
             if let Some(key) = before.get(index).and_then(&key) {

@@ -2,16 +2,22 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hashbrown::HashSet;
 
 use super::command::Git;
 use super::error::GitError;
 use super::names::text;
-use super::raw_diff::{ANNOUNCED_IS_ABSENT, NO_SUBMODULES, OPTIONS, SUBMODULES, parse, patched};
+use super::raw_diff::{
+    self, ANNOUNCED_IS_ABSENT, Difference, NO_SUBMODULES, OPTIONS, SUBMODULES, parse, patched,
+};
 use super::repository::{Commit, Repository};
 use super::tree::GITLINK;
 use super::working_tree::hidden_changes;
+
+/// Modes of regular files in a tree.
+const REGULAR: [&str; 2] = ["100644", "100755"];
 
 /// The state with which a commit is compared.
 #[derive(Clone, Debug)]
@@ -30,6 +36,9 @@ pub struct ChangedPaths {
     files: HashSet<OsString>,
     /// Folders in which every path may differ, such as submodules.
     folders: Vec<PathBuf>,
+    /// If both states have the same paths, and only contents of regular files differ: the paths of these files, relative
+    /// to the root, with the names of their objects in the first state.
+    old_contents: Option<Vec<(PathBuf, String)>>,
 }
 
 impl ChangedPaths {
@@ -39,7 +48,12 @@ impl ChangedPaths {
         Self {
             files: paths.map(PathBuf::into_os_string).collect(),
             folders: Vec::new(),
+            old_contents: None,
         }
+    }
+
+    pub(super) fn old_contents(&self) -> Option<&[(PathBuf, String)]> {
+        self.old_contents.as_deref()
     }
 
     /// Returns whether the file at a resolved path may differ.
@@ -91,12 +105,23 @@ fn changed(
         .chain(["--"])
         .collect();
     let differences = parse(&git.run(&arguments)?)?;
-    if let Side::Commit(other) = side
-        && let Some(listed) = repository.known.known_listing(&other.hash)
-    {
+    let other = match side {
+        Side::Commit(other) => repository.known.known_listing(&other.hash),
+        // `git diff-index` compares the files of the index.
+        Side::WorkingTree if !repository.is_bare => {
+            repository.known.index()?.listed().map(Arc::from)
+        }
+        Side::WorkingTree | Side::Index => None,
+    };
+    if let Some(listed) = other {
         let listed = patched(&listed, &differences, |difference| &difference.before)?;
         repository.known.keep_listing(&commit.hash, listed);
     }
+    // The working tree may also have files that git does not track.
+    found.old_contents = match side {
+        Side::Commit(_) | Side::Index => old_contents(&differences),
+        Side::WorkingTree => None,
+    };
     let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
         paths.extend(hidden_changes(repository)?);
@@ -105,7 +130,19 @@ fn changed(
     found.files = absolute.map(PathBuf::into_os_string).collect();
     found.folders = submodules_of(repository, commit)?;
     found.folders.sort();
+    found.old_contents.take_if(|_| !found.folders.is_empty());
     Ok(found)
+}
+
+/// Returns the files that differ with the names of their first objects; `None` if more than contents of regular files differ.
+fn old_contents(differences: &[Difference]) -> Option<Vec<(PathBuf, String)>> {
+    let is_regular = |side: &raw_diff::Side| REGULAR.contains(&side.mode.as_str());
+    let old = |difference: &Difference| {
+        let Difference { before, after, .. } = difference;
+        let is_content = is_regular(before) && is_regular(after) && !difference.is_unmerged;
+        is_content.then(|| (difference.path.clone(), before.object.clone()))
+    };
+    differences.iter().map(old).collect()
 }
 
 /// Returns the command that compares two states, with its arguments except for the options; `None` if every path may

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use super::blobs::Blobs;
 use super::command::Git;
 use super::error::GitError;
-use super::flagged::{Flagged, flagged};
+use super::index::Index;
 use super::tree::{Listed, list};
 
 /// What was read of a repository.
@@ -18,7 +18,7 @@ pub(super) struct Known {
     pub(super) blobs: Arc<Blobs>,
     /// The paths of commits, by their hashes.
     listings: Mutex<HashMap<String, Arc<[Listed]>>>,
-    flagged: Mutex<Option<Arc<[Flagged]>>>,
+    index: Mutex<Option<Arc<Index>>>,
 }
 
 impl Known {
@@ -27,7 +27,7 @@ impl Known {
             git: git.clone(),
             blobs: Arc::new(Blobs::new(git.clone())),
             listings: Mutex::default(),
-            flagged: Mutex::default(),
+            index: Mutex::default(),
         }
     }
 
@@ -55,13 +55,13 @@ impl Known {
         listed
     }
 
-    /// Returns the files of the index with a flag.
-    pub(super) fn flagged(&self) -> Result<Arc<[Flagged]>, GitError> {
-        let mut known = self.flagged.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Lists the files of the index.
+    pub(super) fn index(&self) -> Result<Arc<Index>, GitError> {
+        let mut known = self.index.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = &*known {
             return Ok(Arc::clone(known));
         }
-        let found: Arc<[Flagged]> = flagged(&self.git)?.into();
+        let found = Arc::new(Index::list(&self.git)?);
         *known = Some(Arc::clone(&found));
         Ok(found)
     }

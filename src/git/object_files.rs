@@ -8,6 +8,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use super::failures::Failures;
+use super::git_file::GitFile;
 use super::names::path_of;
 use super::object_reader::ObjectReader;
 use super::repository::Repository;
@@ -26,7 +27,7 @@ pub(super) struct ObjectFiles {
     bare: Option<PathBuf>,
     tree: Tree,
     /// Files of git with the content that belongs to the revision, by resolved path.
-    git_files: HashMap<PathBuf, Arc<[u8]>>,
+    git_files: HashMap<PathBuf, GitFile>,
     /// The paths of the files `.git` of submodules.
     submodules: HashMap<PathBuf, Arc<[u8]>>,
     reader: ObjectReader,
@@ -56,8 +57,12 @@ impl ObjectFiles {
     }
 
     /// Sets the content of a file of git.
-    pub(super) fn add_git_file(&mut self, path: PathBuf, content: Vec<u8>) {
-        self.git_files.insert(path, content.into());
+    pub(super) fn add_git_file(
+        &mut self,
+        path: PathBuf,
+        content: impl Fn() -> Vec<u8> + Send + Sync + 'static,
+    ) {
+        self.git_files.insert(path, GitFile::new(content));
     }
 
     /// Adds the file `.git` of a submodule.
@@ -124,7 +129,7 @@ impl ObjectFiles {
 
     fn git_place(&self, path: &Path) -> Place<'_> {
         match self.git_files.get(path) {
-            Some(content) => Place::Bytes(content),
+            Some(file) => Place::Bytes(file.content()),
             None => Place::Disk(path.to_path_buf()),
         }
     }

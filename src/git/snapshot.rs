@@ -37,7 +37,7 @@ impl Repository {
     /// # Errors
     /// The index contains a merge conflict, or the files are not stored in the repository.
     pub fn snapshot_of_index(&self) -> Result<Snapshot, GitError> {
-        build(self, &staged(self)?)
+        build(self, &staged(self)?.into())
     }
 }
 
@@ -47,6 +47,15 @@ impl Snapshot {
         Self {
             files: FileSystem::default(),
             failures: Failures::default(),
+            unread: Arc::default(),
+        }
+    }
+
+    /// Creates a snapshot with these files, which has no unread submodules.
+    pub(super) fn with_files(files: FileSystem, failures: Failures) -> Self {
+        Self {
+            files,
+            failures,
             unread: Arc::default(),
         }
     }
@@ -104,9 +113,7 @@ fn staged(repository: &Repository) -> Result<Vec<Listed>, GitError> {
     patched(&listed, &differences, |difference| &difference.after)
 }
 
-fn build(repository: &Repository, listed: &[Listed]) -> Result<Snapshot, GitError> {
-    let files = listed.iter();
-    let index = index_of(files.map(|listed| (listed.path.as_path(), listed.object.as_str())));
+fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, GitError> {
     let mut builder = TreeBuilder {
         tree: Tree::new(),
         repository,
@@ -120,12 +127,24 @@ fn build(repository: &Repository, listed: &[Listed]) -> Result<Snapshot, GitErro
     let (submodules, unread) = (builder.submodules, builder.unread);
     let failures = Failures::default();
     let mut files = ObjectFiles::new(repository, builder.tree, failures.clone());
-    files.add_git_file(repository.own.join("index"), index);
+    let listed = Arc::clone(listed);
+    files.add_git_file(repository.own.join("index"), move || {
+        index_of(
+            listed
+                .iter()
+                .map(|one| (one.path.as_path(), one.object.as_str())),
+        )
+    });
     for submodule in submodules {
-        let paths = submodule.files.iter();
-        let index = index_of(paths.map(|(path, object)| (path.as_path(), object.as_str())));
-        files.add_git_file(submodule.git_folder.join("index"), index);
         files.add_submodule(&submodule.path, &submodule.git_folder);
+        let paths = submodule.files;
+        files.add_git_file(submodule.git_folder.join("index"), move || {
+            index_of(
+                paths
+                    .iter()
+                    .map(|(path, object)| (path.as_path(), object.as_str())),
+            )
+        });
     }
     Ok(Snapshot {
         files: FileSystem::new(files),

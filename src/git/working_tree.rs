@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::error::GitError;
-use super::flagged::Flagged;
+use super::index::Flagged;
 use super::repository::Repository;
 use super::snapshot::Snapshot;
 use super::tree::{GITLINK, LINK, Node, Object, Tree};
@@ -15,9 +15,10 @@ pub(super) fn hidden_changes(repository: &Repository) -> Result<Vec<PathBuf>, Gi
     if repository.is_bare {
         return Ok(Vec::new());
     }
-    let flagged = repository.known.flagged()?;
+    let index = repository.known.index()?;
     let exists = |path: &PathBuf| repository.root.join(path).symlink_metadata().is_ok();
-    Ok(flagged
+    Ok(index
+        .flagged
         .iter()
         .filter(|flagged| !flagged.is_skipped || exists(&flagged.listed.path))
         .map(|flagged| flagged.listed.path.clone())
@@ -39,8 +40,12 @@ fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitErro
     if repository.is_bare {
         return Ok(Snapshot::of_disk());
     }
-    let flagged = repository.known.flagged()?;
-    let skipped: Vec<&Flagged> = flagged.iter().filter(|file| file.is_skipped).collect();
+    let index = repository.known.index()?;
+    let skipped: Vec<&Flagged> = index
+        .flagged
+        .iter()
+        .filter(|file| file.is_skipped)
+        .collect();
     if skipped.is_empty() {
         return Ok(Snapshot::of_disk());
     }

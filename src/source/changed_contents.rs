@@ -1,7 +1,10 @@
 //! A set of files after the contents of some files have changed, without reading the other files again.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
 
 use crate::filesystem::FileSystem;
 use crate::source::decode::take_text;
@@ -31,11 +34,11 @@ impl SourceSet {
         if self.files.iter().any(depends_on_others) {
             return None;
         }
+        let budget = MemoryBudget::new(MemoryBudget::FLOOR);
         let mut changed = Vec::new();
-        for path in paths {
-            let at = self.only_position(path)?;
+        for at in self.positions(paths)? {
             let before = self.files.get(at)?;
-            let after = is_self_contained(before).then(|| read_again(before, files))??;
+            let after = is_self_contained(before).then(|| read_again(before, files, &budget))??;
             if !is_self_contained(&after) {
                 return None;
             }
@@ -53,25 +56,31 @@ impl SourceSet {
     /// Returns whether the files at these resolved paths have the same contents as in this set.
     #[must_use]
     pub fn has_contents(&self, paths: &[PathBuf], files: &FileSystem) -> bool {
-        paths.iter().all(|path| {
-            let file = self.only_position(path).and_then(|at| self.files.get(at));
+        let Some(positions) = self.positions(paths) else {
+            return false;
+        };
+        paths.iter().zip(positions).all(|(path, at)| {
             let bytes = || files.read_resolved(path).ok();
-            file.is_some_and(|file| {
+            self.files.get(at).is_some_and(|file| {
                 file.fault.is_none() && bytes().is_some_and(|bytes| bytes == file.text.as_bytes())
             })
         })
     }
 
-    /// Returns the position of the only file with a resolved path.
-    fn only_position(&self, path: &Path) -> Option<usize> {
-        let is_at = |file: &SourceFile| {
-            file.real
-                .as_ref()
-                .is_some_and(|real| real.as_os_str() == path.as_os_str())
-        };
-        let at = self.files.iter().position(is_at)?;
-        let rest = self.files.get(at + 1..)?;
-        (!rest.iter().any(is_at)).then_some(at)
+    /// Returns the positions of the files with these resolved paths; `None` if a path does not belong to exactly one file.
+    fn positions(&self, paths: &[PathBuf]) -> Option<Vec<usize>> {
+        let wanted = paths.iter().map(|path| (path.as_os_str(), None));
+        let mut found: HashMap<&OsStr, Option<usize>> = wanted.collect();
+        for (at, file) in self.files.iter().enumerate() {
+            let real = file.real.as_deref().map(Path::as_os_str);
+            if let Some(known) = real.and_then(|real| found.get_mut(real))
+                && known.replace(at).is_some()
+            {
+                return None;
+            }
+        }
+        let positions = paths.iter().map(|path| *found.get(path.as_os_str())?);
+        positions.collect()
     }
 }
 
@@ -96,12 +105,15 @@ fn is_self_contained(file: &SourceFile) -> bool {
 }
 
 /// Reads and parses a file again; `None` if it cannot be read.
-fn read_again(before: &SourceFile, files: &FileSystem) -> Option<SourceFile> {
+fn read_again(
+    before: &SourceFile,
+    files: &FileSystem,
+    budget: &MemoryBudget,
+) -> Option<SourceFile> {
     let bytes = files.read_resolved(before.real.as_deref()?).ok()?;
     let mut file = before.replace_text("".into());
     file.documents = Vec::new();
-    let budget = MemoryBudget::unlimited();
-    take_text(&mut file, Cow::Owned(bytes), files, &budget);
+    take_text(&mut file, Cow::Owned(bytes), files, budget);
     // A kustomization determines which files are patches.
     file.set_patch(before.documents.iter().any(|document| document.patch));
     Some(file)

@@ -38,13 +38,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let base = base(&repository, args)?;
     let after = after(&repository, args)?;
     let run = read_after(session, args, &repository, &after)?;
-    let changed = repository.changed(&base, &after.side).map_err(stop)?;
-    let files = repository.snapshot(&base).map_err(stop)?;
-    let shared = SharedFiles::new(&run.set, changed);
-    let own = own_config(session, args, &files.files(), &shown(&base))?;
-    let context = own.as_ref().map(|own| &*own.context);
-    let old_files = (files.files(), context);
-    let mut old = run.read_again(session, &args.common, old_files, shared)?;
+    let (mut old, files, own) = read_before(session, args, &repository, (&run, &after), &base)?;
     let changed_config = own.and_then(|own| use_own_facts(&mut old, own, &run));
     print_files(session, &old.set, &args.common);
     for snapshot in [&after.files, &files] {
@@ -210,6 +204,35 @@ fn read_after(
     }
     print_files(session, &run.set, &common);
     Ok(run)
+}
+
+/// Reads the first state, and its configuration. Files that are equal in the second state are not read again.
+fn read_before(
+    session: &Session,
+    args: &DiffArgs,
+    repository: &Repository,
+    (run, after): (&Run, &After),
+    base: &Commit,
+) -> Result<(Run, Snapshot, Option<LoadedConfig>), Stop> {
+    let changed = repository.changed(base, &after.side).map_err(stop)?;
+    let config = |files: &Snapshot| own_config(session, args, &files.files(), &shown(base));
+    if let Some(files) = repository.snapshot_before(&after.files, &changed)
+        && let Some(old) =
+            run.with_changed_contents(session, &args.common, files.files(), &changed.paths())?
+    {
+        let own = config(&files)?;
+        let is_same_context = |own: &LoadedConfig| own.layer.context == run.layer.context;
+        if own.as_ref().is_none_or(is_same_context) {
+            return Ok((old, files, own));
+        }
+    }
+    let files = repository.snapshot(base).map_err(stop)?;
+    let shared = SharedFiles::new(&run.set, changed);
+    let own = config(&files)?;
+    let context = own.as_ref().map(|own| &*own.context);
+    let old_files = (files.files(), context);
+    let old = run.read_again(session, &args.common, old_files, shared)?;
+    Ok((old, files, own))
 }
 
 /// Reports an object that cannot be read, and submodules that are not cloned.

@@ -2,6 +2,7 @@
 
 mod changes;
 mod clones;
+mod contents;
 mod environment;
 mod random;
 mod renderings;

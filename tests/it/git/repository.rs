@@ -170,7 +170,7 @@ fn assert_same(one: &BTreeSet<String>, other: &BTreeSet<String>) {
 }
 
 /// Describes every path below a folder: its kind, its resolved path, its target and its content.
-fn all_items(files: &FileSystem, root: &Path) -> BTreeSet<String> {
+pub(super) fn all_items(files: &FileSystem, root: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut next = vec![root.to_path_buf()];
     while let Some(folder) = next.pop() {

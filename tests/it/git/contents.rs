@@ -1,0 +1,147 @@
+//! The first of two states whose files differ only in their contents.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use meshprobe::git::{Commit, Repository, Side, Snapshot};
+use meshprobe::source::SourceSet;
+
+use super::renderings::copy;
+use super::repository::{TestRepository, all_items, load, load_commit};
+use crate::support::fixture;
+
+const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n";
+
+/// Returns the last two commits of a repository.
+fn last_commits(opened: &Repository) -> [Commit; 2] {
+    ["HEAD~1", "HEAD"].map(|name| opened.resolve(name).unwrap())
+}
+
+/// Returns the state before the last commit, derived from the state after it; `None` if more than contents changed.
+fn before_last_commit(opened: &Repository) -> Option<Snapshot> {
+    let [before, after] = last_commits(opened);
+    let snapshot = opened.snapshot(&after).unwrap();
+    let changed = opened.changed(&before, &Side::Commit(after)).unwrap();
+    opened.snapshot_before(&snapshot, &changed)
+}
+
+/// Returns the files before the last commit, derived from those after it; `None` if others must be read again.
+fn derived(opened: &Repository) -> Option<SourceSet> {
+    let [before, after] = last_commits(opened);
+    let set = load_commit(opened, &after);
+    let changed = opened.changed(&before, &Side::Commit(after)).unwrap();
+    let files = before_last_commit(opened)?.files();
+    set.with_changed_contents(&changed.paths(), &files)
+}
+
+/// Edits files of a folder of fixtures one after the other, and checks the state before each edit if it can be derived from
+/// the state after it. Returns how many can.
+fn derived_states(folder: &str) -> usize {
+    let repository = TestRepository::new();
+    let files = copy(&repository, &fixture(folder), folder);
+    repository.commit("fixtures");
+    let mut count = 0;
+    for (number, path) in files.iter().enumerate().step_by(4) {
+        let place = repository.root.join(path);
+        let text = fs::read_to_string(&place).unwrap_or_default();
+        let edited = match number % 8 {
+            0 => format!("{text}# edited\n"),
+            _ => text.replacen("name: ", "name: x", 1),
+        };
+        fs::write(&place, edited).unwrap();
+        repository.commit("edit");
+        let opened = repository.open();
+        let [before, _] = last_commits(&opened);
+        if let Some(derived) = derived(&opened) {
+            let read = load_commit(&opened, &before);
+            assert_eq!(format!("{derived:#?}"), format!("{read:#?}"), "{path:?}");
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn the_first_state_follows_from_the_second_one() {
+    let mut count = 0;
+    for folder in ["gitops", "platform", "deployed", "meshes"] {
+        count += derived_states(folder);
+    }
+    assert!(count >= 10, "{count}");
+}
+
+#[test]
+fn a_derived_state_has_the_files_of_its_commit() {
+    let repository = TestRepository::new();
+    repository.write("a/web.yaml", POD);
+    repository.write("a/other.yaml", POD);
+    repository.write("data.bin", b"\0\xff");
+    symlink("a/web.yaml", repository.root.join("link.yaml")).unwrap();
+    repository.commit("one");
+    repository.write("a/web.yaml", format!("{POD}# changed\n"));
+    repository.write("data.bin", b"\0\xfe\0");
+    repository.commit("two");
+    let opened = repository.open();
+    let [before, _] = last_commits(&opened);
+    let files = before_last_commit(&opened).unwrap().files();
+    let read = opened.snapshot(&before).unwrap().files();
+    let root = &repository.root;
+    assert_eq!(all_items(&files, root), all_items(&read, root));
+    let set = |files| load(root, files);
+    assert_eq!(format!("{:#?}", set(files)), format!("{:#?}", set(read)));
+}
+
+#[test]
+fn other_paths_or_kinds_are_not_changes_of_contents() {
+    let changes: [fn(&TestRepository); 4] = [
+        |repository| repository.write("new.yaml", POD),
+        |repository| fs::remove_file(repository.root.join("b.yaml")).unwrap(),
+        |repository| {
+            fs::remove_file(repository.root.join("b.yaml")).unwrap();
+            symlink("a.yaml", repository.root.join("b.yaml")).unwrap();
+        },
+        |repository| {
+            fs::rename(
+                repository.root.join("b.yaml"),
+                repository.root.join("c.yaml"),
+            )
+            .unwrap();
+        },
+    ];
+    for change in changes {
+        let repository = TestRepository::new();
+        repository.write("a.yaml", POD);
+        repository.write("b.yaml", format!("{POD}# b\n"));
+        repository.commit("one");
+        repository.write("a.yaml", format!("{POD}# changed\n"));
+        change(&repository);
+        repository.commit("two");
+        assert!(before_last_commit(&repository.open()).is_none());
+    }
+}
+
+#[test]
+fn the_index_provides_the_paths_of_the_first_state() {
+    let repository = TestRepository::new();
+    for name in ["a", "b", "c", "d", "e"] {
+        repository.write(&format!("{name}.yaml"), format!("{POD}# {name}\n"));
+    }
+    repository.commit("one");
+    repository.write("a.yaml", format!("{POD}# changed\n"));
+    fs::remove_file(repository.root.join("b.yaml")).unwrap();
+    repository.git(&["rm", "-q", "--cached", "c.yaml"]);
+    repository.write("staged.yaml", POD);
+    repository.write("announced.yaml", POD);
+    repository.write("untracked.yaml", POD);
+    repository.git(&["add", "staged.yaml"]);
+    repository.git(&["add", "-N", "announced.yaml"]);
+    repository.git(&["update-index", "--assume-unchanged", "d.yaml"]);
+    let opened = repository.open();
+    let head = opened.resolve("HEAD").unwrap();
+    opened.snapshot_of_working_tree().unwrap();
+    opened.changed(&head, &Side::WorkingTree).unwrap();
+    let derived = load_commit(&opened, &head);
+    let read = load_commit(&repository.open(), &head);
+    assert_eq!(format!("{derived:#?}"), format!("{read:#?}"));
+    assert_eq!(read.files.len(), 5);
+}
