@@ -26,7 +26,7 @@ to="$(cd "$to" && pwd)"
 scratch="$(mktemp -d)"
 trap 'rm -rf "$scratch"' EXIT
 mkdir "$scratch/server"
-cp -R "$extension/package.json" "$extension/README.md" "$extension/.vscodeignore" "$extension/src" "$scratch/"
+cp -R "$extension/package.json" "$extension/README.md" "$extension/icon.png" "$extension/.vscodeignore" "$extension/src" "$scratch/"
 cp "$root/LICENSE-MIT" "$root/LICENSE-APACHE" "$scratch/"
 cp "$binary" "$scratch/server/meshprobe$suffix"
 chmod 755 "$scratch/server/meshprobe$suffix"

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::engine::{self, Exit, explained, failing, rule_names};
 use crate::finding::{RuleId, Severity};
+use crate::predict;
 use crate::report::{self, SymptomMatch, rule_page};
 use crate::settings::FailOn;
 use crate::symptoms::{self, Match, Symptom, SymptomProbe};
@@ -138,12 +139,23 @@ fn probes(
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions, not_judged| {
             let probes = symptoms::probes(context, predictions, text, found);
-            (probes, not_judged.to_vec())
+            let machines = predict::machines(context);
+            let broken = machines
+                .iter()
+                .filter(|machine| machine.outcome.is_bad() || machine.outcome.is_invalid());
+            (probes, not_judged.to_vec(), broken.count())
         })
     });
     print_findings(session, &run.set, &predicted.findings, &args.common);
-    let (probes, not_judged) = predicted.view.unwrap_or_default();
+    let (probes, not_judged, broken_machines) = predicted.view.unwrap_or_default();
     if !args.common.quiet {
+        // No text is predicted for them, because the kubelet does not check virtual machines.
+        if broken_machines > 0 {
+            session.errln(&format!(
+                "note: {broken_machines} of the checks of virtual machines fail or are refused, and are not compared with the text; \
+                 `meshprobe check` reports them"
+            ));
+        }
         for line in report::not_judged_lines(&run.set, &not_judged) {
             session.errln(&line);
         }

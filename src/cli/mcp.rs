@@ -14,7 +14,7 @@ mod with_server {
     use std::time::Duration;
 
     use crate::engine::Exit;
-    use crate::filesystem::{ConfinedFiles, FileSystem};
+    use crate::filesystem::Confinement;
     use crate::mcp::{self, Options, Root, Runner};
 
     use super::super::args::McpArgs;
@@ -50,14 +50,15 @@ mod with_server {
     impl Runner for Program {
         fn run(&self, command: &mcp::Command) -> mcp::Output {
             let (stdout, stderr) = (Capture::default(), Capture::default());
-            let files = ConfinedFiles::new(command.roots.clone(), Arc::clone(&command.is_stopped));
+            let confinement =
+                Confinement::new(command.roots.clone(), Arc::clone(&command.is_stopped));
             let mut session = Session::new(
                 command.directory.clone(),
                 Cursor::new(command.stdin.clone()),
                 stdout.clone(),
                 stderr.clone(),
             )
-            .with_files(FileSystem::new(files), command.directory.clone());
+            .confined(confinement, command.directory.clone());
             if let Some(home) = &self.home {
                 session = session.with_variable("HOME", home);
             }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use crate::filesystem::FileSystem;
+use crate::filesystem::{Confinement, FileSystem};
 use crate::report::{escape_commands, escape_control};
 use crate::source::{io_error_reason, read_stream};
 
@@ -24,6 +24,7 @@ pub struct Session {
     directory: io::Result<PathBuf>,
     variables: BTreeMap<OsString, OsString>,
     files: FileSystem,
+    confinement: Option<Confinement>,
     tree: Option<PathBuf>,
     ends_process: bool,
 }
@@ -56,6 +57,7 @@ impl Session {
             directory: std::env::current_dir(),
             variables: std::env::vars_os().collect(),
             files: FileSystem::default(),
+            confinement: None,
             tree: None,
             ends_process: true,
         }
@@ -77,6 +79,7 @@ impl Session {
             directory: Ok(directory),
             variables: BTreeMap::new(),
             files: FileSystem::default(),
+            confinement: None,
             tree: None,
             ends_process: false,
         }
@@ -89,12 +92,13 @@ impl Session {
         self
     }
 
-    /// Sets the files that the run reads. Facts come from all files below `tree`, a resolved path, unless a repository
+    /// Limits the files that the run reads. Facts come from all files below `tree`, a resolved path, unless a repository
     /// or a configuration below it limits them.
     #[cfg(feature = "mcp")]
     #[must_use]
-    pub(super) fn with_files(mut self, files: FileSystem, tree: PathBuf) -> Self {
-        self.files = files;
+    pub(super) fn confined(mut self, confinement: Confinement, tree: PathBuf) -> Self {
+        self.files = confinement.of(FileSystem::default());
+        self.confinement = Some(confinement);
         self.tree = Some(tree);
         self
     }
@@ -102,6 +106,20 @@ impl Session {
     /// Returns the files that the run reads.
     pub(super) const fn files(&self) -> &FileSystem {
         &self.files
+    }
+
+    /// Limits another state of the files as the files of the run are.
+    pub(super) fn limited(&self, files: FileSystem) -> FileSystem {
+        match &self.confinement {
+            Some(confinement) => confinement.of(files),
+            None => files,
+        }
+    }
+
+    /// Returns whether the run may read below a resolved path.
+    pub(super) fn may_read(&self, path: &Path) -> bool {
+        let confinement = self.confinement.as_ref();
+        confinement.is_none_or(|confinement| confinement.contains(path))
     }
 
     /// Returns the folder that facts come from if no repository contains an input.

@@ -29,7 +29,7 @@ mod tests;
 mod unix;
 
 pub use canonical::canonical;
-pub use confined::ConfinedFiles;
+pub use confined::Confinement;
 pub use disk::Disk;
 pub use file_system::FileSystem;
 pub use kind::{Entry, Kind};

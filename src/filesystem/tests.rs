@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use tempfile::TempDir;
 
 use super::unix::open_by_steps;
-use super::{ConfinedFiles, FileSystem, Folder, Kind, canonical, entries, open_file};
+use super::{Confinement, FileSystem, Folder, Kind, canonical, entries, open_file};
 
 /// Creates a folder with `real/file`, a link to the file and a link to the folder. Also returns its resolved path.
 fn tree() -> (TempDir, PathBuf) {
@@ -83,8 +83,8 @@ fn confined_files_end_at_their_folders() {
     symlink(root.join("other"), root.join("real/out")).unwrap();
     symlink("file", root.join("real/in")).unwrap();
     let is_stopped = Arc::new(AtomicBool::new(false));
-    let files = ConfinedFiles::new(vec![root.join("real")], Arc::clone(&is_stopped));
-    let files = FileSystem::new(files);
+    let confinement = Confinement::new(vec![root.join("real")], Arc::clone(&is_stopped));
+    let files = confinement.of(FileSystem::default());
     for path in ["real/file", "real/in", "real/../real/file"] {
         let path = root.join(path);
         assert_eq!(files.canonical(&path).unwrap(), root.join("real/file"));

@@ -46,12 +46,12 @@ impl Blobs {
     /// Returns the object with a name, without its content if it is longer than [`EAGER`]; `None` if it is not known.
     /// The name is that of an object or of a revision, without a line break.
     pub(super) fn find(&self, name: &str) -> io::Result<Option<Answer>> {
-        self.ask(name, EAGER)
+        self.read(name, EAGER)
     }
 
     /// Returns the bytes of an object; `None` if it is not stored.
     pub(super) fn bytes(&self, object: &str) -> io::Result<Option<Vec<u8>>> {
-        Ok(self.ask(object, u64::MAX)?.and_then(|answer| answer.bytes))
+        Ok(self.read(object, u64::MAX)?.and_then(|answer| answer.bytes))
     }
 
     /// Ends the program, which is started again for the next object.
@@ -62,7 +62,7 @@ impl Blobs {
 
     /// Reads an object with a running program, or starts it. A program that failed is started again for the next
     /// object.
-    fn ask(&self, name: &str, limit: u64) -> io::Result<Option<Answer>> {
+    fn read(&self, name: &str, limit: u64) -> io::Result<Option<Answer>> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = match running.batch.take() {
             Some(batch) => batch,

@@ -26,6 +26,7 @@ mod raw_diff;
 mod repository;
 mod resolve;
 mod snapshot;
+mod storage;
 mod submodules;
 mod tree;
 mod working_tree;

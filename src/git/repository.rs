@@ -8,6 +8,7 @@ use super::error::GitError;
 use super::known::Known;
 use super::location::Location;
 use super::names::text;
+use super::storage;
 use crate::filesystem::canonical;
 
 /// A repository that git trusts.
@@ -87,6 +88,14 @@ impl Repository {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns the resolved paths from which git reads: the working tree, the folders of git, the names of revisions, and
+    /// the objects, also those of other repositories that this one borrows.
+    #[must_use]
+    pub fn locations(&self) -> Vec<PathBuf> {
+        let folders = [&self.root, &self.own, &self.common].into_iter().cloned();
+        folders.chain(storage::locations(&self.common)).collect()
     }
 
     /// Returns whether the index contains a path, or a file below it.

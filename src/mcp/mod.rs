@@ -2,7 +2,8 @@
 //!
 //! A tool runs a command of the program and shortens its JSON report, so that an answer equals the result of the
 //! command line. The caller passes the function that runs a command ([`Runner`]), which limits the files that the
-//! command reads. The server writes nothing, runs no programs and does not use the network.
+//! command reads. The server writes nothing and does not use the network. It runs no programs but git, which
+//! reads revisions.
 //! `docs/decisions/0017-mcp.md` explains the reasons.
 
 mod answer;

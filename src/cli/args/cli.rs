@@ -227,7 +227,7 @@ pub(in crate::cli) enum Command {
     /// Run as a Model Context Protocol server, for assistants: standard input and output carry its messages.
     ///
     /// Assistants can check, predict and compare manifests, and get proposed fixes as diffs. The server reads files
-    /// below the roots that the client grants, writes nothing, runs no programs and does not use the network.
+    /// below the roots that the client grants, writes nothing, runs no programs but git, and does not use the network.
     #[command(after_help = MCP_CODES)]
     Mcp(McpArgs),
     /// List the rules of check and the guards of rewrite, or explain one.

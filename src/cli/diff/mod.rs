@@ -1,6 +1,7 @@
 //! `meshprobe diff`.
 
 mod changed_facts;
+mod granted;
 mod loaded;
 mod notes;
 mod reports;

@@ -14,6 +14,7 @@ use super::super::config::{LoadedConfig, load_config};
 use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
+use super::granted::reject_stored_outside;
 use super::loaded::{Loaded, States, judged};
 use super::revision_paths::reject_revisions_as_paths;
 
@@ -33,6 +34,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let directory = session.directory()?;
     let named = args.common.paths.first().map(|path| directory.join(path));
     let repository = Repository::discover(named.as_deref().unwrap_or(directory)).map_err(stop)?;
+    reject_stored_outside(session, &repository)?;
     reject_revisions_as_paths(&repository, &args.common.paths, directory)?;
     reject_other_repositories(&repository, args, directory)?;
     let base = base(&repository, args)?;
@@ -197,7 +199,13 @@ fn read_after(
     if common.paths.is_empty() {
         common.paths.push(PathBuf::from("."));
     }
-    let mut run = prepare_in(session, &common, how, None, after.files.files())?;
+    let mut run = prepare_in(
+        session,
+        &common,
+        how,
+        None,
+        session.limited(after.files.files()),
+    )?;
     // A path that only the first state has leads to no root in the second.
     if run.request.roots.is_empty() && !common.no_context {
         run.request.roots.push(repository.root().to_path_buf());
@@ -215,10 +223,11 @@ fn read_before(
     base: &Commit,
 ) -> Result<(Run, Snapshot, Option<LoadedConfig>), Stop> {
     let changed = repository.changed(base, &after.side).map_err(stop)?;
-    let config = |files: &Snapshot| own_config(session, args, &files.files(), &shown(base));
+    let limited = |files: &Snapshot| session.limited(files.files());
+    let config = |files: &Snapshot| own_config(session, args, &limited(files), &shown(base));
     if let Some(files) = repository.snapshot_before(&after.files, &changed)
         && let Some(old) =
-            run.with_changed_contents(session, &args.common, files.files(), &changed.paths())?
+            run.with_changed_contents(session, &args.common, limited(&files), &changed.paths())?
     {
         let own = config(&files)?;
         let is_same_context = |own: &LoadedConfig| own.layer.context == run.layer.context;
@@ -230,7 +239,7 @@ fn read_before(
     let shared = SharedFiles::new(&run.set, changed);
     let own = config(&files)?;
     let context = own.as_ref().map(|own| &*own.context);
-    let old_files = (files.files(), context);
+    let old_files = (limited(&files), context);
     let old = run.read_again(session, &args.common, old_files, shared)?;
     Ok((old, files, own))
 }

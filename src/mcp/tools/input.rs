@@ -106,6 +106,11 @@ impl Manifests {
         Ok(invocation)
     }
 
+    /// Returns whether the manifests are those of the call, and not files.
+    pub(super) const fn is_pasted(&self) -> bool {
+        self.manifest.is_some()
+    }
+
     /// Returns the paths, or else the text of the manifest.
     fn targets(&self, call: &Call<'_>) -> Result<(Option<Resolved>, Vec<u8>), ToolError> {
         let Some(manifest) = &self.manifest else {

@@ -258,3 +258,21 @@ fn the_probes_of_the_tree_are_listed_for_a_state() {
     let run = tree().run(&["explain", "statuscode: 403", "apps"]).exits(0);
     run.stdout_contains("This text is not predicted for any probe.");
 }
+
+#[test]
+fn checks_of_virtual_machines_are_not_ignored_silently() {
+    let group = include_str!("../../../fixtures/rules/vm-port/bad.yaml");
+    let project = Project::with(&[("group.yaml", group)]);
+    let event = "Readiness probe failed: HTTP probe failed with statuscode: 503";
+    let run = project.run(&["explain", event, "group.yaml"]).exits(0);
+    assert!(
+        run.stderr
+            .contains("note: 1 of the checks of virtual machines fail or are refused"),
+        "{}",
+        run.stderr
+    );
+    let run = project
+        .run(&["explain", "--quiet", event, "group.yaml"])
+        .exits(0);
+    assert_eq!(run.stderr, "");
+}

@@ -5,5 +5,6 @@ mod docs;
 mod pages;
 mod protocol;
 mod resources;
+mod revisions;
 mod roots;
 mod tools;

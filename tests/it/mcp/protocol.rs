@@ -71,7 +71,7 @@ fn an_error_names_the_parameter() {
         ),
         ("check", json!({"paths": many}), "`paths` has 300 values"),
         ("predict", json!({"only_faults": 1}), "`only_faults`"),
-        ("what_if", json!({}), "`from` or `to` is required"),
+        ("what_if", json!({}), "`from`, `to` or `since` is required"),
         ("what_if", json!({"to": ["mtls"]}), "mtls"),
         ("propose_fix", json!({"kind": "all"}), "`kind`"),
         (
