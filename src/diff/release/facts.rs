@@ -61,6 +61,15 @@ pub(super) const FACTS: &[ReleaseFact] = &[
         rules: &["tcp-probe-needs-1-12"],
     },
     ReleaseFact {
+        effect: Effect::ProxylessOptOut,
+        change: since(12),
+        edge: Edge::Begins,
+        release: "1.12",
+        text: "the templates `grpc-agent` and `grpc-simple` switch the rewrite off",
+        source: "files/grpc-agent.yaml of the chart istio-discovery",
+        rules: &["proxyless-template-no-rewrite"],
+    },
+    ReleaseFact {
         effect: Effect::GrpcRewritten,
         change: since(13),
         edge: Edge::Begins,

@@ -5,6 +5,11 @@ mod matching;
 mod patch_levels;
 mod release_fact;
 
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::finding::Finding;
 use crate::mesh::Version;
 
 use super::cause::Cause;
@@ -19,11 +24,47 @@ use release_fact::{Effect, ReleaseFact};
 /// Changes without one keep their cause.
 pub fn explain_releases(comparison: &mut Comparison, before: Version, after: Version) {
     let between = Between::new(before, after);
-    for change in &mut comparison.changes {
-        if let Some(fact) = fact_of(change, between) {
+    let mut facts: Vec<Option<&ReleaseFact>> = Vec::new();
+    for change in &comparison.changes {
+        facts.push(fact_of(change, between));
+    }
+    let explained = of_objects(&comparison.changes, &facts);
+    for (change, fact) in comparison.changes.iter_mut().zip(facts) {
+        let of_object = || {
+            explained
+                .get(&object_of_finding(change.finding()?)?)
+                .copied()
+        };
+        if let Some(fact) = fact.or_else(of_object) {
             change.cause = Some(Cause::fact(&fact.sentence(), fact.source));
         }
     }
+}
+
+/// The file, the kind and the name of an object.
+type ObjectKey = (Arc<str>, String, String);
+
+/// Returns the facts behind the changes of handlers, by object: they are also behind the findings about these objects, such
+/// as one about an annotation that has no effect any more.
+fn of_objects<'f>(
+    changes: &[Change],
+    facts: &[Option<&'f ReleaseFact>],
+) -> HashMap<ObjectKey, &'f ReleaseFact> {
+    let mut explained = HashMap::new();
+    for (change, fact) in changes.iter().zip(facts) {
+        if let Some((probe, fact)) = change.probe().zip(*fact) {
+            let path = Arc::clone(&probe.place.path);
+            let key = (path, probe.id.kind.clone(), probe.id.name.clone());
+            explained.entry(key).or_insert(fact);
+        }
+    }
+    explained
+}
+
+fn object_of_finding(finding: &Finding) -> Option<ObjectKey> {
+    let object = finding.object.as_ref()?;
+    let path = Arc::clone(&finding.primary.path);
+    Some((path, object.kind.clone(), object.name.clone()))
 }
 
 /// Returns the sentences about all recorded changes of behaviour, in the order of the releases.
@@ -87,7 +128,15 @@ fn fact_of(change: &Change, between: Between) -> Option<&'static ReleaseFact> {
             // Several facts share the rule about annotations that the injector refuses.
             let effect = finding.field.as_deref().map(refusal_of);
             let exact = candidates.iter().find(|fact| Some(fact.effect) == effect);
-            exact.or(candidates.first()).copied()
+            let of_rule = exact.or(candidates.first()).copied();
+            of_rule
+                .or_else(|| find(&Effect::RewriteByDefault).filter(|_| depends_on_default(finding)))
         }
     }
+}
+
+/// Returns whether a finding depends on the default of the release for the rewrite.
+fn depends_on_default(finding: &Finding) -> bool {
+    let mut assumptions = finding.assumptions.iter();
+    assumptions.any(|text| text.starts_with("rewrite default ="))
 }

@@ -7,6 +7,7 @@ use crate::mesh::{ReleaseChange, Version};
 pub(super) enum Effect {
     TcpSocketRewritten,
     GrpcRewritten,
+    ProxylessOptOut,
     InitContainersRewritten,
     HooksRewritten,
     HookEntriesAccepted,

@@ -166,6 +166,16 @@ fn scenarios() -> Vec<Scenario> {
             "regression web livenessProbe: ok -> always-passes",
         ),
         Scenario::new(
+            "since Istio 1.12, the templates",
+            ("1.11", "1.12"),
+            strict(&pod(
+                ", annotations: {inject.istio.io/templates: grpc-agent}",
+                HTTP,
+            )),
+            "changed web livenessProbe: ok -> ok",
+            "changed web livenessProbe: ok -> ok",
+        ),
+        Scenario::new(
             "since Istio 1.13, ",
             ("1.12", "1.13"),
             strict(&grpc),

@@ -36,6 +36,7 @@ fn every_change_between_two_releases_names_a_release() {
         ("1.30", "1.31", 1),
         ("1.26", "1.29", 60),
         ("1.18", "1.31", 140),
+        ("1.10", "1.31", 180),
     ] {
         let causes = causes(from, to);
         assert!(causes.len() >= least, "{from} {to}: {}", causes.len());
