@@ -13,11 +13,8 @@ use super::raw_diff::{
     self, ANNOUNCED_IS_ABSENT, Difference, NO_SUBMODULES, OPTIONS, SUBMODULES, parse, patched,
 };
 use super::repository::{Commit, Repository};
-use super::tree::GITLINK;
+use super::tree::{GITLINK, REGULAR};
 use super::working_tree::hidden_changes;
-
-/// Modes of regular files in a tree.
-const REGULAR: [&str; 2] = ["100644", "100755"];
 
 /// The state with which a commit is compared.
 #[derive(Clone, Debug)]
@@ -36,7 +33,7 @@ pub struct ChangedPaths {
     files: HashSet<OsString>,
     /// Folders in which every path may differ, such as submodules.
     folders: Vec<PathBuf>,
-    /// If both states have the same paths, and only contents of regular files differ: the paths of these files, relative
+    /// If both states have the same paths, apart from those that git does not track, and only contents of regular files differ: the paths of these files, relative
     /// to the root, with the names of their objects in the first state.
     old_contents: Option<Vec<(PathBuf, String)>>,
 }
@@ -117,11 +114,7 @@ fn changed(
         let listed = patched(&listed, &differences, |difference| &difference.before)?;
         repository.known.keep_listing(&commit.hash, listed);
     }
-    // The working tree may also have files that git does not track.
-    found.old_contents = match side {
-        Side::Commit(_) | Side::Index => old_contents(&differences),
-        Side::WorkingTree => None,
-    };
+    found.old_contents = old_contents(&differences);
     let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
         paths.extend(hidden_changes(repository)?);

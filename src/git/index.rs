@@ -1,9 +1,11 @@
 //! The files of the index, and those with a flag that hides their changes from git.
 
+use std::path::PathBuf;
+
 use super::command::Git;
 use super::error::GitError;
 use super::names::{is_valid, path_of};
-use super::tree::Listed;
+use super::tree::{Listed, REGULAR};
 
 /// A file with a flag that hides its changes from git.
 #[derive(Debug)]
@@ -57,6 +59,17 @@ impl Index {
         entries
             .map(|entry| entry.filter(|entry| entry.stage == "0")?.listed().ok())
             .collect()
+    }
+
+    /// Iterates over the paths of all files; each is `None` if it is not that of a regular file, has a merge conflict, or if
+    /// git would not check it out.
+    pub(super) fn regular_files(&self) -> impl Iterator<Item = Option<PathBuf>> {
+        lines(&self.output).map(|line| {
+            let entry = parse(line).ok()?;
+            let is_regular = REGULAR.contains(&entry.mode) && entry.stage == "0";
+            let path = path_of(entry.path);
+            (is_regular && is_valid(&path)).then_some(path)
+        })
     }
 }
 

@@ -28,6 +28,7 @@ mod resolve;
 mod snapshot;
 mod storage;
 mod submodules;
+mod tracked_files;
 mod tree;
 mod working_tree;
 

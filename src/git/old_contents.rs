@@ -24,11 +24,11 @@ struct OldContents {
 }
 
 impl Repository {
-    /// Returns the state before a change, given the state after it; `None` if more than the contents of regular files
-    /// changed.
+    /// Returns the state before a change, given the state after it, which has been read; `None` if more than the contents of
+    /// regular files changed, or if the state after the change has files that git does not track.
     #[must_use]
     pub fn snapshot_before(&self, after: &Snapshot, changed: &ChangedPaths) -> Option<Snapshot> {
-        let contents = changed.old_contents()?;
+        let contents = changed.old_contents().filter(|_| after.is_tracked())?;
         let object = |name: &String| Object {
             name: name.clone(),
             blobs: Arc::clone(&self.known.blobs),

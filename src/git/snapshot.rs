@@ -11,6 +11,7 @@ use super::object_files::ObjectFiles;
 use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, SUBMODULES, parse, patched};
 use super::repository::{Commit, Repository};
 use super::submodules::TreeBuilder;
+use super::tracked_files::{FoundUntracked, TrackedFiles};
 use super::tree::{Listed, Tree};
 use crate::filesystem::FileSystem;
 
@@ -20,6 +21,18 @@ pub struct Snapshot {
     files: FileSystem,
     failures: Failures,
     unread: Arc<[(PathBuf, String)]>,
+    paths: Paths,
+}
+
+/// The paths of a snapshot.
+#[derive(Clone, Debug)]
+enum Paths {
+    /// Those of a commit or of the index.
+    OfGit,
+    /// Those of a working tree, and whether a path was found that git does not track.
+    Recorded(FoundUntracked),
+    /// Others as well.
+    Other,
 }
 
 impl Repository {
@@ -48,6 +61,25 @@ impl Snapshot {
             files: FileSystem::default(),
             failures: Failures::default(),
             unread: Arc::default(),
+            paths: Paths::Other,
+        }
+    }
+
+    /// Creates a snapshot of the working tree that records whether it finds what git does not track.
+    pub(super) fn of_working_tree(files: TrackedFiles, found: FoundUntracked) -> Self {
+        Self {
+            files: FileSystem::new(files),
+            paths: Paths::Recorded(found),
+            ..Self::of_disk()
+        }
+    }
+
+    /// Returns whether everything that was read so far is at a path that git tracks.
+    pub(super) fn is_tracked(&self) -> bool {
+        match &self.paths {
+            Paths::OfGit => true,
+            Paths::Recorded(found) => !found.get(),
+            Paths::Other => false,
         }
     }
 
@@ -57,6 +89,7 @@ impl Snapshot {
             files,
             failures,
             unread: Arc::default(),
+            paths: Paths::OfGit,
         }
     }
 
@@ -69,6 +102,7 @@ impl Snapshot {
             files: FileSystem::new(files),
             failures,
             unread: Arc::default(),
+            paths: Paths::Other,
         }
     }
 
@@ -150,5 +184,6 @@ fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, Gi
         files: FileSystem::new(files),
         failures,
         unread: unread.into(),
+        paths: Paths::OfGit,
     })
 }

@@ -7,6 +7,7 @@ use super::error::GitError;
 use super::index::Flagged;
 use super::repository::Repository;
 use super::snapshot::Snapshot;
+use super::tracked_files::{FoundUntracked, TrackedFiles};
 use super::tree::{GITLINK, LINK, Node, Object, Tree};
 
 /// Returns the paths of existing files whose changes git does not see: those that are assumed to be unchanged, or that
@@ -47,7 +48,11 @@ fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitErro
         .filter(|file| file.is_skipped)
         .collect();
     if skipped.is_empty() {
-        return Ok(Snapshot::of_disk());
+        let found = FoundUntracked::default();
+        let files = TrackedFiles::new(&repository.root, &index, found.clone());
+        return Ok(files.map_or_else(Snapshot::of_disk, |files| {
+            Snapshot::of_working_tree(files, found)
+        }));
     }
     let mut tree = Tree::new();
     let mut is_complete = true;

@@ -145,3 +145,66 @@ fn the_index_provides_the_paths_of_the_first_state() {
     assert_eq!(format!("{derived:#?}"), format!("{read:#?}"));
     assert_eq!(read.files.len(), 5);
 }
+
+/// Returns the files of `HEAD`, derived from the working tree; `None` if others must be read again.
+fn derived_from_working_tree(repository: &TestRepository) -> Option<SourceSet> {
+    let opened = repository.open();
+    let head = opened.resolve("HEAD").unwrap();
+    let snapshot = opened.snapshot_of_working_tree().unwrap();
+    let set = load(&repository.root, snapshot.files());
+    let changed = opened.changed(&head, &Side::WorkingTree).unwrap();
+    let files = opened.snapshot_before(&snapshot, &changed)?.files();
+    set.with_changed_contents(&changed.paths(), &files)
+}
+
+/// Returns a repository with a change of the working tree.
+fn changed_working_tree() -> TestRepository {
+    let repository = TestRepository::new();
+    repository.write(".gitignore", "ignored/\n");
+    repository.write("a/web.yaml", POD);
+    repository.write("a/other.yaml", POD);
+    repository.write(
+        "kustomization.yaml",
+        "resources: [a/web.yaml, missing.yaml, empty]\n",
+    );
+    repository.commit("one");
+    repository.write("a/web.yaml", format!("{POD}# changed\n"));
+    repository
+}
+
+#[test]
+fn a_commit_follows_from_a_working_tree_without_other_files() {
+    let repository = changed_working_tree();
+    let derived = derived_from_working_tree(&repository).unwrap();
+    let opened = repository.open();
+    let head = opened.resolve("HEAD").unwrap();
+    let read = load_commit(&opened, &head);
+    assert_eq!(format!("{derived:#?}"), format!("{read:#?}"));
+    assert_eq!(&*derived.file("a/web.yaml").unwrap().text, POD);
+}
+
+#[test]
+fn a_commit_does_not_follow_from_a_working_tree_with_other_files() {
+    let folder = |repository: &TestRepository, name: &str| {
+        fs::create_dir(repository.root.join(name)).unwrap();
+    };
+    let changes: [&dyn Fn(&TestRepository); 8] = [
+        &|repository| repository.write("b.yaml", POD),
+        &|repository| repository.write("a/notes.txt", "text"),
+        &|repository| repository.write("ignored/b.yaml", POD),
+        &|repository| repository.write("a/.gitignore", "other.yaml\n"),
+        &|repository| folder(repository, "empty"),
+        &|repository| symlink("a/web.yaml", repository.root.join("link.yaml")).unwrap(),
+        &|repository| {
+            repository.git(&["update-index", "--assume-unchanged", "a/other.yaml"]);
+        },
+        &|repository| {
+            repository.git(&["rm", "-q", "--cached", "a/other.yaml"]);
+        },
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let repository = changed_working_tree();
+        change(&repository);
+        assert!(derived_from_working_tree(&repository).is_none(), "{number}");
+    }
+}
