@@ -38,7 +38,10 @@ pub fn patch_level_note(state: &State, release: Version) -> Option<String> {
     let mut workloads: Vec<String> = probes.iter().map(|probe| probe.id.workload()).collect();
     workloads.sort_unstable();
     workloads.dedup();
-    let named = names_and_more(workloads.iter(), NAMED);
+    let named = match workloads.len() > NAMED {
+        true => names_and_more(workloads.iter(), NAMED),
+        false => sentence_list(&workloads),
+    };
     let verb = if workloads.len() == 1 {
         "depends"
     } else {
