@@ -40,6 +40,7 @@ mod sarif;
 mod sarif_artifact;
 mod sarif_fix;
 mod sarif_message;
+mod sarif_rule;
 mod sarif_text;
 mod source_location;
 mod statistics;

@@ -6,10 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::engine::{Notice, explained};
-use crate::finding::{
-    Environment, Finding, Label, RuleId, Severity, SuppressedBy, Suppression, docs_url, page_url,
-};
-use crate::rules::{map_links, without_links};
+use crate::finding::{Environment, Finding, Label, RuleId, SuppressedBy, Suppression, page_url};
 use crate::source::SourceSet;
 
 use super::escape::json_safe;
@@ -17,19 +14,16 @@ use super::file_hashes::FileHashes;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
 use super::report_root::ReportRoot;
 use super::results::Results;
-use super::rules::{reason, summary};
 use super::sarif_artifact::artifact;
 use super::sarif_fix::sarif_fix;
 use super::sarif_message::{message, related_text};
+use super::sarif_rule::rule;
 use super::sarif_text::plain_text;
 use super::source_location::{LineRegion, line_region, source_path};
 use crate::report::text::subject;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-
-/// The length at which code scanning cuts descriptions.
-const DESCRIPTION: usize = 1024;
 
 /// The maximum number of results of a run; code scanning rejects more.
 const RESULTS: usize = 25_000;
@@ -125,52 +119,6 @@ fn bounded(mut findings: Vec<&Finding>, limit: usize) -> (Vec<&Finding>, usize) 
         findings.truncate(limit);
     }
     (findings, omitted)
-}
-
-fn rule(notice: &Notice) -> Value {
-    let short = summary(notice);
-    let full = [short.clone(), reason(notice)].join(" ");
-    let docs = notice.docs();
-    json!({
-        "id": notice.id.as_str(),
-        "shortDescription": { "text": cut(&short) },
-        "fullDescription": { "text": cut(full.trim()) },
-        "help": { "text": without_links(&docs), "markdown": absolute_links(&docs) },
-        "helpUri": docs_url(notice.id),
-        "defaultConfiguration": { "level": notice.severity.as_str() },
-        "properties": {
-            "tags": ["kubernetes", "service-mesh"],
-            "precision": "high",
-            "problem.severity": problem(notice.severity),
-        },
-    })
-}
-
-/// Returns the text of a page of `docs/rules` with the URLs of the pages that it links to.
-fn absolute_links(docs: &str) -> String {
-    map_links(docs, |text, target| {
-        let url = match target.strip_prefix("../") {
-            _ if target.starts_with("https://") => target.to_owned(),
-            Some(page) => page_url(page),
-            None => page_url(&format!("rules/{target}")),
-        };
-        format!("[{text}]({url})")
-    })
-}
-
-fn cut(text: &str) -> String {
-    if text.chars().count() <= DESCRIPTION {
-        return text.to_owned();
-    }
-    text.chars().take(DESCRIPTION - 1).chain(['…']).collect()
-}
-
-const fn problem(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Note => "recommendation",
-    }
 }
 
 fn result(
@@ -295,7 +243,7 @@ fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::rule_id;
+    use crate::finding::{Severity, rule_id};
     use crate::yaml::Span;
 
     #[test]
