@@ -396,6 +396,19 @@ impl<'t> Inventory<'t> {
     }
 }
 
+/// Returns whether an object is of a built-in kind that runs pods, and is not read for anything else.
+pub(super) fn states_no_fact(object: &Object<'_>) -> bool {
+    let (group, kind) = (object.group(), object.kind);
+    runs_pods(group, kind)
+        && matches!(FactKind::of(group, kind), None | Some(FactKind::Workload))
+        && !is_plugin_policy(group, kind)
+        && !is_config(object)
+        && !install::concerns(object)
+        && !install::states_members(object)
+        && !network_plugin::concerns(object)
+        && detect::of_object(object).is_none()
+}
+
 fn is_config(object: &Object<'_>) -> bool {
     object.group().is_empty() && matches!(object.kind, "ConfigMap" | "Secret")
 }

@@ -1,11 +1,9 @@
 //! Runs all rules on a set of files.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
-use crate::gitops::{render_relevant_again, renders_alike};
-use crate::kustomize::Rendering;
 use crate::predict::WorkloadPrediction;
 use crate::rules;
 use crate::settings::Settings;
@@ -22,6 +20,7 @@ use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
 use super::planted_panic;
+use super::rendered_overlays::RenderedOverlays;
 use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
 use super::summary::Summary;
@@ -47,55 +46,6 @@ pub enum Fixes {
     Verified,
     /// They are removed, because the caller does not show them.
     Removed,
-}
-
-/// The rendered overlays of a set of files, which do not depend on the settings. Several runs with the same files share them.
-#[derive(Debug, Default)]
-pub struct RenderedOverlays<'b> {
-    own: OnceLock<Arc<Vec<Rendering>>>,
-    /// Another state of the files, whose renderings are reused where nothing differs.
-    before: Option<(&'b SourceSet, &'b RenderedOverlays<'b>)>,
-}
-
-impl<'b> RenderedOverlays<'b> {
-    /// Creates the overlays of a set of files that shares equal files with another one.
-    #[must_use]
-    pub fn reusing(set: &'b SourceSet, rendered: &'b RenderedOverlays<'b>) -> Self {
-        Self {
-            own: OnceLock::new(),
-            before: Some((set, rendered)),
-        }
-    }
-
-    /// Renders the overlays of a set of files that shares equal files with another one, whose renderings are reused where
-    /// nothing differs.
-    #[must_use]
-    pub fn after(
-        set: &SourceSet,
-        before: (&SourceSet, &RenderedOverlays<'_>),
-    ) -> RenderedOverlays<'static> {
-        let (files, rendered) = before;
-        let own = match rendered.own.get() {
-            Some(own) if renders_alike(set, (files, own)) => Arc::clone(own),
-            own => Arc::new(render_relevant_again(
-                set,
-                own.map(|own| (files, own.as_slice())),
-            )),
-        };
-        RenderedOverlays {
-            own: OnceLock::from(own),
-            before: None,
-        }
-    }
-
-    pub(super) fn of(&self, set: &SourceSet) -> &[Rendering] {
-        self.own.get_or_init(|| {
-            let before = self
-                .before
-                .and_then(|(files, rendered)| Some((files, rendered.own.get()?.as_slice())));
-            Arc::new(render_relevant_again(set, before))
-        })
-    }
 }
 
 /// Checks all files, and returns the result of `view` on the facts and the predictions of all workloads; `None` if meshprobe

@@ -30,6 +30,7 @@ mod input_diagnostics;
 mod left_out;
 mod levels;
 mod live_check;
+mod live_edit;
 mod load;
 mod merged_notes;
 mod merged_refusals;
@@ -44,6 +45,7 @@ mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
 mod prediction_run;
+mod rendered_overlays;
 mod rendered_templates;
 mod replace;
 mod required;
@@ -69,16 +71,17 @@ pub use crate::engine::vm::{
 pub use added_suppressions::{AddedSuppressions, add_ignore, suppression_edit};
 pub use changed::Changed;
 pub use chart_run::{ChartRun, chart_runs};
-pub use check::{Fixes, RenderedOverlays, check, check_with_view};
+pub use check::{Fixes, check, check_with_view};
 pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix, fix_unknown};
-pub use live_check::{LiveCheck, LiveFacts, check_live};
+pub use live_check::{LiveCheck, LiveFacts, LiveView, check_live};
 pub use load::{load, unread_paths};
 pub use notice::Notice;
 pub use notices::{NOTICES, PROBE_REGRESSION, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use prediction_run::{Predicted, predict};
+pub use rendered_overlays::RenderedOverlays;
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use rewrite_counts::{RewriteCounts, WorkloadResult};
 pub use summary::{

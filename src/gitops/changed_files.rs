@@ -61,8 +61,17 @@ impl<'s> ChangedFiles<'s> {
         })
     }
 
-    /// Returns whether renderings may differ in the two states: one includes a file, or a file states what is deployed.
-    pub(crate) fn affect(&self, sources: &SourceSet, renderings: &[Rendering]) -> bool {
+    /// Returns the kustomizations that may name one of the files.
+    pub(crate) fn named_by(&self, sources: &'s SourceSet) -> Vec<&'s SourceFile> {
+        let files = sources.files.iter();
+        files
+            .filter(|file| is_kustomization(&file.path) && self.are_named_by(sources, file))
+            .collect()
+    }
+
+    /// Returns whether the files may change what is deployed: a file states it, or is deployed without a kustomization.
+    /// ApplicationSets only read the names of folders.
+    pub(crate) fn may_change_deployments(&self, renderings: &[&Rendering]) -> bool {
         if self.files.is_empty() {
             return false;
         }
@@ -81,23 +90,9 @@ impl<'s> ChangedFiles<'s> {
                 || !deployed.is_empty() && values.iter().any(contains)
         };
         let is_deployed = |path: &str| deployed.iter().any(|deployed| deployed.contains(path));
-        // An ApplicationSet may read any file.
-        let is_set =
-            |file: &SourceFile| memmem::find(file.text.as_bytes(), b"ApplicationSet").is_some();
-        let kustomizations = || {
-            sources
-                .files
-                .iter()
-                .filter(|file| is_kustomization(&file.path))
-        };
-        renderings
-            .iter()
-            .any(|rendering| rendering.left_out.is_some())
-            || self.files.iter().any(|(old, new)| {
-                states_deployment(old) || states_deployment(new) || is_deployed(&new.path)
-            })
-            || sources.files.iter().any(is_set)
-            || kustomizations().any(|file| self.are_named_by(sources, file))
+        self.files.iter().any(|(old, new)| {
+            states_deployment(old) || states_deployment(new) || is_deployed(&new.path)
+        })
     }
 }
 

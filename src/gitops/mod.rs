@@ -14,6 +14,7 @@ mod named_entries;
 mod named_folders;
 pub(crate) mod named_source;
 mod own_urls;
+mod partial_rendering;
 mod post_build;
 mod render;
 pub(crate) mod repositories;
@@ -25,5 +26,6 @@ mod tests;
 mod unread_overlays;
 
 pub use named_folders::NamedFolders;
-pub use selection::{render, render_of, render_relevant, render_relevant_again, renders_alike};
+pub(crate) use selection::{kustomization_groups, render_relevant_changed};
+pub use selection::{render, render_of, render_relevant, render_relevant_again};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

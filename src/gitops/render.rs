@@ -33,12 +33,12 @@ use crate::source::{Cluster, Document, SourceFile, SourceSet, is_kustomization, 
 use crate::yaml::Span;
 
 /// Renders all kustomizations of a set that no other one includes, and the folders that objects of Flux and
-/// Argo CD deploy.
+/// Argo CD deploy. Also returns the bytes of the memory budget that this has reserved.
 pub(crate) fn render(
     sources: &SourceSet,
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
     reuse: Option<&Reuse<'_>>,
-) -> Vec<Rendering> {
+) -> (Vec<Rendering>, usize) {
     let (mut own, mut builder, budget) = render_roots(sources, is_wanted, reuse);
     let mut sets = application_set::Sets::of(sources, &budget);
     let mut generated: Vec<Arc<Rendering>> = Vec::new();
@@ -97,11 +97,12 @@ pub(crate) fn render(
         previous = keys;
     }
     drop(sets);
+    let in_use = budget.limit() - budget.left();
     builder.clear();
     own.retain(|rendering| !included.contains(&rendering.root));
     own.extend(deployed);
     own.extend(generated.into_iter().map(Arc::unwrap_or_clone));
-    own
+    (own, in_use)
 }
 
 /// Renders the kustomizations that no other one includes, in parallel groups. Also returns the builder and the budget
@@ -170,6 +171,33 @@ fn render_roots<'s>(
     }
     own.sort_by(|a, b| a.root.cmp(&b.root));
     (own, builder, budget)
+}
+
+/// Renders the roots of a group.
+fn render_all<'s>(
+    sources: &'s SourceSet,
+    builder: &mut Builder<'s>,
+    group: &Group,
+    is_wanted: &impl Fn(&Resource) -> bool,
+) -> Vec<Rendering> {
+    let render = |root: &Arc<str>| {
+        let accumulator = builder.root(root);
+        let (budget, root) = (builder.budget(), Arc::clone(root));
+        finish(sources, budget, root, None, &accumulator, is_wanted)
+    };
+    group.roots.iter().map(render).collect()
+}
+
+/// Renders the roots of one group among `all` kustomizations, as if no object deployed them.
+pub(super) fn render_group(
+    sources: &SourceSet,
+    group: &Group,
+    all: usize,
+    is_wanted: &impl Fn(&Resource) -> bool,
+) -> Vec<Rendering> {
+    let budget = Arc::new(budget::of(sources));
+    let mut builder = Builder::for_share(sources, budget, group.members.len(), all);
+    render_all(sources, &mut builder, group, is_wanted)
 }
 
 /// Returns renderings without objects for the deployments that are new in the last round and are not rendered.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-use crate::gitops::changed_files::ChangedFiles;
+use crate::gitops::partial_rendering::render_changed;
 use crate::gitops::reuse::Reuse;
 use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
 use crate::kustomize::resource::Resource;
+use crate::kustomize::roots::{self, Group};
 use crate::kustomize::{DocumentId, Rendering};
 use crate::source::{SourceFile, SourceSet};
 
@@ -15,38 +16,51 @@ use crate::source::{SourceFile, SourceSet};
 /// and the folders that the Flux and Argo CD objects of the set deploy.
 #[must_use]
 pub fn render(sources: &SourceSet) -> Vec<Rendering> {
-    super::render::render(sources, &|_| true, None)
+    super::render::render(sources, &|_| true, None).0
 }
 
 /// Renders kustomizations and deployed folders like [`render`], but includes only objects that contain facts, run
 /// pods or deploy others, and the values of releases: most bytes of a tree are definitions of resources that do not affect probes.
 #[must_use]
 pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
-    render_relevant_again(sources, None)
+    render_relevant_again(sources, None).0
 }
 
-/// Renders like [`render_relevant`]. Reuses the renderings of another state of the tree, of which nothing differs.
+/// Renders like [`render_relevant`]. Reuses the renderings of another state of the tree, of which nothing differs. Also
+/// returns the bytes of the memory budget that this has reserved.
 #[must_use]
 pub fn render_relevant_again(
     sources: &SourceSet,
     before: Option<(&SourceSet, &[Rendering])>,
-) -> Vec<Rendering> {
+) -> (Vec<Rendering>, usize) {
     let is_with_values = has_values_from(sources);
     let reuse = before
         .filter(|(files, _)| has_values_from(files) == is_with_values)
         .and_then(|(files, renderings)| Reuse::new(sources, files, renderings));
-    let is_wanted =
-        |resource: &Resource| is_relevant(resource) || is_with_values && has_values(resource);
+    let is_wanted = |resource: &Resource| is_wanted(resource, is_with_values);
     super::render::render(sources, &is_wanted, reuse.as_ref())
 }
 
-/// Returns whether the renderings of `before` are also those of `sources`: only contents of files differ that no rendering
-/// depends on.
-#[must_use]
-pub fn renders_alike(sources: &SourceSet, before: (&SourceSet, &[Rendering])) -> bool {
-    let (files, renderings) = before;
-    let changed = ChangedFiles::between(files, sources);
-    changed.is_some_and(|changed| !changed.affect(sources, renderings))
+/// Returns the renderings that differ from those of `before`, each with its position in them. `groups` are the
+/// [`groups`](roots::groups) of the kustomizations, with the memory that [`render_relevant_again`] has reserved. Returns `None` if all of them may have to be rendered again.
+pub(crate) fn render_relevant_changed(
+    sources: &SourceSet,
+    before: (&SourceSet, &[&Rendering]),
+    groups: (&[Group], usize),
+) -> Option<Vec<(usize, Rendering)>> {
+    let is_with_values = has_values_from(sources);
+    render_changed(sources, before, groups, &|resource| {
+        is_wanted(resource, is_with_values)
+    })
+}
+
+/// Returns the groups of the kustomizations of a set.
+pub(crate) fn kustomization_groups(sources: &SourceSet) -> Vec<Group> {
+    roots::groups(sources)
+}
+
+fn is_wanted(resource: &Resource, is_with_values: bool) -> bool {
+    is_relevant(resource) || is_with_values && has_values(resource)
 }
 
 /// Returns whether a file may take values from another object.
@@ -65,4 +79,5 @@ pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<R
         &|resource| may_deploy(resource) || documents.contains(&resource.document()),
         None,
     )
+    .0
 }

@@ -8,7 +8,7 @@ use crate::yaml::{Span, Tree};
 use crate::kustomize::leaf::Origin;
 
 /// Origins of the nodes of a document, in the order of the text.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Origins {
     /// The files of all origins, usually few.
     files: Vec<Arc<str>>,
@@ -16,7 +16,7 @@ pub(crate) struct Origins {
 }
 
 /// [`Origin`] in less memory: there is one for each rendered node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CompactOrigin {
     file: u32,
     start: u32,
@@ -52,12 +52,12 @@ impl Origins {
 }
 
 /// Map from the parts of a rendered document to the files of the user.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OriginMap {
     kind: Kind,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// The document is an unchanged document of this file.
     Same(Arc<str>),

@@ -38,6 +38,14 @@ impl Group {
     }
 }
 
+impl Group {
+    /// Returns whether a kustomization belongs to the group.
+    pub(crate) fn contains(&self, path: &str) -> bool {
+        let found = self.members.binary_search_by(|member| (**member).cmp(path));
+        found.is_ok()
+    }
+}
+
 /// Returns the groups of a set.
 pub(crate) fn groups(sources: &SourceSet) -> Vec<Group> {
     let files: Vec<&SourceFile> = sources

@@ -20,14 +20,18 @@ pub(super) struct Loaded {
 /// Loads the files of a plan. Files of `previous` are used again unless they are among the changed paths.
 pub(super) fn load(
     plan: Plan,
-    previous: Option<&Loaded>,
+    previous: Option<Loaded>,
     change: &Change,
     pool: &ThreadPool,
 ) -> Loaded {
     let (set, rendered) = pool.install(|| {
-        let set = read(&plan, previous, change);
+        let set = read(&plan, previous.as_ref(), change);
         let rendered = match previous {
-            Some(previous) => RenderedOverlays::after(&set, (&previous.set, &previous.rendered)),
+            Some(Loaded {
+                set: before,
+                rendered,
+                ..
+            }) => RenderedOverlays::after(&set, (&before, rendered)),
             None => RenderedOverlays::default(),
         };
         (set, rendered)

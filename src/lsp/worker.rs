@@ -10,14 +10,15 @@ use serde_json::Value;
 
 use super::analysis::Analysis;
 use super::jobs::{Change, Job, Next, Query, collect};
-use super::loader::SettingsError;
+use super::loader::{Plan, SettingsError};
 use super::progress::Progress;
 use super::publisher::Publisher;
 use super::reload::{Loaded, load};
 use super::root::{Root, innermost};
 use super::shared::Shared;
 use super::{diagnostics, requests};
-use crate::engine::{LiveCheck, check_live};
+use crate::engine::{LiveCheck, LiveView, check_live};
+use crate::source::SourceSet;
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
@@ -63,13 +64,30 @@ impl Worker {
         while let Some(Next { change, queries }) = next {
             next = match self.reload(previous.take(), &change) {
                 Some(loaded) => {
-                    let (set, settings) = (&loaded.set, &loaded.plan.settings);
+                    let Loaded {
+                        plan,
+                        set,
+                        rendered,
+                    } = loaded;
+                    let settings = plan.settings.clone();
                     let shared = Arc::clone(&self.shared);
-                    let serve = |live: LiveCheck<'_, '_>| {
-                        self.serve(live, &loaded, (&change, queries), &mut progress)
+                    let mut view = View {
+                        worker: &mut self,
+                        plan,
+                        progress: progress.take(),
+                        change,
+                        queries,
+                        next: None,
+                        next_plan: None,
                     };
-                    let next = check_live(set, &loaded.rendered, settings, &shared.pool, serve);
-                    previous = Some(loaded);
+                    let files = (set, rendered);
+                    let (set, rendered) = check_live(files, &settings, &shared.pool, &mut view);
+                    let View { plan, next, .. } = view;
+                    previous = Some(Loaded {
+                        plan,
+                        set,
+                        rendered,
+                    });
                     next
                 }
                 None => {
@@ -106,18 +124,18 @@ impl Worker {
             self.shared.client.log(plan.notes.trim_end());
         }
         let pool = &self.shared.pool;
-        Some(load(plan, previous.as_ref(), change, pool))
+        Some(load(plan, previous, change, pool))
     }
 
     /// Publishes the diagnostics, and answers requests until something changes. Returns `None` if the server ends.
     fn serve(
         &mut self,
         mut live: LiveCheck<'_, '_>,
-        loaded: &Loaded,
+        plan: &Plan,
         (change, mut queries): (&Change, Vec<Query>),
         progress: &mut Option<Progress>,
     ) -> Option<Next> {
-        (loaded.plan.suppress)(&loaded.set, &mut live.outcome);
+        (plan.suppress)(live.set, &mut live.outcome);
         let folder = self.root.folder.clone();
         let mut buffers = Arc::clone(&change.buffers);
         let mut waiting = match self.jobs.try_recv() {
@@ -128,8 +146,8 @@ impl Worker {
         loop {
             let analysis = Analysis {
                 folder: &folder,
-                set: &loaded.set,
-                plan: &loaded.plan,
+                set: live.set,
+                plan,
                 outcome: &live.outcome,
                 facts: live.facts,
                 buffers: &buffers,
@@ -155,7 +173,7 @@ impl Worker {
             // The text that is checked is often the same: a document is opened, saved, or not valid yet.
             let files = next.change.buffers.over_disk();
             let is_same =
-                next.change.is_of_contents() && loaded.set.has_contents(&next.change.paths, &files);
+                next.change.is_of_contents() && live.set.has_contents(&next.change.paths, &files);
             if !is_same {
                 return Some(next);
             }
@@ -248,4 +266,48 @@ fn problem_diagnostics(problems: &[SettingsError]) -> Vec<(PathBuf, Diagnostic)>
         Some((path, diagnostic))
     };
     problems.iter().filter_map(diagnostic).collect()
+}
+
+/// A worker that serves the states of its folder.
+struct View<'w> {
+    worker: &'w mut Worker,
+    plan: Plan,
+    /// Shown until the first diagnostics are published.
+    progress: Option<Progress>,
+    /// The change that has led to the state, and the requests that the state answers first.
+    change: Change,
+    queries: Vec<Query>,
+    /// The next change, and its plan if it is an edit; `None` if the server ends.
+    next: Option<Next>,
+    next_plan: Option<Plan>,
+}
+
+impl LiveView for View<'_> {
+    fn show(&mut self, live: LiveCheck<'_, '_>) {
+        if let (Some(plan), Some(next)) = (self.next_plan.take(), self.next.take()) {
+            (self.plan, self.change, self.queries) = (plan, next.change, next.queries);
+        }
+        let change = (&self.change, std::mem::take(&mut self.queries));
+        let worker = &mut *self.worker;
+        self.next = worker.serve(live, &self.plan, change, &mut self.progress);
+    }
+
+    fn edited(&mut self, set: &SourceSet) -> Option<SourceSet> {
+        let change = &self.next.as_ref()?.change;
+        if !change.is_of_contents() || !self.worker.problems.is_empty() {
+            return None;
+        }
+        let files = change.buffers.over_disk();
+        let edited = set.with_changed_contents(&change.paths, &files)?;
+        let worker = &self.worker;
+        let plan = worker
+            .shared
+            .loader
+            .plan(&worker.root, &worker.settings, &files);
+        let plan = plan.ok().filter(|plan| {
+            plan.settings == self.plan.settings && plan.context_option == self.plan.context_option
+        })?;
+        self.next_plan = Some(plan);
+        Some(edited)
+    }
 }

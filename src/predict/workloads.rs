@@ -21,6 +21,30 @@ pub fn predict_all<'t>(context: &Context<'t>) -> Vec<WorkloadPrediction<'t>> {
         .collect()
 }
 
+/// Predicts the workloads at these positions in the order of [`predict_all`] again.
+pub fn predict_again<'t>(
+    context: &Context<'t>,
+    predictions: &mut [WorkloadPrediction<'t>],
+    positions: &[usize],
+) {
+    let predicted: Vec<_> = positions
+        .par_iter()
+        .filter_map(|at| {
+            let subject = context.inventory.workloads.get(*at)?;
+            Some((*at, predict_workload(context, &subject.workload)))
+        })
+        .collect();
+    for (at, prediction) in predicted {
+        if let Some(old) = predictions.get_mut(at) {
+            let is_target = old.is_target;
+            *old = WorkloadPrediction {
+                is_target,
+                ..prediction
+            };
+        }
+    }
+}
+
 /// Sorts predictions by file and document, then by the kustomization that renders the document.
 pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
     predictions.sort_by(|a, b| {

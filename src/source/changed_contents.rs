@@ -13,7 +13,7 @@ use crate::source::memory_budget::MemoryBudget;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::SourceFile;
 use crate::source::model::set::SourceSet;
-use crate::source::origin::may_have_origin;
+use crate::source::origin::{may_have_origin, may_name_origin};
 
 /// The maximum size of a text in bytes. A larger one may exceed the memory limit of a run.
 const LARGEST: usize = 1 << 20;
@@ -27,11 +27,8 @@ impl SourceSet {
     /// kustomization does.
     #[must_use]
     pub fn with_changed_contents(&self, paths: &[PathBuf], files: &FileSystem) -> Option<Self> {
-        // The origin of a rendered object depends on the content of its source.
-        let depends_on_others = |file: &SourceFile| {
-            matches!(file.fault, Some(Fault::TooLarge { .. })) || may_have_origin(&file.text)
-        };
-        if self.files.iter().any(depends_on_others) {
+        let is_left_out = |file: &SourceFile| matches!(file.fault, Some(Fault::TooLarge { .. }));
+        if self.files.iter().any(is_left_out) {
             return None;
         }
         let budget = MemoryBudget::new(MemoryBudget::FLOOR);
@@ -45,6 +42,10 @@ impl SourceSet {
             if after.text != before.text {
                 changed.push((at, after));
             }
+        }
+        let mut rendered = self.files.iter().filter(|file| may_be_rendered(file));
+        if rendered.any(|file| changed.iter().any(|(_, changed)| may_name(file, changed))) {
+            return None;
         }
         let mut set = self.clone();
         for (at, file) in changed {
@@ -99,9 +100,22 @@ fn is_self_contained(file: &SourceFile) -> bool {
         && !name.starts_with('.')
         && !is_kustomization(&file.path)
         && !text.starts_with("#!")
+        && name != "Chart.yaml"
+        && !may_be_rendered(file)
         && !["fluxcd.io/", "argoproj.io/"]
             .iter()
             .any(|group| text.contains(group))
+}
+
+/// Returns whether the objects of a file may come from other files, on whose contents their origins depend.
+fn may_be_rendered(file: &SourceFile) -> bool {
+    file.rendered || may_have_origin(&file.text)
+}
+
+/// Returns whether a rendered file may name another one as the origin of an object.
+fn may_name(rendered: &SourceFile, file: &SourceFile) -> bool {
+    // The second build of a kustomization records origins outside of the text.
+    rendered.rendered || may_name_origin(&rendered.text, &file.path)
 }
 
 /// Reads and parses a file again; `None` if it cannot be read.

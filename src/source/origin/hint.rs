@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use memchr::memmem::Finder;
+use memchr::memmem::{self, Finder};
 
 use crate::yaml::{self, NodeRef, Span};
 
@@ -94,6 +94,26 @@ pub(in crate::source) fn may_have_origin(text: &str) -> bool {
     FINDERS
         .iter()
         .any(|sign| sign.find(text.as_bytes()).is_some())
+}
+
+/// Returns whether a text may record the file shown as `path` as an origin. A quick check: an annotation names a file by any
+/// part of its path, a comment by its path below the folder of the chart.
+pub(in crate::source) fn may_name_origin(text: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let contains = |part: &str| memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+    // An escape in an annotation may hide the name.
+    if contains(DOMAIN) && (contains(name) || contains("\\")) {
+        return true;
+    }
+    let is_named = |comment: &str| {
+        let (_, below) = comment.split_once('/').unwrap_or_default();
+        let below = below.trim();
+        let folder = path.strip_suffix(below);
+        below.contains("..") || folder.is_some_and(|f| f.is_empty() || f.ends_with('/'))
+    };
+    let lines = text.lines().map(str::trim);
+    let mut comments = lines.filter_map(|line| line.strip_prefix(COMMENT));
+    contains(name) && comments.any(is_named)
 }
 
 /// Returns the origin that the annotations of an object record.

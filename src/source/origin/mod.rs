@@ -13,7 +13,7 @@ mod place;
 mod template;
 mod template_lines;
 
-pub(in crate::source) use hint::may_have_origin;
+pub(in crate::source) use hint::{may_have_origin, may_name_origin};
 pub use mark::mark_origins;
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ fn reused_renderings_equal_new_ones() {
         }
         let (before, after) = states(&repository);
         let rendered = render_relevant(&before);
-        let again = render_relevant_again(&after, Some((&before, &rendered)));
+        let (again, _) = render_relevant_again(&after, Some((&before, &rendered)));
         let alone = render_relevant(&after);
         assert_eq!(
             format!("{again:#?}"),
@@ -154,7 +154,7 @@ fn states(repository: &TestRepository) -> (SourceSet, SourceSet) {
 fn assert_same_state(repository: &TestRepository) -> usize {
     let (before, after) = states(repository);
     let (old, alone) = (render_relevant(&before), render_relevant(&after));
-    let again = render_relevant_again(&after, Some((&before, &old)));
+    let (again, _) = render_relevant_again(&after, Some((&before, &old)));
     assert_eq!(format!("{again:#?}"), format!("{alone:#?}"));
     let settings = Settings::default();
     let rendered = RenderedOverlays::default();

@@ -8,6 +8,7 @@ mod editor;
 mod hints;
 mod hover;
 mod lifecycle;
+mod live_edits;
 mod navigation;
 mod process;
 mod pull;

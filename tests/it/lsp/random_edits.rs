@@ -14,29 +14,30 @@ const EDITS: usize = 150;
 /// After how many edits the diagnostics are compared.
 const INTERVAL: usize = 3;
 
-fn edits() -> usize {
+/// Returns the number of edits: `default`, unless the environment sets another one.
+pub(super) fn edits(default: usize) -> usize {
     let number = std::env::var("MESHPROBE_LSP_EDITS");
-    number.map_or(EDITS, |number| number.parse().unwrap())
+    number.map_or(default, |number| number.parse().unwrap())
 }
 
 /// A generator of numbers with a fixed seed; `PROPTEST_RNG_SEED` overrides it.
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let seed = std::env::var("PROPTEST_RNG_SEED");
         let seed: u64 = seed.map_or(1, |seed| seed.parse().unwrap());
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 33).unwrap() % limit
     }
 
-    fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub(super) fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }
@@ -69,7 +70,7 @@ fn workload(random: &mut Random, name: &str) -> String {
     )
 }
 
-fn mesh_fact(random: &mut Random) -> String {
+pub(super) fn mesh_fact(random: &mut Random) -> String {
     let namespace = *random.one_of(&["shop", "bank", "istio-system"]);
     match random.below(5) {
         0 => {
@@ -105,7 +106,7 @@ fn mesh_fact(random: &mut Random) -> String {
     }
 }
 
-fn kustomization(random: &mut Random, is_base: bool) -> String {
+pub(super) fn kustomization(random: &mut Random, is_base: bool) -> String {
     if is_base {
         let resources = random.one_of(&[
             "[web.yaml]",
@@ -124,7 +125,7 @@ fn kustomization(random: &mut Random, is_base: bool) -> String {
     format!("resources: [../../base]\n{namespace}\n{patch}")
 }
 
-fn patch(random: &mut Random) -> String {
+pub(super) fn patch(random: &mut Random) -> String {
     let port = random.one_of(&["8080", "'8080'", "15021"]);
     format!(
         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  template:\n    spec:\n      containers:\n      - name: web\n        readinessProbe: {{httpGet: {{path: /, port: {port}}}}}\n"
@@ -226,7 +227,8 @@ fn diagnostics_after_random_edits_are_those_of_a_server_that_reads_all_files_aga
     let mut log: Vec<String> = Vec::new();
     let mut is_wrong = false;
     let mut with_diagnostics = 0;
-    for number in 1..=edits() {
+    let all = edits(EDITS);
+    for number in 1..=all {
         // The server keeps the last valid settings, which a new one does not know: correct them with the next edit.
         let path = match is_wrong {
             true => CONFIGURATION,
@@ -276,9 +278,6 @@ fn diagnostics_after_random_edits_are_those_of_a_server_that_reads_all_files_aga
             with_diagnostics += usize::from(!expected.is_empty());
         }
     }
-    assert!(
-        with_diagnostics > edits() / INTERVAL / 2,
-        "{with_diagnostics}"
-    );
+    assert!(with_diagnostics > all / INTERVAL / 2, "{with_diagnostics}");
     editor.shut_down();
 }

@@ -1,0 +1,94 @@
+//! Replaces workloads whose pods have changed, and keeps all facts.
+
+use std::sync::Arc;
+
+use crate::context::inventory::states_no_fact;
+use crate::context::run_context::Context;
+use crate::kube::{Object, Workload};
+use crate::source::SourceSet;
+use crate::yaml::NodeRef;
+
+impl<'t> Context<'t> {
+    /// Replaces the files by those of a later state, and the workloads of these objects by those of that state. Returns the
+    /// positions of the replaced workloads.
+    ///
+    /// All other facts stay as they are: see [`is_interchangeable`]. Returns `None` and changes nothing if it is not clear
+    /// which workload an object replaces.
+    pub(crate) fn replace_workloads(
+        &mut self,
+        sources: &'t SourceSet,
+        objects: &[Object<'t>],
+    ) -> Option<Vec<usize>> {
+        let inventory = Arc::get_mut(&mut self.inventory)?;
+        let mut replaced = Vec::new();
+        for (at, subject) in inventory.workloads.iter().enumerate() {
+            let old = &subject.workload.object;
+            let mut same = objects.iter().filter(|new| is_same_place(old, new));
+            let Some(new) = same.next() else { continue };
+            if same.next().is_some() {
+                return None;
+            }
+            // Where an object is deployed does not depend on its content.
+            let object = Object {
+                location_file: old.location_file,
+                rendered_by: old.rendered_by,
+                overlay: old.overlay,
+                destination: old.destination.clone(),
+                cluster: old.cluster.clone(),
+                ..new.clone()
+            };
+            replaced.push((at, Workload::from_object(&object)?));
+        }
+        let positions = replaced.iter().map(|(at, _)| *at).collect();
+        for (at, workload) in replaced {
+            if let Some(subject) = inventory.workloads.get_mut(at) {
+                subject.workload = workload;
+            }
+        }
+        self.sources = sources;
+        Some(positions)
+    }
+}
+
+/// Returns whether two objects are those of one place in two states of the files.
+fn is_same_place(old: &Object<'_>, new: &Object<'_>) -> bool {
+    old.document.index == new.document.index
+        && old.path() == new.path()
+        && old.rendered_by == new.rendered_by
+        && (old.kind, old.name()) == (new.kind, new.name())
+        && old.namespace() == new.namespace()
+        && old.route == new.route
+        && old.source_item == new.source_item
+}
+
+/// Returns whether an object can be replaced by one of another state without a change to any fact, and to what other objects
+/// see of it: both are workloads and nothing else, with the same identity and the same labels.
+pub(crate) fn is_interchangeable(old: &Object<'_>, new: &Object<'_>) -> bool {
+    let is_workload =
+        |object: &Object<'_>| states_no_fact(object) && Workload::from_object(object).is_some();
+    let has_same_labels = || {
+        let labels = |object: &Object<'_>| {
+            let workload = Workload::from_object(object);
+            workload.map(|workload| texts(workload.template.labels()))
+        };
+        let own = |object: &Object<'_>| texts(object.metadata().and_then(|m| m.get("labels")));
+        own(old) == own(new) && labels(old) == labels(new)
+    };
+    is_same_place(old, new)
+        && old.api_version == new.api_version
+        && is_workload(old)
+        && is_workload(new)
+        && has_same_labels()
+}
+
+/// Returns the texts of a mapping, as written and as read.
+fn texts(mapping: Option<NodeRef<'_>>) -> Vec<(String, String, String)> {
+    let read = |node: NodeRef<'_>| node.text().unwrap_or_default().to_owned();
+    let entries = mapping.into_iter().flat_map(NodeRef::entries);
+    entries
+        .map(|entry| {
+            let written = entry.value.span().slice(entry.value.tree().text());
+            (read(entry.key), read(entry.value), written.to_owned())
+        })
+        .collect()
+}

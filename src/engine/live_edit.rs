@@ -1,0 +1,160 @@
+//! Edits after which all facts hold, so that only the edited workloads are predicted again.
+
+use std::sync::Arc;
+
+use crate::context::is_interchangeable;
+use crate::gitops::render_relevant_changed;
+use crate::kube::{Object, runs_pods};
+use crate::kustomize::complete::has_complete;
+use crate::kustomize::roots::Group;
+use crate::kustomize::{RenderedDocument, Rendering};
+use crate::source::{Content, Document, SourceFile, SourceSet};
+use crate::yaml::Tree;
+
+/// A state of the files after an edit that keeps all facts.
+#[derive(Debug)]
+pub(super) struct LiveEdit {
+    /// The files.
+    pub(super) set: SourceSet,
+    /// The renderings that differ, each with its position.
+    pub(super) rendered: Vec<(usize, Rendering)>,
+    /// The position of the edited file.
+    file: usize,
+}
+
+impl LiveEdit {
+    /// Returns the edit from one state of the files to another one. `groups` are those of the kustomizations, with
+    /// the bytes that rendering them has reserved.
+    ///
+    /// Returns `None` if a fact may differ, or what one object sees of another: if something other than workloads differs,
+    /// or an identity, a label, or the part of a kustomization that is not rendered.
+    pub(super) fn between(
+        before: &SourceSet,
+        renderings: &[&Rendering],
+        groups: (&[Group], usize),
+        after: SourceSet,
+    ) -> Option<Self> {
+        let pairs = || before.files.iter().zip(&after.files);
+        let is_edited =
+            |(old, new): &(&SourceFile, &SourceFile)| !Arc::ptr_eq(&old.text, &new.text);
+        let mut edited = pairs().enumerate().filter(|(_, pair)| is_edited(pair));
+        let (file, (old, new)) = edited.next()?;
+        if edited.next().is_some() || before.files.len() != after.files.len() {
+            return None;
+        }
+        if !has_same_facts(old, new) {
+            return None;
+        }
+        let rendered = render_relevant_changed(&after, (before, renderings), groups)?;
+        let keeps_facts = |(at, new): &(usize, Rendering)| {
+            let old = renderings.get(*at);
+            old.is_some_and(|old| renders_same_facts(old, new))
+        };
+        rendered.iter().all(keeps_facts).then_some(Self {
+            set: after,
+            rendered,
+            file,
+        })
+    }
+
+    /// Returns the workloads of this state that may differ from those before the edit.
+    pub(super) fn workloads(&self) -> Vec<Object<'_>> {
+        let documents = self.set.files.get(self.file).map(|file| &file.documents);
+        let written = documents.into_iter().flatten();
+        let written = written
+            .filter(|document| !document.patch)
+            .flat_map(Object::all_in);
+        let rendered = self
+            .rendered
+            .iter()
+            .flat_map(|(_, rendering)| rendering.objects());
+        written
+            .chain(rendered)
+            .filter(|object| runs_pods(object.group(), object.kind))
+            .collect()
+    }
+}
+
+/// Returns whether two states of a file have the same facts, and the same workloads but for what only their own pods depend
+/// on.
+fn has_same_facts(old: &SourceFile, new: &SourceFile) -> bool {
+    let mut documents = old.documents.iter().zip(&new.documents);
+    old.fault.is_none()
+        && new.fault.is_none()
+        && old.documents.len() == new.documents.len()
+        && documents.all(|(before, after)| {
+            is_unchanged((old, before), (new, after)) || has_same_workloads(before, after)
+        })
+}
+
+/// Returns whether a document has the same text at the same place.
+fn is_unchanged(
+    (old_file, old): (&SourceFile, &Document),
+    (new_file, new): (&SourceFile, &Document),
+) -> bool {
+    old.segment == new.segment
+        && old.segment.slice(&old_file.text) == new.segment.slice(&new_file.text)
+        && std::mem::discriminant(&old.content) == std::mem::discriminant(&new.content)
+        && (old.patch, old.encrypted) == (new.patch, new.encrypted)
+}
+
+/// Returns whether two states of a document contain nothing but workloads that can replace each other. A patch must not be a
+/// complete object.
+fn has_same_workloads(old: &Document, new: &Document) -> bool {
+    let is_readable =
+        |document: &Document| matches!(document.content, Content::Tree(_) | Content::Empty);
+    let is_complete_patch = |document: &Document| document.patch && has_complete(document);
+    if old.patch != new.patch
+        || old.encrypted != new.encrypted
+        || [old, new].into_iter().any(is_complete_patch)
+        || ![old, new].into_iter().all(is_readable)
+    {
+        return false;
+    }
+    let (old, new) = (Object::all_in(old), Object::all_in(new));
+    let mut pairs = old.iter().zip(&new);
+    old.len() == new.len() && pairs.all(|(old, new)| is_interchangeable(old, new))
+}
+
+/// Returns whether a rendering differs from that before the edit only in its workloads.
+fn renders_same_facts(old: &Rendering, new: &Rendering) -> bool {
+    let is_same = |(old, new): (&RenderedDocument, &RenderedDocument)| {
+        let has_same_route = old.item == new.item
+            && (old.may_deploy, old.runs_pods) == (new.may_deploy, new.runs_pods)
+            && old.document.path == new.document.path
+            && old.document.index == new.document.index;
+        has_same_route && (is_equal(old, new) || is_same_workload(old, new))
+    };
+    let is_same_object = |(old, new): (Object<'_>, Object<'_>)| {
+        !runs_pods(old.group(), old.kind) || is_interchangeable(&old, &new)
+    };
+    old.notes == new.notes
+        && old.has_unknown_objects == new.has_unknown_objects
+        && old.documents.len() == new.documents.len()
+        && old.documents.iter().zip(&*new.documents).all(is_same)
+        && old.objects().zip(new.objects()).all(is_same_object)
+}
+
+/// Returns whether two rendered documents have equal text, and each part of it has the same origin.
+fn is_equal(old: &RenderedDocument, new: &RenderedDocument) -> bool {
+    match (&old.document.content, &new.document.content) {
+        (Content::Tree(one), Content::Tree(other)) if Arc::ptr_eq(one, other) => true,
+        (Content::Tree(one), Content::Tree(other)) => {
+            let slice = |tree: &Tree| tree.segment().slice(tree.text()).to_owned();
+            one.segment() == other.segment()
+                && slice(one) == slice(other)
+                && old.origin == new.origin
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether two rendered documents contain workloads only.
+fn is_same_workload(old: &RenderedDocument, new: &RenderedDocument) -> bool {
+    let all = |rendered: &RenderedDocument| {
+        let objects = Object::all_in(&rendered.document);
+        let mut objects = objects.iter();
+        objects.len() > 0 && objects.all(|object| runs_pods(object.group(), object.kind))
+    };
+    all(old) && all(new)
+}

@@ -1,0 +1,113 @@
+//! Renders only what the contents of some files change.
+
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use crate::gitops::changed_files::ChangedFiles;
+use crate::gitops::render::render_group;
+use crate::kustomize::budget;
+use crate::kustomize::resource::Resource;
+use crate::kustomize::roots::Group;
+use crate::kustomize::{RenderedDocument, Rendering};
+use crate::source::{Document, SourceFile, SourceSet};
+use crate::yaml::{NodeRef, Tree};
+
+/// The part of the memory limit that all renderings may need if those of a changed file are rendered alone. All of them
+/// have to be rendered in order otherwise, because the limit may leave out the last ones.
+const SHARE: usize = 2;
+
+/// Returns the renderings that differ from those of `before`, each with its position in them. `groups` are those of the
+/// kustomizations in both states, and `in_use` is the memory that rendering all of them has reserved.
+///
+/// Returns `None` if other renderings may differ, or if there may be other ones.
+pub(crate) fn render_changed(
+    sources: &SourceSet,
+    (files, renderings): (&SourceSet, &[&Rendering]),
+    (groups, in_use): (&[Group], usize),
+    is_wanted: &(impl Fn(&Resource) -> bool + Sync),
+) -> Option<Vec<(usize, Rendering)>> {
+    let changed = ChangedFiles::between(files, sources)?;
+    let is_left_out = |rendering: &&Rendering| rendering.left_out.is_some();
+    if changed.may_change_deployments(renderings) || renderings.iter().any(is_left_out) {
+        return None;
+    }
+    let named = changed.named_by(sources);
+    let affected: Vec<&Group> = groups
+        .iter()
+        .filter(|group| named.iter().any(|file| group.contains(&file.path)))
+        .collect();
+    if affected.is_empty() {
+        return named.is_empty().then(Vec::new);
+    }
+    let deploys = |rendering: &&Rendering| deploys(sources, rendering, &affected);
+    let is_small = in_use < budget::of(sources).limit() / SHARE;
+    if !is_small || renderings.iter().any(deploys) {
+        return None;
+    }
+    let all: usize = groups.iter().map(|group| group.members.len()).sum();
+    let rendered: Vec<Vec<Rendering>> = affected
+        .par_iter()
+        .map(|group| render_group(sources, group, all, is_wanted))
+        .collect();
+    let mut found = Vec::new();
+    for rendering in rendered.into_iter().flatten() {
+        let is_own = |old: &&Rendering| old.deployed.is_none() && old.root == rendering.root;
+        let at = renderings.iter().position(is_own)?;
+        if !has_same_inputs(renderings.get(at)?, &rendering) {
+            return None;
+        }
+        found.push((at, rendering));
+    }
+    Some(found)
+}
+
+/// Returns whether an object of Flux or Argo CD may deploy a kustomization of the groups in its own way.
+fn deploys(sources: &SourceSet, rendering: &Rendering, groups: &[&Group]) -> bool {
+    let Some(deployed) = &rendering.deployed else {
+        return false;
+    };
+    let Some(file) = sources.file(&deployed.file) else {
+        return true;
+    };
+    let added = components(file).into_iter().filter_map(|entry| {
+        let folder = sources.joined(&deployed.folder, entry);
+        sources.kustomization_in(&folder)
+    });
+    let added: Vec<&SourceFile> = added.collect();
+    groups.iter().any(|group| {
+        let mut members = group.members.iter();
+        group.contains(&rendering.root)
+            || added.iter().any(|file| group.contains(&file.path))
+            || members.any(|path| deployed.contains(path))
+    })
+}
+
+/// Returns the entries of all lists of components in a file.
+fn components(file: &SourceFile) -> Vec<&str> {
+    let trees = file.documents.iter().filter_map(Document::tree);
+    let mut nodes: Vec<NodeRef<'_>> = trees.filter_map(Tree::root).collect();
+    let mut found = Vec::new();
+    while let Some(node) = nodes.pop() {
+        nodes.extend(node.items());
+        for entry in node.entries() {
+            if entry.key.text() == Some("components") {
+                found.extend(entry.value.items().filter_map(NodeRef::text));
+            }
+            nodes.push(entry.value);
+        }
+    }
+    found
+}
+
+/// Returns whether two renderings of a kustomization include the same documents, and none that deploys others.
+fn has_same_inputs(old: &Rendering, new: &Rendering) -> bool {
+    let deploys = |rendering: &Rendering| {
+        let mut documents = rendering.documents.iter();
+        documents.any(|document: &RenderedDocument| document.may_deploy)
+    };
+    new.left_out.is_none()
+        && old.used == new.used
+        && old.patches == new.patches
+        && old.applied == new.applied
+        && !deploys(old)
+        && !deploys(new)
+}
