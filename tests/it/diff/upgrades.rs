@@ -32,18 +32,20 @@ fn causes(from: &str, to: &str) -> Vec<String> {
 
 #[test]
 fn every_change_between_two_releases_names_a_release() {
-    for (from, to, least) in [
-        ("1.30", "1.31", 1),
-        ("1.26", "1.29", 60),
-        ("1.18", "1.31", 140),
-        ("1.10", "1.31", 180),
+    for (from, to, least, back) in [
+        ("1.30", "1.31", 1, true),
+        ("1.26", "1.29", 60, false),
+        ("1.18", "1.31", 140, true),
+        ("1.10", "1.31", 180, false),
     ] {
         let causes = causes(from, to);
         assert!(causes.len() >= least, "{from} {to}: {}", causes.len());
         for cause in &causes {
             assert!(cause.starts_with("since Istio 1."), "{from} {to}: {cause}");
         }
-        let back = self::causes(to, from);
-        assert_eq!(back.len(), causes.len());
+        // Each run takes seconds. `release_pairs` compares more pairs in both directions.
+        if back {
+            assert_eq!(self::causes(to, from).len(), causes.len());
+        }
     }
 }

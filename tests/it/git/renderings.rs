@@ -75,10 +75,10 @@ fn reused_renderings_equal_new_ones() {
     }
     repository.commit("fixtures");
     let mut reused = 0;
-    for (number, path) in files.iter().enumerate().step_by(2) {
+    for (number, path) in files.iter().enumerate().step_by(5) {
         let place = repository.root.join(path);
         let text = fs::read_to_string(&place).unwrap();
-        match changed(&text, number / 2) {
+        match changed(&text, number / 5) {
             Some(text) => fs::write(&place, text).unwrap(),
             None => fs::remove_file(&place).unwrap(),
         }
@@ -95,7 +95,7 @@ fn reused_renderings_equal_new_ones() {
         reused += shared_trees(&again, &rendered) - shared_trees(&alone, &rendered);
         fs::write(&place, text).unwrap();
     }
-    assert!(reused > 100, "{reused}");
+    assert!(reused > 40, "{reused}");
 }
 
 /// Kustomizations of the folders `a` to `f`, which list each other.
@@ -170,7 +170,7 @@ fn assert_same_state(repository: &TestRepository) -> usize {
 fn a_state_that_reuses_renderings_equals_one_on_its_own_after_random_edits() {
     let reused = AtomicUsize::new(0);
     let mut runner = TestRunner::new(ProptestConfig {
-        cases: 32,
+        cases: 16,
         failure_persistence: None,
         ..ProptestConfig::default()
     });
