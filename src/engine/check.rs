@@ -231,7 +231,7 @@ pub(super) fn check_analysed<T>(
     analysis: &Analysis<'_, '_>,
     suppressions: Suppressions,
 ) -> Checked<T> {
-    let (renderings, context) = (analysis.renderings, analysis.context);
+    let context = analysis.context;
     let predictions = analysis.predictions.as_slice();
     let mut counted = Summary::default();
     counted.count_predictions(predictions);
@@ -239,17 +239,18 @@ pub(super) fn check_analysed<T>(
     let mark = |pods: &[WorkloadPrediction<'_>], finding: &mut Finding| {
         suppressions.mark(set, &annotated, pods, finding);
     };
+    let (mut unread, mut unjudged) = (Vec::new(), Vec::new());
+    // They read the same facts as the rules. Suppressions cannot be shared between threads.
+    let found = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| unread = unread_parts(set, analysis));
+        scope.spawn(|_| unjudged = not_judged(analysis));
+        rules::check_marked(context, predictions, &mark)
+    });
     let rules::Found {
         reported: mut findings,
         mut elsewhere,
-    } = rules::check_marked(context, predictions, &mark);
-    let unread = unsupported_parts(renderings, predictions, |note| note.absent.is_none())
-        .into_iter()
-        .chain(absent_entries(set, renderings.iter()))
-        .chain(broken_texts(context))
-        .chain(ambiguous_configs(predictions))
-        .chain(policies_left_out(context));
-    findings.extend(unread.map(|mut finding| {
+    } = found;
+    findings.extend(unread.into_iter().map(|mut finding| {
         suppressions.mark(set, &annotated, &[], &mut finding);
         finding
     }));
@@ -283,9 +284,22 @@ pub(super) fn check_analysed<T>(
         findings,
         elsewhere,
         counted,
-        not_judged: not_judged(analysis),
+        not_judged: unjudged,
         unknown_environments: unknown_environments(context, predictions),
         suppressions,
         view: None,
     }
+}
+
+/// Returns findings about what the analysis could not read or decide.
+fn unread_parts(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<Finding> {
+    let (renderings, context) = (analysis.renderings, analysis.context);
+    let predictions = analysis.predictions.as_slice();
+    unsupported_parts(renderings, predictions, |note| note.absent.is_none())
+        .into_iter()
+        .chain(absent_entries(set, renderings.iter()))
+        .chain(broken_texts(context))
+        .chain(ambiguous_configs(predictions))
+        .chain(policies_left_out(context))
+        .collect()
 }
