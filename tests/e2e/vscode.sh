@@ -40,7 +40,9 @@ from pathlib import Path
 
 package = zipfile.ZipFile(sys.argv[1])
 files = {info.filename: info for info in package.infolist()}
-expected = {"LICENSE-APACHE", "LICENSE-MIT", "dist/extension.js", "icon.png", "package.json", "readme.md", "server/meshprobe"}
+expected = {
+    "LICENSE-APACHE", "LICENSE-MIT", "dist/extension.js", "icon.png", "package.json", "readme.md", "server/meshprobe",
+}
 found = {name.removeprefix("extension/") for name in files if name.startswith("extension/")}
 assert found == expected, found
 assert (files["extension/server/meshprobe"].external_attr >> 16) & 0o111 == 0o111, "the server is not executable"
