@@ -2,8 +2,8 @@
 
 use hashbrown::HashSet;
 
-use crate::context::NotJudged;
-use crate::source::{SourceFile, SourceSet};
+use crate::context::{NotJudged, NotJudgedReason};
+use crate::source::{Content, SourceFile, SourceSet};
 
 use super::pairing::{Pairing, Repeated};
 use super::state::{State, below_root, relative, shown_path};
@@ -53,11 +53,67 @@ pub(super) fn changed_not_judged(
     };
     let is_new = |entry: &&NotJudged| newly.contains(entry);
     let entries = after.0.not_judged.iter();
-    entries
+    let mut found: Vec<NotJudged> = entries
         .filter(is_changed)
         .filter(|entry| !is_new(entry))
         .cloned()
-        .collect()
+        .collect();
+    let listed: HashSet<&str> = after
+        .0
+        .not_judged
+        .iter()
+        .map(|entry| &*entry.place.path)
+        .collect();
+    let unread = unread_in_both(before, after, &changed);
+    found.extend(unread.filter(|entry| !listed.contains(&*entry.place.path)));
+    found
+}
+
+/// Returns an entry for each changed file that neither state can read: the findings about it are equal, although its
+/// objects may differ.
+fn unread_in_both<'s>(
+    before: (&'s State, &'s SourceSet),
+    after: (&'s State, &'s SourceSet),
+    changed: &HashSet<&'s str>,
+) -> impl Iterator<Item = NotJudged> {
+    let ((old_state, old_files), (state, files)) = (before, after);
+    let is_changed = |file: &&SourceFile| changed.contains(below_root(&file.path, &state.root));
+    let is_unread_before = |file: &&SourceFile| {
+        let path = below_root(&file.path, &state.root);
+        let old = old_files.file(&shown_path(&old_state.root, path));
+        old.is_some_and(|old| unread_part(old).is_some())
+    };
+    let targets = files.targets().filter(is_changed).filter(is_unread_before);
+    targets.filter_map(|file| {
+        let message = format!("cannot read `{}`: {}", file.path, unread_part(file)?);
+        let help = "correct the file";
+        Some(NotJudged::of_file(
+            NotJudgedReason::UnreadableFile,
+            file,
+            message,
+            help,
+        ))
+    })
+}
+
+/// Returns what prevents meshprobe from reading the objects of a file.
+fn unread_part(file: &SourceFile) -> Option<&'static str> {
+    if file.fault.is_some() {
+        return Some("its text is not complete");
+    }
+    let is_broken = |content: &Content| {
+        matches!(
+            content,
+            Content::Broken {
+                kubernetes: true,
+                ..
+            }
+        )
+    };
+    let mut documents = file.documents.iter();
+    documents
+        .any(|document| is_broken(&document.content))
+        .then_some("a document is not valid YAML")
 }
 
 /// Returns whether a file represents its whole folder: that of a chart, whose templates are in folders below it.
@@ -84,5 +140,6 @@ fn changed_files<'s>(
 }
 
 fn is_equal(file: &SourceFile, other: &SourceFile) -> bool {
-    std::sync::Arc::ptr_eq(&file.text, &other.text) || file.text == other.text
+    std::sync::Arc::ptr_eq(&file.text, &other.text)
+        || file.text == other.text && file.fault == other.fault
 }

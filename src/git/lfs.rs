@@ -9,10 +9,11 @@ pub(super) const LONGEST: u64 = 1024;
 
 const FIRST_LINE: &str = "version https://git-lfs.github.com/spec/v1\n";
 
-/// Returns whether the content of a file is a pointer to a file that Git LFS stores.
+/// Returns the hash of the file that Git LFS stores, if the content of a file is a pointer to one.
 #[must_use]
-pub fn is_lfs_pointer(bytes: &[u8]) -> bool {
-    (bytes.len() as u64) < LONGEST && Pointer::parse(bytes).is_some()
+pub fn lfs_object(bytes: &[u8]) -> Option<String> {
+    let pointer = ((bytes.len() as u64) < LONGEST).then(|| Pointer::parse(bytes));
+    pointer.flatten().map(|pointer| pointer.object)
 }
 
 /// Content of a file that Git LFS stores.

@@ -34,6 +34,6 @@ mod working_tree;
 
 pub use changed::{ChangedPaths, Side};
 pub use error::GitError;
-pub use lfs::is_lfs_pointer;
+pub use lfs::lfs_object;
 pub use repository::{Commit, Repository};
 pub use snapshot::Snapshot;

@@ -25,6 +25,8 @@ pub(super) struct States {
     pub(super) only_release: bool,
     /// The facts of `--from` and `--to`.
     pub(super) what_if: Option<WhatIf>,
+    /// What could not be compared.
+    pub(super) notes: Vec<String>,
     /// Whether two trees or files are compared with each other.
     pub(super) are_trees: bool,
     /// The root of the repository whose revisions are compared.

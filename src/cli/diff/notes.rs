@@ -9,7 +9,7 @@ use super::loaded::{Loaded, States};
 /// Returns the notes about a comparison, in the order of importance.
 pub(super) fn notes(states: &States) -> Vec<String> {
     let (before, after) = (&states.before, &states.after);
-    let mut notes = Vec::new();
+    let mut notes = states.notes.clone();
     if let Some(what_if) = &states.what_if {
         let kind = after.run.layer.mesh.unwrap_or_default();
         notes.extend(newer_releases(what_if, kind));

@@ -43,8 +43,10 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let (mut old, files, own) = read_before(session, args, &repository, (&run, &after), &base)?;
     let changed_config = own.and_then(|own| use_own_facts(&mut old, own, &run));
     print_files(session, &old.set, &args.common);
+    let mut notes = BTreeSet::new();
     for snapshot in [&after.files, &files] {
-        report_incomplete(session, args, snapshot)?;
+        reject_incomplete(snapshot)?;
+        notes.extend(unread_submodules(snapshot));
     }
     // Everything is read.
     repository.end();
@@ -65,6 +67,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         changed_config,
         only_release: false,
         what_if: None,
+        notes: notes.into_iter().collect(),
         are_trees: false,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })
@@ -244,24 +247,22 @@ fn read_before(
     Ok((old, files, own))
 }
 
-/// Reports an object that cannot be read, and submodules that are not cloned.
+/// Rejects a state that is not complete.
 ///
 /// # Errors
-/// An object cannot be read, so that the state is not complete.
-fn report_incomplete(session: &Session, args: &DiffArgs, snapshot: &Snapshot) -> Result<(), Stop> {
-    if let Some((path, error)) = snapshot.failure() {
-        let message = format!("cannot read `{}`: {error}", path.display());
-        return Err(Stop::usage(message).help_if_any(error.help()));
-    }
-    for (path, reason) in snapshot.unread_submodules() {
-        if !args.common.quiet {
-            let path = path.display();
-            session.errln(&format!(
-                "warning: submodule `{path}` is not compared: {reason}"
-            ));
-        }
-    }
-    Ok(())
+/// An object cannot be read.
+fn reject_incomplete(snapshot: &Snapshot) -> Result<(), Stop> {
+    let Some((path, error)) = snapshot.failure() else {
+        return Ok(());
+    };
+    let message = format!("cannot read `{}`: {error}", path.display());
+    Err(Stop::usage(message).help_if_any(error.help()))
+}
+
+/// Returns a note for each submodule that is not cloned.
+fn unread_submodules(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+    let found = snapshot.unread_submodules().iter();
+    found.map(|(path, reason)| format!("submodule `{}` is not compared: {reason}", path.display()))
 }
 
 fn stop(error: GitError) -> Stop {

@@ -53,6 +53,7 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         changed_config: None,
         only_release: from.is_only_release() && to.is_only_release(),
         what_if: Some(what_if.clone()),
+        notes: Vec::new(),
         are_trees: false,
         repository: None,
     })
@@ -88,6 +89,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         changed_config: None,
         only_release: false,
         what_if: None,
+        notes: Vec::new(),
         are_trees: true,
         repository: None,
     })

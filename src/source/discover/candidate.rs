@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::filesystem::FileSystem;
-use crate::git::is_lfs_pointer;
+use crate::git::lfs_object;
 use crate::source::decode::take_text;
 use crate::source::discover::request::Request;
 use crate::source::io_error::io_error_reason;
@@ -135,9 +135,10 @@ impl Candidate {
             ReadFrom::Disk(_) => {
                 let read = files.read_in_turn(&self.identity, budget);
                 let (bytes, turn) = read.map_err(unreadable)?;
-                if is_lfs_pointer(&bytes) {
-                    let reason = "it is a pointer of Git LFS; run `git lfs pull` to get the file";
-                    return Err(Fault::Unreadable(reason.to_owned()));
+                if let Some(object) = lfs_object(&bytes) {
+                    return Err(Fault::Unreadable(format!(
+                        "it is a pointer of Git LFS to {object}; run `git lfs pull` to get the file"
+                    )));
                 }
                 Ok((Cow::Owned(bytes), turn))
             }

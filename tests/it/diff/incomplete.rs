@@ -217,3 +217,35 @@ fn a_changed_chart_is_named_where_nothing_is_compared() {
         run.stdout
     );
 }
+
+#[test]
+fn changed_files_that_neither_state_can_read_are_named() {
+    let pointer = |digit: &str| {
+        let object = digit.repeat(64);
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{object}\nsize 123\n")
+    };
+    let broken = |text: &str| format!("{text}  bad: [\n");
+    let pairs = [
+        (
+            broken(NOT_REWRITTEN),
+            broken(&NOT_REWRITTEN.replace("80", "81")),
+        ),
+        (pointer("1"), pointer("2")),
+    ];
+    for (old, new) in pairs {
+        assert_ne!(old, new);
+        let named = |before: &str, after: &str| {
+            let other = ("api.yaml", NOT_REWRITTEN);
+            let project = trees(
+                &[("web.yaml", before), other],
+                &[("web.yaml", after), other],
+            );
+            let run = project.run(&JSON);
+            let parts = report(&run);
+            let parts = parts.pointer("/changed_not_judged").unwrap();
+            parts.as_array().unwrap().len()
+        };
+        assert_eq!(named(&old, &new), 1, "{new}");
+        assert_eq!(named(&old, &old), 0, "{old}");
+    }
+}
