@@ -64,21 +64,17 @@ fn is_same_place(old: &Object<'_>, new: &Object<'_>) -> bool {
 /// Returns whether an object can be replaced by one of another state without a change to any fact, and to what other objects
 /// see of it: both are workloads and nothing else, with the same identity and the same labels.
 pub(crate) fn is_interchangeable(old: &Object<'_>, new: &Object<'_>) -> bool {
-    let is_workload =
-        |object: &Object<'_>| states_no_fact(object) && Workload::from_object(object).is_some();
-    let has_same_labels = || {
-        let labels = |object: &Object<'_>| {
-            let workload = Workload::from_object(object);
-            workload.map(|workload| texts(workload.template.labels()))
-        };
-        let own = |object: &Object<'_>| texts(object.metadata().and_then(|m| m.get("labels")));
-        own(old) == own(new) && labels(old) == labels(new)
-    };
-    is_same_place(old, new)
-        && old.api_version == new.api_version
-        && is_workload(old)
-        && is_workload(new)
-        && has_same_labels()
+    if !is_same_place(old, new) || old.api_version != new.api_version {
+        return false;
+    }
+    if !states_no_fact(old) || !states_no_fact(new) {
+        return false;
+    }
+    let workloads = Workload::from_object(old).zip(Workload::from_object(new));
+    let own = |object: &Object<'_>| texts(object.metadata().and_then(|m| m.get("labels")));
+    workloads.is_some_and(|(before, after)| {
+        own(old) == own(new) && texts(before.template.labels()) == texts(after.template.labels())
+    })
 }
 
 /// Returns the texts of a mapping, as written and as read.

@@ -50,7 +50,8 @@ impl FactReaders {
         readers
     }
 
-    /// Returns why no workload reads facts of a scope; `None` if one does, or if there is no workload at all.
+    /// Returns the reason why facts of a scope are not read; `None` if a workload reads them, or if the state does not
+    /// contain workloads.
     #[must_use]
     pub fn why_unread(&self, scope: FactScope) -> Option<String> {
         if self.workloads == 0 {

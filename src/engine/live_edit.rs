@@ -9,7 +9,6 @@ use crate::kustomize::complete::has_complete;
 use crate::kustomize::roots::Group;
 use crate::kustomize::{RenderedDocument, Rendering};
 use crate::source::{Content, Document, SourceFile, SourceSet};
-use crate::yaml::Tree;
 
 /// A state of the files after an edit that keeps all facts.
 #[derive(Debug)]
@@ -140,9 +139,8 @@ fn is_equal(old: &RenderedDocument, new: &RenderedDocument) -> bool {
     match (&old.document.content, &new.document.content) {
         (Content::Tree(one), Content::Tree(other)) if Arc::ptr_eq(one, other) => true,
         (Content::Tree(one), Content::Tree(other)) => {
-            let slice = |tree: &Tree| tree.segment().slice(tree.text()).to_owned();
             one.segment() == other.segment()
-                && slice(one) == slice(other)
+                && one.segment().slice(one.text()) == other.segment().slice(other.text())
                 && old.origin == new.origin
         }
         _ => false,

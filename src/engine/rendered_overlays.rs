@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::gitops::{kustomization_groups, render_relevant_again, render_relevant_changed};
+use crate::gitops::{render_relevant_again, render_relevant_changed};
 use crate::kustomize::Rendering;
-use crate::kustomize::roots::Group;
+use crate::kustomize::roots::{self, Group};
 use crate::source::SourceSet;
 
 /// The rendered overlays of a set of files, which do not depend on the settings. Several runs with the same files share them.
@@ -71,7 +71,7 @@ impl RenderedOverlays<'static> {
 
     /// Returns the groups of the kustomizations of the files.
     pub(super) fn groups(&self, set: &SourceSet) -> Arc<Vec<Group>> {
-        let groups = || Arc::new(kustomization_groups(set));
+        let groups = || Arc::new(roots::groups(set));
         Arc::clone(self.groups.get_or_init(groups))
     }
 

@@ -26,6 +26,6 @@ mod tests;
 mod unread_overlays;
 
 pub use named_folders::NamedFolders;
-pub(crate) use selection::{kustomization_groups, render_relevant_changed};
+pub(crate) use selection::render_relevant_changed;
 pub use selection::{render, render_of, render_relevant, render_relevant_again};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

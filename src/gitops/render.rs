@@ -128,9 +128,7 @@ fn render_roots<'s>(
                 if let Some(known) = known.filter(|known| budget.reserve(known.held)) {
                     return known;
                 }
-                let accumulator = builder.root(root);
-                let root = Arc::clone(root);
-                let rendering = finish(sources, budget, root, None, &accumulator, is_wanted);
+                let rendering = render_root(sources, &mut builder, root, is_wanted);
                 is_limited |= rendering.left_out.is_some();
                 rendering
             })
@@ -173,19 +171,16 @@ fn render_roots<'s>(
     (own, builder, budget)
 }
 
-/// Renders the roots of a group.
-fn render_all<'s>(
+/// Renders a kustomization as if no object deployed it.
+fn render_root<'s>(
     sources: &'s SourceSet,
     builder: &mut Builder<'s>,
-    group: &Group,
+    root: &Arc<str>,
     is_wanted: &impl Fn(&Resource) -> bool,
-) -> Vec<Rendering> {
-    let render = |root: &Arc<str>| {
-        let accumulator = builder.root(root);
-        let (budget, root) = (builder.budget(), Arc::clone(root));
-        finish(sources, budget, root, None, &accumulator, is_wanted)
-    };
-    group.roots.iter().map(render).collect()
+) -> Rendering {
+    let accumulator = builder.root(root);
+    let (budget, root) = (builder.budget(), Arc::clone(root));
+    finish(sources, budget, root, None, &accumulator, is_wanted)
 }
 
 /// Renders the roots of one group among `all` kustomizations, as if no object deployed them.
@@ -197,7 +192,8 @@ pub(super) fn render_group(
 ) -> Vec<Rendering> {
     let budget = Arc::new(budget::of(sources));
     let mut builder = Builder::for_share(sources, budget, group.members.len(), all);
-    render_all(sources, &mut builder, group, is_wanted)
+    let mut render = |root: &Arc<str>| render_root(sources, &mut builder, root, is_wanted);
+    group.roots.iter().map(&mut render).collect()
 }
 
 /// Returns renderings without objects for the deployments that are new in the last round and are not rendered.

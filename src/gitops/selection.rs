@@ -8,7 +8,7 @@ use crate::gitops::partial_rendering::render_changed;
 use crate::gitops::reuse::Reuse;
 use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
 use crate::kustomize::resource::Resource;
-use crate::kustomize::roots::{self, Group};
+use crate::kustomize::roots::Group;
 use crate::kustomize::{DocumentId, Rendering};
 use crate::source::{SourceFile, SourceSet};
 
@@ -42,7 +42,8 @@ pub fn render_relevant_again(
 }
 
 /// Returns the renderings that differ from those of `before`, each with its position in them. `groups` are the
-/// [`groups`](roots::groups) of the kustomizations, with the memory that [`render_relevant_again`] has reserved. Returns `None` if all of them may have to be rendered again.
+/// [`groups`](crate::kustomize::roots::groups) of the kustomizations, with the memory that [`render_relevant_again`] has
+/// reserved. Returns `None` if all of them may have to be rendered again.
 pub(crate) fn render_relevant_changed(
     sources: &SourceSet,
     before: (&SourceSet, &[&Rendering]),
@@ -52,11 +53,6 @@ pub(crate) fn render_relevant_changed(
     render_changed(sources, before, groups, &|resource| {
         is_wanted(resource, is_with_values)
     })
-}
-
-/// Returns the groups of the kustomizations of a set.
-pub(crate) fn kustomization_groups(sources: &SourceSet) -> Vec<Group> {
-    roots::groups(sources)
 }
 
 fn is_wanted(resource: &Resource, is_with_values: bool) -> bool {

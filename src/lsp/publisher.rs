@@ -29,7 +29,8 @@ pub(super) struct Publisher {
 }
 
 impl Publisher {
-    /// Publishes the diagnostics of an analysis, and problems with the configuration. `owns` decides whether a path belongs to this folder of the workspace.
+    /// Publishes the diagnostics of an analysis, and problems with the configuration. `owns` decides whether a path belongs to
+    /// this folder of the workspace.
     pub(super) fn publish(
         &mut self,
         client: &Client,

@@ -10,6 +10,9 @@ use crate::settings::{
 use super::super::args::DiffArgs;
 use super::super::stop::Stop;
 
+/// The key of the release of the mesh, which is not a fact of `--assume`.
+const RELEASE: &str = "mesh-version";
+
 /// The facts of one option.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ChangedFacts {
@@ -89,7 +92,7 @@ impl WhatIf {
                 }
                 MeshKind::Auto | MeshKind::Ambient => continue,
             };
-            let all = FACT_KEYS.iter().chain(["mesh-version"].iter());
+            let all = FACT_KEYS.iter().chain([&RELEASE]);
             let read = all.filter(|key| FactScope::of(key, kind).is_read_by(kind));
             let read: Vec<String> = read.map(|key| format!("`{key}`")).collect();
             let help = format!(
@@ -210,7 +213,7 @@ impl ChangedFacts {
         let key = pair.split_once('=').map_or(pair, |(key, _)| key);
         self.keys.push(key.trim().to_owned());
         match pair.split_once('=') {
-            Some((key, value)) if key.trim() == "mesh-version" => {
+            Some((key, value)) if key.trim() == RELEASE => {
                 self.mesh_version = Some(value.trim().parse()?);
                 Ok(())
             }
@@ -222,7 +225,6 @@ impl ChangedFacts {
 
 /// Returns the message for an unknown key, with the most similar one.
 fn unknown_key(key: &str) -> String {
-    const RELEASE: &str = "mesh-version";
     // `istio-version` is more likely the release of the mesh than another key.
     if key.to_ascii_lowercase().ends_with("version") {
         return format!("unknown key `{key}`; did you mean `{RELEASE}`?");

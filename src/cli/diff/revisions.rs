@@ -45,7 +45,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     print_files(session, &old.set, &args.common);
     let mut notes = BTreeSet::new();
     for snapshot in [&after.files, &files] {
-        reject_incomplete(snapshot)?;
+        reject_unread_objects(snapshot)?;
         notes.extend(unread_submodules(snapshot));
     }
     // Everything is read.
@@ -247,11 +247,11 @@ fn read_before(
     Ok((old, files, own))
 }
 
-/// Rejects a state that is not complete.
+/// Rejects a state of which an object of git cannot be read.
 ///
 /// # Errors
-/// An object cannot be read.
-fn reject_incomplete(snapshot: &Snapshot) -> Result<(), Stop> {
+/// There is such an object.
+fn reject_unread_objects(snapshot: &Snapshot) -> Result<(), Stop> {
     let Some((path, error)) = snapshot.failure() else {
         return Ok(());
     };

@@ -20,10 +20,12 @@ mod unrelated;
 mod upgrades;
 mod what_if;
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::support::Run;
 use crate::support::project::Project;
+use crate::support::{Run, meshprobe};
 
 /// Creates two trees, with the files of `before` and of `after`.
 fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
@@ -34,6 +36,13 @@ fn trees(before: &[(&str, &str)], after: &[(&str, &str)]) -> Project {
         }
     }
     project
+}
+
+/// Compares two releases of Istio for the manifests in a folder, with a report in JSON.
+fn compare_releases(folder: &Path, from: &str, to: &str, rest: &[&str]) -> Run {
+    let (from, to) = (format!("mesh-version={from}"), format!("mesh-version={to}"));
+    let options = ["--output-format", "json", "--from", &from, "--to", &to];
+    meshprobe(folder, &[&["diff"], &options[..], rest].concat(), "")
 }
 
 /// Returns the report of a run with `--output-format json`.

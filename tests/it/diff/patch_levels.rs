@@ -1,24 +1,14 @@
 //! A release without a patch level represents its newest patch release: a note names it where it matters.
 
 use super::release_facts::{AMBIENT, ENI, HTTP, host_header, host_network_pod, pod};
-use super::{changes, report};
+use super::{changes, compare_releases, report};
 use crate::support::Run;
 use crate::support::manifest::{INJECTED, PROBED, join};
 use crate::support::project::Project;
 
 fn compare(manifest: &str, from: &str, to: &str) -> Run {
     let project = Project::with(&[("all.yaml", manifest)]);
-    let (from, to) = (format!("mesh-version={from}"), format!("mesh-version={to}"));
-    let arguments = [
-        "diff",
-        "--output-format",
-        "json",
-        "--from",
-        &from,
-        "--to",
-        &to,
-    ];
-    project.run(&arguments)
+    compare_releases(&project.path(""), from, to, &[])
 }
 
 fn quantity() -> String {

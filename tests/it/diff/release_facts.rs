@@ -397,19 +397,8 @@ fn scenarios() -> Vec<Scenario> {
 /// Returns the changes of a manifest between two releases, each with its cause.
 pub(super) fn upgrade(manifest: &str, from: &str, to: &str) -> Vec<(String, String)> {
     let project = Project::with(&[("all.yaml", manifest)]);
-    let (from, to) = (format!("mesh-version={from}"), format!("mesh-version={to}"));
-    let arguments = [
-        "diff",
-        "--output-format",
-        "json",
-        "--from",
-        &from,
-        "--to",
-        &to,
-        "--override",
-        "node-version=1.33",
-    ];
-    let run = project.run(&arguments);
+    let nodes = ["--override", "node-version=1.33"];
+    let run = super::compare_releases(&project.path(""), from, to, &nodes);
     let report = super::report(&run);
     let all = report.pointer("/changes").unwrap().as_array().unwrap();
     all.iter()

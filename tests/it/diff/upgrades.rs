@@ -1,26 +1,18 @@
 //! The upgrade check: a change between two releases of Istio is explained by what a release changed.
 
-use super::report;
-use crate::support::{fixture, meshprobe};
+use super::{compare_releases, report};
+use crate::support::fixture;
 
 /// Returns the texts of the causes of all changes of the fixtures between two releases.
 fn causes(from: &str, to: &str) -> Vec<String> {
-    let (from, to) = (format!("mesh-version={from}"), format!("mesh-version={to}"));
-    let arguments = [
-        "diff",
+    let injected = [
         "--isolated",
         "--override",
         "injection=all",
-        "--output-format",
-        "json",
-        "--from",
-        &from,
-        "--to",
-        &to,
         "istio",
         "rules",
     ];
-    let run = meshprobe(&fixture(""), &arguments, "");
+    let run = compare_releases(&fixture(""), from, to, &injected);
     let changes = report(&run);
     let changes = changes.pointer("/changes").unwrap().as_array().unwrap();
     let cause = |change: &serde_json::Value| {
