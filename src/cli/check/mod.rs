@@ -1,0 +1,88 @@
+//! `meshprobe check`.
+
+use crate::engine::Exit;
+use crate::report::Hint;
+use crate::settings::FailOn;
+
+use super::args::CheckArgs;
+use super::baseline::{self, Known};
+use super::environments::reject_unknown_environments;
+use super::input::{Gate, RenderFallback, prepare, print_files};
+use super::reports::{Reported, Reports};
+use super::session::Session;
+use super::stop::Stop;
+
+mod add_ignore;
+mod fix;
+mod options;
+mod result;
+
+use add_ignore::add_ignore;
+use fix::{diff, fix};
+pub(super) use options::options;
+use result::{exit, lacks_workloads, report_not_judged, style_of_stdout};
+
+pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
+    let options = options(args)?;
+    // Rejects options before it runs a renderer, and the configuration after it is read.
+    reject_rendered_edits(args, args.common.renders_charts_of_tree())?;
+    let gate = match args.fail_on {
+        Some(_) => Gate::Yes,
+        None => Gate::IfConfigured,
+    };
+    let mut run = prepare(session, &args.common, RenderFallback::Files, gate, None)?;
+    run.layer = options.or(std::mem::take(&mut run.layer));
+    reject_rendered_edits(args, run.layer.renders_charts == Some(true))?;
+    let settings = run.layer.resolved(FailOn::default());
+    print_files(session, &run.set, &args.common);
+    let known = Known::read(session, (&run.layer, &run.request), args)?;
+    if let Some(reason) = &args.add_ignore {
+        return add_ignore(session, &run, args, &settings, &known, reason.trim());
+    }
+    if args.diff {
+        return diff(session, &run, args, &settings, &known);
+    }
+    if args.fix {
+        return fix(session, &run, args, &settings, &known);
+    }
+    let reports = Reports::new(session, args, &settings)?;
+    let (mut outcome, probes) = run.on_threads(session, || reports.check(&run.set));
+    reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
+    if let Some(file) = &args.write_baseline {
+        baseline::write(session, &run, file, &outcome, args.common.quiet)?;
+        report_not_judged(session, args, &outcome);
+        return Ok(run
+            .exit()
+            .or(lacks_workloads(session, args, &outcome), Exit::Findings));
+    }
+    known.suppress(&run.set, &mut outcome);
+    known.report_stale(session, args, &run.set, &outcome);
+    let reported = Reported {
+        set: &run.set,
+        outcome: &outcome,
+        hint: Hint::Fixable,
+        probes: &probes,
+    };
+    let failed = reports.write(reported)?;
+    reports.print(reported, style_of_stdout(session, args))?;
+    let exit = exit(session, &run, &outcome, args, &settings).or(failed, Exit::Failure);
+    session.release((run, outcome));
+    Ok(exit)
+}
+
+/// Rejects options that edit files if the manifests are rendered: there is no file to edit.
+/// `renders_charts` is the setting of the options and the configuration.
+fn reject_rendered_edits(args: &CheckArgs, renders_charts: bool) -> Result<(), Stop> {
+    let options = [
+        ("--fix", args.fix),
+        ("--diff", args.diff),
+        ("--add-ignore", args.add_ignore.is_some()),
+    ];
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) if args.common.renders() || renders_charts => Err(Stop::usage(format!(
+            "`{option}` cannot edit manifests that `--kustomize` or `--helm` renders"
+        ))
+        .help("pass the source files as paths instead")),
+        _ => Ok(()),
+    }
+}

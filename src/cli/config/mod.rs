@@ -1,0 +1,120 @@
+//! Combines the command line with the configuration file.
+
+use std::path::{Path, PathBuf};
+
+use crate::filesystem::FileSystem;
+use crate::settings::{FactOverrides, FormChoice, Layer};
+use crate::source::{Input, shown_path};
+
+use super::args::Common;
+use super::paths::resolve_named_path;
+use super::stop::Stop;
+use super::surroundings::common_folder;
+
+mod file;
+mod named_paths;
+mod read;
+
+use file::{ConfigFile, nearest};
+use named_paths::{check_baseline, context};
+use read::read;
+
+/// The settings of a run from the configuration file and the options.
+pub(super) struct LoadedConfig {
+    /// The settings; options take precedence over the configuration file.
+    pub(super) layer: Layer,
+    /// The paths under `context` in the configuration file.
+    pub(super) context: Vec<Input>,
+    /// The folder of the configuration file.
+    pub(super) folder: Option<PathBuf>,
+    /// The configuration file, as shown to the user.
+    pub(super) shown: Option<String>,
+}
+
+/// Reads the configuration file from `files`, or from the disk if the user names it, and combines it with the options.
+///
+/// # Errors
+/// An option, the configuration file or one of its paths is invalid.
+pub(super) fn load_config(
+    common: &Common,
+    directory: &Path,
+    files: &FileSystem,
+) -> Result<LoadedConfig, Stop> {
+    let options = options(common)?;
+    let file = match &common.config {
+        Some(file) => {
+            resolve_named_path("--config", file, directory)?;
+            Some(ConfigFile::Named(directory.join(file)))
+        }
+        None if common.isolated => None,
+        None => match nearest(directory, files)? {
+            Some(file) => Some(file),
+            // The result must not depend on the working directory.
+            None => match common_folder(common, (files, directory)) {
+                Some(folder) => nearest(&folder, files)?,
+                None => None,
+            },
+        },
+    };
+    let Some(file) = file else {
+        let context = Vec::new();
+        return Ok(LoadedConfig {
+            layer: options,
+            context,
+            folder: None,
+            shown: None,
+        });
+    };
+    let mut below = read(&file, common, directory, files)?;
+    check_baseline(&file, below.baseline.as_deref(), (files, directory))?;
+    let context = context(
+        &file,
+        std::mem::take(&mut below.context),
+        (files, directory),
+    )?;
+    Ok(LoadedConfig {
+        layer: options.or(below),
+        context,
+        folder: file.folder().map(Path::to_path_buf),
+        shown: Some(shown_path(file.path(), directory)),
+    })
+}
+
+fn options(common: &Common) -> Result<Layer, Stop> {
+    let mut errors = Vec::new();
+    let mut facts = |name: &str, pairs: &[String]| {
+        let mut facts = FactOverrides::default();
+        for pair in pairs {
+            if let Err(message) = facts.set_pair(pair) {
+                errors.push(format!("invalid value `{pair}` for `--{name}`: {message}"));
+            }
+        }
+        facts
+    };
+    let assume = facts("assume", &common.assume);
+    let overrides = facts("override", &common.overrides);
+    let given = common.mesh_version.as_deref();
+    let mesh_version = match given.map(|text| (text, text.parse())) {
+        Some((_, Ok(version))) => Some(version),
+        Some((text, Err(message))) => {
+            errors.push(format!(
+                "invalid value `{text}` for `--mesh-version`: {message}"
+            ));
+            None
+        }
+        None => None,
+    };
+    if !errors.is_empty() {
+        return Err(Stop::Usage(errors));
+    }
+    Ok(Layer {
+        mesh: common.mesh.map(|mesh| mesh.0),
+        mesh_version,
+        assume,
+        overrides,
+        namespace: common.namespace.clone(),
+        form: None::<FormChoice>,
+        renders_charts: common.renders_charts_of_tree().then_some(true),
+        ..Layer::default()
+    })
+}

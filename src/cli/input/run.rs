@@ -1,0 +1,143 @@
+//! The settings and files of a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::engine::{self, Exit};
+use crate::filesystem::FileSystem;
+use crate::settings::Layer;
+use crate::source::{Fault, Input, Request, SharedFiles, SourceFile, SourceSet};
+
+use super::super::args::Common;
+use super::super::progress::Progress;
+use super::super::session::Session;
+use super::super::stop::Stop;
+use super::super::threads::{cores, pool};
+
+/// The settings and files of a run.
+pub(in crate::cli) struct Run {
+    pub(in crate::cli) set: SourceSet,
+    pub(in crate::cli) layer: Layer,
+    /// The configuration file, as shown to the user.
+    pub(in crate::cli) config: Option<String>,
+    /// The paths and limits of the run.
+    pub(in crate::cli) request: Request,
+    /// A text is not the content of a file: it comes from standard input or from a renderer.
+    pub(in crate::cli) from_stdin: bool,
+    /// There is exactly one input: a file, standard input, or a rendering.
+    pub(in crate::cli) single: bool,
+    pub(super) pool: rayon::ThreadPool,
+    pub(super) progress: Progress,
+}
+
+impl Run {
+    /// Runs `work` on as many threads as the user allows.
+    pub(in crate::cli) fn on_threads<T: Send>(
+        &self,
+        session: &Session,
+        work: impl FnOnce() -> T + Send,
+    ) -> T {
+        self.progress
+            .during(session, "analysing", || self.pool.install(work))
+    }
+
+    /// Reads the same paths from another file system, with the same settings and, if it is given, another `context` of the
+    /// configuration file. `shared` are files of this run that are equal there.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub(in crate::cli) fn read_again(
+        &self,
+        session: &Session,
+        common: &Common,
+        (filesystem, context): (FileSystem, Option<&[Input]>),
+        shared: SharedFiles,
+    ) -> Result<Self, Stop> {
+        let mut request = Request {
+            filesystem,
+            shared: Some(Arc::new(shared)),
+            ..self.request.clone()
+        };
+        if let Some(context) = context {
+            request.context = context.to_vec();
+            let named = common.context.iter().cloned().map(Input::Path);
+            request.context.extend(named);
+        }
+        let pool = pool(common.threads.map_or_else(cores, usize::from))?;
+        let progress = Progress::new(session, common);
+        let load = || engine::load(&request);
+        let mut set = progress.during(session, "reading files", || pool.install(load));
+        set.context_option = self.set.context_option.clone();
+        // The shared files would keep both states in memory.
+        request.shared = None;
+        Ok(self.of_state(set, request, pool, progress))
+    }
+
+    /// Returns a run with the same settings.
+    fn of_state(
+        &self,
+        set: SourceSet,
+        request: Request,
+        pool: rayon::ThreadPool,
+        progress: Progress,
+    ) -> Self {
+        Self {
+            set,
+            layer: self.layer.clone(),
+            config: self.config.clone(),
+            request,
+            from_stdin: self.from_stdin,
+            single: self.single,
+            pool,
+            progress,
+        }
+    }
+
+    /// Reads the files at these resolved paths from another file system, which has the same paths and equal contents of all
+    /// other files. Returns `None` if other files must be read again as well.
+    ///
+    /// # Errors
+    /// No thread can be started.
+    pub(in crate::cli) fn with_changed_contents(
+        &self,
+        session: &Session,
+        common: &Common,
+        filesystem: FileSystem,
+        paths: &[PathBuf],
+    ) -> Result<Option<Self>, Stop> {
+        // The memory limit counts all files.
+        if self.request.max_parsed.is_some() {
+            return Ok(None);
+        }
+        let Some(set) = self.set.with_changed_contents(paths, &filesystem) else {
+            return Ok(None);
+        };
+        let pool = pool(common.threads.map_or_else(cores, usize::from))?;
+        let request = Request {
+            filesystem,
+            ..self.request.clone()
+        };
+        let progress = Progress::new(session, common);
+        Ok(Some(self.of_state(set, request, pool, progress)))
+    }
+
+    /// Returns the exit code that follows from reading: a failure if a path that the user named cannot be read, or if a
+    /// rendering fails.
+    pub(in crate::cli) fn exit(&self) -> Exit {
+        let unread = !engine::unread_paths(&self.set).is_empty();
+        let not_rendered =
+            |file: &SourceFile| matches!(file.fault, Some(Fault::NotRendered { .. }));
+        Exit::Success
+            .or(unread, Exit::Failure)
+            .or(self.set.files.iter().any(not_rendered), Exit::Failure)
+    }
+}
+
+/// Removes the files from a run that an earlier run has copied into `directory`.
+pub(in crate::cli) fn exclude_earlier_copies(run: &mut Run, directory: &Path) {
+    let request = &run.request;
+    run.set.files.retain(|file| {
+        let location = file.location.as_deref();
+        !location.is_some_and(|path| engine::is_earlier_copy(request, directory, path))
+    });
+}
