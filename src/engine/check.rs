@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
+use crate::kustomize::Note;
 use crate::predict::WorkloadPrediction;
 use crate::rules;
 use crate::settings::Settings;
@@ -20,6 +21,7 @@ use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
 #[cfg(debug_assertions)]
 use super::planted_panic;
+use super::refused_builds::refused_builds;
 use super::rendered_overlays::RenderedOverlays;
 use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
@@ -295,9 +297,11 @@ pub(super) fn check_analysed<T>(
 fn unread_parts(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<Finding> {
     let (renderings, context) = (analysis.renderings, analysis.context);
     let predictions = analysis.predictions.as_slice();
-    unsupported_parts(renderings, predictions, |note| note.absent.is_none())
+    let is_part = |note: &Note| note.absent.is_none() && !note.is_refused;
+    unsupported_parts(renderings, predictions, is_part)
         .into_iter()
         .chain(absent_entries(set, renderings.iter()))
+        .chain(refused_builds(renderings.iter()))
         .chain(broken_texts(context))
         .chain(ambiguous_configs(predictions))
         .chain(policies_left_out(context))

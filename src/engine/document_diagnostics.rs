@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::finding::{Finding, Label, Severity};
-use crate::source::{Content, Document, SourceFile};
+use crate::source::{Content, Document, SourceFile, is_kustomization};
 use crate::yaml::{Ambiguity, AmbiguityKind, Span};
 
 use super::notices::{AMBIGUOUS_YAML, DUPLICATE_KEY, SYNTAX_ERROR};
@@ -58,8 +58,11 @@ fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
 
 fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -> Finding {
     let key = again.slice(&file.text);
-    let message =
-        format!("duplicate key `{key}`: kubectl uses the last value, kustomize rejects the file");
+    let readers = match is_kustomization(&file.path) {
+        true => "kustomize uses the last value",
+        false => "kubectl uses the last value, kustomize rejects the file",
+    };
+    let message = format!("duplicate key `{key}`: {readers}");
     let mut finding = Finding::new(
         DUPLICATE_KEY,
         Severity::Warning,

@@ -45,6 +45,7 @@ mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
 mod prediction_run;
+mod refused_builds;
 mod rendered_overlays;
 mod rendered_templates;
 mod replace;

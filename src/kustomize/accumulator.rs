@@ -9,13 +9,15 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::kube::ObjectId;
 use crate::kustomize::complete::has_complete;
-use crate::kustomize::kustomization::{Kustomization, Unknown};
+use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::locate;
 use crate::kustomize::node::Node;
+use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::rendering::{DocumentId, Note, Scope, Topic};
 use crate::kustomize::resource::Resource;
+use crate::kustomize::unknown::Unknown;
 use crate::source::{SourceSet, patch_files};
 use crate::yaml::Span;
 
@@ -87,6 +89,7 @@ pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
     Note {
         path: place.path,
         span: place.span,
+        is_refused: message.ends_with(REFUSED),
         message,
         topic: Topic::Other,
         adds_unknown: false,
@@ -220,6 +223,14 @@ impl Accumulator {
         message: impl Into<String>,
     ) {
         self.note_unknown(k, at, message, None);
+    }
+
+    /// Adds a note about a setting that does not add objects.
+    pub(crate) fn note_setting(&mut self, k: &Kustomization<'_>, unknown: Unknown) {
+        self.notes.insert(Note {
+            topic: unknown.topic,
+            ..note(k, unknown.span, unknown.message, Scope::All)
+        });
     }
 
     /// Records that a setting adds unknown objects, and adds a note about it.

@@ -14,7 +14,8 @@ use crate::kustomize::budget::Budget;
 use crate::kustomize::dialect::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
-use crate::kustomize::locate::{Located, absent_path, locate, strings};
+use crate::kustomize::locate::{Located, absent_path, is_hidden, locate, strings};
+use crate::kustomize::objects::{is_broken, is_not_mapping};
 use crate::kustomize::rendering::{Note, Scope, Topic};
 use crate::kustomize::{budget, objects, openapi, transform, unsupported};
 use crate::source::{SourceFile, SourceSet};
@@ -93,13 +94,20 @@ impl<'s> Builder<'s> {
             Some(k) => self.kustomization(&k),
             None => {
                 let mut accumulator = Accumulator::default();
+                let is_refused = file.is_some_and(is_not_mapping);
+                let message = match is_refused {
+                    true => "the kustomization is not a mapping: kustomize refuses to build it",
+                    // The findings about its text or its file name the fault.
+                    false => "the kustomization cannot be read",
+                };
                 accumulator.notes.insert(Note {
                     path: Arc::clone(path),
                     span: Span::default(),
-                    message: "the kustomization cannot be read".to_owned(),
+                    message: message.to_owned(),
                     topic: Topic::Other,
                     adds_unknown: true,
                     absent: None,
+                    is_refused,
                     scope: Scope::All,
                     changed: Vec::new(),
                     copied: Vec::new(),
@@ -184,7 +192,7 @@ impl<'s> Builder<'s> {
                 if unknown.may_add_pods {
                     accumulator.note_generator(k, unknown);
                 } else {
-                    accumulator.add_note(k, unknown.span, unknown.message);
+                    accumulator.note_setting(k, unknown);
                 }
             }
         }
@@ -286,7 +294,8 @@ impl<'s> Builder<'s> {
                 }
             }
             Located::File(_) => {
-                accumulator.note_missing(k, at, "a component is a folder, not a file")
+                let message = "a component is a folder, not a file: kustomize refuses to build it";
+                accumulator.note_missing(k, at, message);
             }
             other => {
                 absent(self.sources, k, at, (entry, other), accumulator);
@@ -305,7 +314,9 @@ impl<'s> Builder<'s> {
         accumulator: &mut Accumulator,
     ) -> Option<Kustomization<'s>> {
         if self.open.contains(&file.path) {
-            accumulator.note_missing(k, at, "the kustomizations include each other in a cycle");
+            let message =
+                "the kustomizations include each other in a cycle: kustomize refuses to build it";
+            accumulator.note_missing(k, at, message);
             return None;
         }
         if self.open.len() >= DEPTH && !self.done.contains_key(&file.path) {
@@ -314,7 +325,15 @@ impl<'s> Builder<'s> {
         }
         let inner = Kustomization::new(file);
         if inner.is_none() {
-            let message = format!("the kustomization `{}` cannot be read", file.path);
+            // A template may be rendered before kustomize reads it.
+            let consequence = match is_broken(file) {
+                true => ": kustomize refuses to build it",
+                false => "",
+            };
+            let message = format!(
+                "the kustomization `{}` cannot be read{consequence}",
+                file.path
+            );
             accumulator.note_missing(k, at, message);
         }
         inner
@@ -331,6 +350,9 @@ fn absent(
 ) {
     let message = match located {
         Located::Remote => format!("`{entry}` is remote and not fetched: its objects are unknown"),
+        Located::Folder if is_hidden(sources, k.folder, entry) => {
+            format!("an ignore file hides the kustomization of `{entry}`: its objects are unknown")
+        }
         Located::Folder => {
             format!("`{entry}` is a folder without a kustomization: kustomize refuses to build it")
         }

@@ -67,6 +67,7 @@ pub(crate) fn finish(
                     topic: Topic::Other,
                     adds_unknown: true,
                     absent: None,
+                    is_refused: false,
                     scope: Scope::Objects(vec![resource.id()]),
                     changed: Vec::new(),
                     copied: Vec::new(),

@@ -1,9 +1,16 @@
 //! A kustomization file, and which of its fields are supported.
+//!
+//! Some fields have no effect on probes: `validators` must not change anything, `sortOptions` only sorts, `helmGlobals` has
+//! no effect without charts, and `buildMetadata` adds a label and annotations to objects, but not to pod templates. `crds`
+//! adds fields of custom kinds in which names, labels and annotations are changed; these fields are not read. The module
+//! `unsupported` is about fields that change objects in a way that is not modelled.
+//!
+//! Source: kustomize 5.8.2, `api/internal/accumulator/loadconfigfromcrds.go` and `api/krusty/kustomizer.go`.
 
 use std::sync::Arc;
 
 use crate::kube::Provenance;
-use crate::source::{SourceFile, is_kustomization_field, merged_spellings};
+use crate::source::{SourceFile, merged_spellings};
 use crate::yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
@@ -11,42 +18,9 @@ use crate::kustomize::dialect::Dialect;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::{folder_of, tree};
 use crate::kustomize::node::Node;
+use crate::kustomize::refusals::{refusals, refused};
 use crate::kustomize::rendering::Topic;
-
-/// Fields that are supported, or that do not affect probes: `validators` must not change anything, `sortOptions` only
-/// sorts, `helmGlobals` has no effect without charts, and `buildMetadata` adds a label and annotations to objects, but
-/// not to pod templates. `crds` adds fields of custom kinds in which names, labels and annotations are changed; these
-/// fields are not read.
-///
-/// Source: kustomize 5.8.2, `api/internal/accumulator/loadconfigfromcrds.go` and `api/krusty/kustomizer.go`.
-const SUPPORTED: [&str; 26] = [
-    "apiVersion",
-    "bases",
-    "buildMetadata",
-    "commonAnnotations",
-    "commonLabels",
-    "components",
-    "crds",
-    "generatorOptions",
-    "helmGlobals",
-    "imageTags",
-    "images",
-    "kind",
-    "labels",
-    "metadata",
-    "namePrefix",
-    "nameSuffix",
-    "namespace",
-    "patches",
-    "patchesJson6902",
-    "patchesStrategicMerge",
-    "replicas",
-    "resources",
-    "secretGenerator",
-    "sortOptions",
-    "validators",
-    "configMapGenerator",
-];
+use crate::kustomize::unknown::Unknown;
 
 /// The values of `sortOptions.order`.
 const ORDERS: [&str; 2] = ["fifo", "legacy"];
@@ -56,15 +30,6 @@ const GENERATORS: [&str; 3] = ["generators", "helmChartInflationGenerator", "hel
 
 /// Fields that kustomize only reads with `--enable-helm`.
 const HELM_FIELDS: [&str; 2] = ["helmChartInflationGenerator", "helmCharts"];
-
-/// Fields that change objects, which `not_followed` determines.
-const UNSUPPORTED: [&str; 5] = [
-    "configurations",
-    "openapi",
-    "replacements",
-    "transformers",
-    "vars",
-];
 
 /// Kustomization, or the equivalent settings of a deploying object.
 #[derive(Clone, Copy)]
@@ -78,19 +43,6 @@ pub(crate) struct Kustomization<'s> {
     /// Set if the content is rendered and not the text of the file.
     pub(crate) provenance: Option<&'s dyn Provenance>,
     pub(crate) dialect: Dialect,
-}
-
-/// Setting that is not supported.
-pub(crate) struct Unknown {
-    pub(crate) span: Span,
-    pub(crate) message: String,
-    pub(crate) topic: Topic,
-    /// Whether it adds unknown objects.
-    pub(crate) has_unknown_objects: bool,
-    /// Whether these objects may run pods.
-    pub(crate) may_add_pods: bool,
-    /// Whether it may change all objects.
-    pub(crate) changes_all: bool,
 }
 
 impl<'s> Kustomization<'s> {
@@ -150,7 +102,7 @@ impl<'s> Kustomization<'s> {
             .root
             .entries()
             .filter(|entry| !entry.key.is_merge_key() && is_nonempty(entry.value))
-            .filter_map(|entry| unknown_field(&entry))
+            .filter_map(|entry| generator_field(&entry))
             .collect();
         unknown.extend(
             self.items("configMapGenerator")
@@ -158,6 +110,7 @@ impl<'s> Kustomization<'s> {
         );
         unknown.extend(self.merged_spellings());
         unknown.extend(self.empty_kustomization());
+        unknown.extend(refusals(self.root));
         unknown.extend(self.invalid_order());
         unknown
     }
@@ -205,32 +158,21 @@ impl Kustomization<'_> {
     fn invalid_order(&self) -> Option<Unknown> {
         let order = self.entry("sortOptions")?.value.get("order")?;
         let text = order.text().filter(|text| !ORDERS.contains(text))?;
-        Some(Unknown {
-            span: order.span(),
-            message: format!(
-                "`{text}` is not an order (`fifo` or `legacy`): kustomize refuses to build it"
-            ),
-            topic: Topic::Other,
-            has_unknown_objects: false,
-            may_add_pods: false,
-            changes_all: false,
-        })
+        let message = format!("`{text}` is not an order (`fifo` or `legacy`)");
+        Some(refused(order.span(), &message))
     }
 
-    /// Reports a kustomization without any settings.
+    /// Reports a kustomization without any settings. An empty list is one.
     fn empty_kustomization(&self) -> Option<Unknown> {
         let is_setting = |entry: Entry<'_>| {
             let key = entry.key.text().unwrap_or_default();
-            !matches!(key, "apiVersion" | "kind" | "metadata") && is_nonempty(entry.value)
+            !matches!(key, "apiVersion" | "kind" | "metadata") && !entry.value.is_null()
         };
         let is_empty = !self.root.entries().any(is_setting);
+        let start = Span::empty(self.root.span().start);
         is_empty.then(|| Unknown {
-            span: Span::empty(self.root.span().start),
-            message: "the kustomization is empty: kustomize refuses to build it".to_owned(),
-            topic: Topic::Other,
-            has_unknown_objects: false,
-            may_add_pods: false,
-            changes_all: false,
+            topic: Topic::Empty,
+            ..refused(start, "the kustomization is empty")
         })
     }
 }
@@ -245,27 +187,18 @@ pub(crate) fn is_nonempty(value: NodeRef<'_>) -> bool {
     !is_empty
 }
 
-fn unknown_field(entry: &Entry<'_>) -> Option<Unknown> {
+/// Reports a field that generates unknown objects.
+fn generator_field(entry: &Entry<'_>) -> Option<Unknown> {
     let key = entry.key.text().unwrap_or_default();
-    let has_unknown_objects = GENERATORS.contains(&key);
-    let message = match key {
-        _ if has_unknown_objects => {
-            format!("`{key}` is not modelled: the objects that it generates are unknown")
-        }
-        _ if SUPPORTED.contains(&key) || UNSUPPORTED.contains(&key) => return None,
-        // Another spelling of a known field.
-        _ if is_kustomization_field(key) => return None,
-        _ => format!("`{key}` is not a field of a kustomization: kustomize refuses to build it"),
-    };
-    Some(Unknown {
+    GENERATORS.contains(&key).then(|| Unknown {
         span: entry.key.span(),
-        message,
+        message: format!("`{key}` is not modelled: the objects that it generates are unknown"),
         topic: match HELM_FIELDS.contains(&key) {
             true => Topic::Helm,
             false => Topic::Other,
         },
-        has_unknown_objects,
-        may_add_pods: has_unknown_objects,
+        has_unknown_objects: true,
+        may_add_pods: true,
         changes_all: false,
     })
 }

@@ -45,6 +45,7 @@ pub(crate) mod objects;
 mod openapi;
 mod origin;
 mod patches;
+mod refusals;
 pub(crate) mod relevance;
 mod rendering;
 pub(crate) mod resource;
@@ -57,6 +58,7 @@ mod stable;
 mod stable_list;
 mod transform;
 pub(crate) mod unapplied;
+mod unknown;
 mod unsupported;
 pub(crate) mod write;
 

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::source::{Content, SourceFile};
+use crate::source::{Content, Fault, SourceFile};
 use crate::yaml::{self, FieldPath, Span, Tree};
 
 use crate::kustomize::Scope;
@@ -16,6 +16,7 @@ use crate::kustomize::lazy_object::LazyObject;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::node::Node;
+use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::resource::Resource;
 
 /// Adds the objects of a file to those of the kustomization.
@@ -25,9 +26,8 @@ pub(crate) fn include_file(
     file: &SourceFile,
     accumulator: &mut Accumulator,
 ) {
-    let unreadable = "cannot be read as Kubernetes objects: kustomize refuses to build it";
     if file.fault.is_some() {
-        accumulator.note_missing(k, at, format!("`{}` {unreadable}", file.path));
+        accumulator.note_missing(k, at, unreadable(file, is_broken(file)));
     }
     for document in &file.documents {
         let tree = match &document.content {
@@ -48,7 +48,14 @@ pub(crate) fn include_file(
                     .extend(documents.map(|document| (Arc::clone(&file.path), document.index)));
                 return accumulator.leave_out(Limit::Values);
             }
-            accumulator.note_missing(k, at, format!("`{}` {unreadable}", file.path));
+            let is_refused = match &document.content {
+                Content::Broken { .. } => true,
+                Content::Plain(_) => true,
+                Content::NotKubernetes => !is_pointer(file),
+                // Another tool may render or decrypt it before kustomize reads it.
+                _ => false,
+            };
+            accumulator.note_missing(k, at, unreadable(file, is_refused));
             continue;
         };
         let has_kind =
@@ -81,6 +88,39 @@ pub(crate) fn include_file(
             }
         }
     }
+}
+
+/// Returns whether a file contains text or a document that no tool can read.
+pub(crate) fn is_broken(file: &SourceFile) -> bool {
+    // kustomize may be allowed to read what meshprobe is not.
+    let is_unreadable = matches!(
+        file.fault,
+        Some(Fault::NotUtf8 { .. } | Fault::DanglingLink)
+    );
+    let mut documents = file.documents.iter();
+    is_unreadable || documents.any(|document| matches!(document.content, Content::Broken { .. }))
+}
+
+/// Returns whether a file contains a list or a scalar, and not a mapping.
+pub(crate) fn is_not_mapping(file: &SourceFile) -> bool {
+    let is_other = |content: &Content| matches!(content, Content::NotKubernetes);
+    let mut documents = file.documents.iter();
+    documents.any(|document| is_other(&document.content)) && !is_pointer(file)
+}
+
+/// Returns whether a file is a pointer of Git LFS, whose content was not downloaded.
+fn is_pointer(file: &SourceFile) -> bool {
+    file.text.starts_with("version https://git-lfs.github.com/")
+}
+
+/// Returns the message about a file without objects that can be read.
+fn unreadable(file: &SourceFile, is_refused: bool) -> String {
+    let consequence = match is_refused {
+        true => REFUSED,
+        false => "its objects are unknown",
+    };
+    let path = &file.path;
+    format!("`{path}` cannot be read as Kubernetes objects: {consequence}")
 }
 
 /// Object with the route to it in its document.

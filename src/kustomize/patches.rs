@@ -17,6 +17,7 @@ use crate::kustomize::merge_result::PatchFailure;
 use crate::kustomize::metadata::{make_annotations, restore, with_text_metadata};
 use crate::kustomize::name_index::NameIndex;
 use crate::kustomize::node::{Node, Value};
+use crate::kustomize::rendering::{Note, Topic};
 use crate::kustomize::resource::{Resource, identity};
 use crate::kustomize::schema::Type;
 use crate::kustomize::selector::Target;
@@ -279,7 +280,13 @@ impl Patch {
             "{count} {}/{} of {}: kustomize refuses to build it",
             wanted.name.kind, wanted.name.name, wanted.api_version
         );
-        accumulator.add_note(k, self.at, message);
+        // A kustomization without objects may only hold the patches that others link to.
+        let topic = match accumulator.resources.is_empty() {
+            true => Topic::Empty,
+            false => Topic::Other,
+        };
+        let note = note(k, self.at, message, Scope::All);
+        accumulator.notes.insert(Note { topic, ..note });
     }
 
     fn merge_into(

@@ -108,6 +108,12 @@ impl Rendering {
         }
     }
 
+    /// Returns whether a note is about the kustomization itself, which contains nothing and may be a placeholder.
+    #[must_use]
+    pub fn is_placeholder(&self, note: &Note) -> bool {
+        note.topic == Topic::Empty && note.path == self.root
+    }
+
     /// Returns whether one of the objects runs pods.
     #[must_use]
     pub fn has_pods(&self) -> bool {
@@ -186,6 +192,8 @@ pub struct Note {
     pub adds_unknown: bool,
     /// The local path that it names and that does not exist, as shown.
     pub absent: Option<String>,
+    /// Whether kustomize refuses to build the kustomization because of it. The message then ends with this sentence.
+    pub is_refused: bool,
     /// The objects that it may affect.
     pub scope: Scope,
     /// The objects whose pods the setting changes in an unknown way.
@@ -201,6 +209,8 @@ pub(crate) enum Topic {
     Helm,
     /// The schema that decides which lists a patch merges.
     Schema,
+    /// A kustomization without any settings or objects, which may be a placeholder.
+    Empty,
     #[default]
     Other,
 }

@@ -51,6 +51,7 @@ pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator:
             },
             adds_unknown: false,
             absent: None,
+            is_refused: false,
             scope: Scope::All,
             changed,
             copied,

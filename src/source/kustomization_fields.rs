@@ -16,7 +16,7 @@ use self::Field::{Map, Strings, Struct, Text};
 
 /// Type of a field.
 #[derive(Clone, Copy)]
-enum Field {
+pub(super) enum Field {
     /// A scalar.
     Text,
     /// A list of scalars.
@@ -28,10 +28,10 @@ enum Field {
 }
 
 /// Fields of a struct by their names in JSON.
-type Fields = &'static [(&'static str, Field)];
+pub(super) type Fields = &'static [(&'static str, Field)];
 
 /// `Kustomization`
-const KUSTOMIZATION: Fields = &[
+pub(super) const KUSTOMIZATION: Fields = &[
     ("apiVersion", Text),
     ("bases", Strings),
     ("buildMetadata", Strings),
@@ -260,12 +260,6 @@ pub(super) fn normalize(tree: &mut Tree) {
     }
 }
 
-/// Returns whether kustomize reads a key of the top level as a field, whatever its capitalization.
-#[must_use]
-pub fn is_kustomization_field(key: &str) -> bool {
-    find(KUSTOMIZATION, key).is_some()
-}
-
 /// Returns the keys of a normalized kustomization whose values kustomize merges with those of another spelling.
 #[must_use]
 pub fn merged_spellings(root: NodeRef<'_>) -> Vec<Span> {
@@ -340,11 +334,10 @@ fn is_field(entry: &Entry<'_>, name: &str) -> bool {
     entry.key.text().is_some_and(|key| is_same_field(key, name))
 }
 
-fn find(fields: Fields, key: &str) -> Option<&'static str> {
-    fields
-        .iter()
-        .map(|(name, _)| *name)
-        .find(|name| is_same_field(key, name))
+/// Returns the field with a name in any capitalization.
+pub(super) fn find(fields: Fields, key: &str) -> Option<(&'static str, Field)> {
+    let mut fields = fields.iter();
+    fields.find(|(name, _)| is_same_field(key, name)).copied()
 }
 
 /// Returns whether `encoding/json` matches a key with the name of a field: it compares letters by the case folding

@@ -75,3 +75,185 @@ fn an_unknown_order_is_refused() {
         assert_refused(&project(&fields, ""), message);
     }
 }
+
+/// Returns a project with one kustomization, and `pod.yaml`.
+fn kustomization(text: &str) -> Project {
+    Project::with(&[
+        ("pod.yaml", PROBED),
+        ("folder/pod.yaml", PROBED),
+        ("kustomization.yaml", text),
+    ])
+}
+
+#[test]
+fn unknown_fields_are_refused_even_if_the_kustomization_renders_nothing() {
+    for (text, message) in [
+        (
+            "resource: [pod.yaml]",
+            "`resource` is not a field of a kustomization (did you mean `resources`?)",
+        ),
+        (
+            "base: [pod.yaml]",
+            "`base` is not a field of a kustomization (did you mean `bases`?)",
+        ),
+        (
+            "resources: [pod.yaml]\npatch: [a]",
+            "`patch` is not a field of a kustomization (did you mean `patches`?)",
+        ),
+        (
+            "resources: [pod.yaml]\ncomponent: [a]",
+            "(did you mean `components`?)",
+        ),
+        (
+            "resources: [pod.yaml]\nx-shared: [a]",
+            "`x-shared` is not a field of a kustomization: kustomize refuses",
+        ),
+        (
+            "resources: [pod.yaml]\nimages: [{nam: a}]",
+            "`nam` is not a field of a kustomization (did you mean `name`?)",
+        ),
+        (
+            "resources: [pod.yaml]\npatches: [{pth: pod.yaml}]",
+            "(did you mean `path`?)",
+        ),
+        (
+            "resources: [pod.yaml]\nconfigMapGenerator: [{name: a, literal: [a=b]}]",
+            "(did you mean `literals`?)",
+        ),
+    ] {
+        assert_refused(&kustomization(text), Some(message));
+        kustomization(text).run(&["check"]).exits(1);
+    }
+}
+
+#[test]
+fn values_of_another_type_are_refused() {
+    for (fields, expected) in [
+        (
+            "resources: pod.yaml",
+            "`resources` of a kustomization is a list of strings",
+        ),
+        (
+            "resources: [{a: b}]",
+            "`resources` of a kustomization is a list of strings",
+        ),
+        (
+            "resources: [1]",
+            "`resources` of a kustomization is a list of strings",
+        ),
+        (
+            "resources: [pod.yaml]\ncomponents: a",
+            "`components` of a kustomization is a list of strings",
+        ),
+        (
+            "resources: [pod.yaml]\npatches: {a: b}",
+            "`patches` of a kustomization is a list of mappings",
+        ),
+        (
+            "resources: [pod.yaml]\npatches: [pod.yaml]",
+            "`patches` of a kustomization is a list of mappings",
+        ),
+        (
+            "resources: [pod.yaml]\nnamespace: 1",
+            "`namespace` of a kustomization is a string",
+        ),
+        (
+            "resources: [pod.yaml]\ncommonLabels: [a]",
+            "`commonLabels` of a kustomization is a mapping",
+        ),
+        (
+            "resources: [pod.yaml]\ngeneratorOptions: []",
+            "`generatorOptions` of a kustomization is a mapping",
+        ),
+        ("- pod.yaml", "the kustomization is not a mapping"),
+    ] {
+        assert_refused(&kustomization(fields), Some(expected));
+    }
+}
+
+#[test]
+fn a_wrong_kind_or_version_is_refused() {
+    for (text, message) in [
+        ("kind: Kustomisation", Some("the kind is `Kustomisation`")),
+        (
+            "apiVersion: kustomize.config.k8s.io/v1",
+            Some("and not `kustomize.config.k8s.io/v1beta1`"),
+        ),
+        (
+            "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization",
+            None,
+        ),
+        ("Kind: Kustomization\nnameprefix: a-", None),
+    ] {
+        let text = format!("{text}\nresources: [pod.yaml]");
+        assert_refused(&kustomization(&text), message);
+    }
+    // Another object that has the name of a kustomization.
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec: {path: ./folder}\n";
+    let run = kustomization(flux).run(&["check"]);
+    assert!(
+        !run.stdout.contains("warning[kustomization-not-modelled]"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn folders_and_files_without_objects_are_refused() {
+    for (text, message) in [
+        (
+            "resources: [pod.yaml, folder]",
+            Some("`folder` is a folder without a kustomization"),
+        ),
+        ("resources: []", None),
+        (
+            "resources: [pod.yaml]\ncomponents: [pod.yaml]",
+            Some("a component is a folder, not a file"),
+        ),
+    ] {
+        assert_refused(&kustomization(text), message);
+    }
+    let project = kustomization("resources: [values.yaml, pod.yaml]");
+    project.write("values.yaml", "a: b\n");
+    assert_refused(
+        &project,
+        Some("`values.yaml` cannot be read as Kubernetes objects: kustomize refuses"),
+    );
+}
+
+/// A kustomization without settings may be a placeholder that no tool builds.
+#[test]
+fn an_empty_kustomization_is_a_note() {
+    let project = kustomization("kind: Kustomization\n");
+    assert_refused(&project, Some("the kustomization is empty"));
+    let run = project.run(&["check", "--fail-on", "note"]);
+    assert!(
+        run.stdout.contains("note[kustomization-not-modelled]"),
+        "{}",
+        run.stdout
+    );
+    project.write("prod/kustomization.yaml", "resources: [..]\n");
+    let run = project.run(&["check"]).exits(1);
+    assert!(
+        run.stdout.contains("warning[kustomization-not-modelled]"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
+fn a_repeated_key_of_a_kustomization_is_not_refused_but_has_a_warning() {
+    let project = kustomization("resources: [other.yaml]\nresources: [pod.yaml]\n");
+    project.write(
+        "other.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+    );
+    assert_refused(&project, None);
+    let run = project.run(&["check"]).exits(1);
+    assert!(
+        run.stdout
+            .contains("duplicate key `resources`: kustomize uses the last value"),
+        "{}",
+        run.stdout
+    );
+}
