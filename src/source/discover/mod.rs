@@ -8,6 +8,7 @@ mod generated;
 mod hidden;
 mod ignored_folders;
 mod ignores;
+mod linked_worktree;
 mod references;
 mod repositories;
 pub(super) mod request;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::discover::folders::{FolderContent, Folders};
 use crate::source::discover::ignores::Rules;
+use crate::source::discover::linked_worktree::is_linked_worktree;
 use crate::source::discover::walk_bounds::WalkBounds;
 use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_temporary};
 use crate::source::discover::walk_options::{TrackedHidden, WalkOptions};
@@ -90,7 +91,9 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
                     continue;
                 }
             };
-            if self.bounds.is_other_tree(&real, &entries) {
+            if self.bounds.is_other_tree(&real, &entries)
+                || self.is_linked_worktree(&folder.path, &real, &entries)
+            {
                 continue;
             }
             let rules = self.rules_within(&folder, &entries, &mut walked);
@@ -100,6 +103,14 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             folders.add(folder.path, holds(&entries));
         }
         walked
+    }
+
+    /// Returns whether a folder below the root is another working tree of a repository above it.
+    fn is_linked_worktree(&self, folder: &Path, real: &Path, entries: &[Entry]) -> bool {
+        let is_git_file = |entry: &Entry| entry.name == GIT && entry.kind == Kind::File;
+        folder != self.root.path
+            && entries.iter().any(is_git_file)
+            && is_linked_worktree(real, self.files)
     }
 
     fn rules_within(
