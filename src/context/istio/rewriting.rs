@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::kube::{Container, ContainerList, HttpGet, ProbeHandler, Workload};
 use crate::mesh::istio::proxy_config::ProxyConfig;
-use crate::mesh::istio::rewrite::parse_bool;
+use crate::mesh::istio::rewrite::{GRPC_SIMPLE_OPTS_OUT, parse_bool};
 use crate::mesh::istio::{keys, prober_json, recorded};
 use crate::mesh::{Fact, Version};
 use crate::source::placeholder;
@@ -158,9 +158,9 @@ impl<'c, 't> Rewriting<'c, 't> {
     }
 
     /// Returns that the rewrite is off if a proxyless template is selected: these templates set the
-    /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not. Up to 1.16, `grpc-simple`
-    /// sets it at the wrong place, but adds no container `istio-proxy`, without which nothing is rewritten.
-    /// Source: Istio 1.16 and 1.17, `manifests/charts/istio-control/istio-discovery/files/grpc-simple.yaml`.
+    /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not. Earlier releases than
+    /// [`GRPC_SIMPLE_OPTS_OUT`] set that of `grpc-simple` at the wrong place, but add no container `istio-proxy`, without which
+    /// nothing is rewritten.
     fn proxyless_opt_out(self) -> Option<Fact<bool>> {
         let entry = self.workload.template.annotation(keys::TEMPLATES)?;
         let mut names = entry.value.text()?.split(',').map(str::trim);
@@ -169,7 +169,7 @@ impl<'c, 't> Rewriting<'c, 't> {
         let has_proxy = || proxy_container(self.workload).is_some();
         let opts_out = |name| match name {
             "grpc-agent" => true,
-            "grpc-simple" => !(is_before(17) && has_proxy()),
+            "grpc-simple" => GRPC_SIMPLE_OPTS_OUT.is_in(release) || !has_proxy(),
             _ => false,
         };
         (!is_before(12) && names.any(opts_out)).then(|| {

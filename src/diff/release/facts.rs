@@ -1,6 +1,6 @@
 //! The changes of behaviour that affect probes, by release of Istio.
 
-use crate::mesh::istio::rewrite::HOST_HEADER_DROPPED;
+use crate::mesh::istio::rewrite::{GRPC_SIMPLE_OPTS_OUT, HOST_HEADER_DROPPED};
 use crate::mesh::{ReleaseChange, Version};
 
 use super::release_fact::{Edge, Effect, ReleaseFact};
@@ -86,6 +86,15 @@ pub(super) const FACTS: &[ReleaseFact] = &[
         text: "a second injection keeps the entries of the prober env",
         source: "mergeOrAppendProbers in pkg/kube/inject/webhook.go",
         rules: &["probers-lost-on-reinjection"],
+    },
+    ReleaseFact {
+        effect: Effect::GrpcSimpleOptOut,
+        change: GRPC_SIMPLE_OPTS_OUT,
+        edge: Edge::Begins,
+        release: "1.18 (1.17.3)",
+        text: "the template `grpc-simple` switches the rewrite off for pods with a sidecar of their own",
+        source: "files/grpc-simple.yaml of the chart istio-discovery",
+        rules: &["proxyless-template-no-rewrite"],
     },
     ReleaseFact {
         effect: Effect::HostHeaderDropped,

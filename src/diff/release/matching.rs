@@ -40,8 +40,8 @@ pub(super) fn effects_on_probe(before: &ProbeState, after: &ProbeState) -> Vec<E
     }
     if before.rewritten_to.is_empty() != after.rewritten_to.is_empty() {
         effects.extend(rewrites(after));
-        // The only change after which a handler is not rewritten any more.
-        effects.push(Effect::ProxylessOptOut);
+        // The only changes after which a handler is not rewritten any more.
+        effects.extend([Effect::GrpcSimpleOptOut, Effect::ProxylessOptOut]);
         effects.push(Effect::RewriteByDefault);
     }
     effects.extend(start_orders(after));

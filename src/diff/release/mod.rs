@@ -135,8 +135,18 @@ fn fact_of(change: &Change, between: Between) -> Option<&'static ReleaseFact> {
     }
 }
 
+/// Rules that report only pods whose probes are rewritten, without a fact among their assumptions.
+const ONLY_REWRITTEN: [&str; 3] = [
+    "exec-curl-to-itself",
+    "lifecycle-hook-host-rewritten",
+    "stale-probe-exception",
+];
+
 /// Returns whether a finding depends on the default of the release for the rewrite.
 fn depends_on_default(finding: &Finding) -> bool {
+    if ONLY_REWRITTEN.contains(&finding.rule.as_str()) {
+        return true;
+    }
     let mut assumptions = finding.assumptions.iter();
     assumptions.any(|text| text.starts_with("rewrite default ="))
 }

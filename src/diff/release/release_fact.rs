@@ -8,6 +8,7 @@ pub(super) enum Effect {
     TcpSocketRewritten,
     GrpcRewritten,
     ProxylessOptOut,
+    GrpcSimpleOptOut,
     InitContainersRewritten,
     HooksRewritten,
     HookEntriesAccepted,

@@ -13,6 +13,13 @@ pub(crate) const OLDEST_REWRITE: Version = Version::FIRST_MODELLED_ISTIO;
 /// The first release that rewrites lifecycle hooks; older agents do not start with their probers.
 pub(crate) const HOOKS: Version = Version::new(1, 25);
 
+/// The releases whose template `grpc-simple` contains the opt-out as an annotation. Earlier ones contain it outside of
+/// `annotations`.
+///
+/// Source: Istio 1.12.0, 1.17.2, 1.17.3 and 1.18.0, `manifests/charts/istio-control/istio-discovery/files/grpc-simple.yaml`.
+pub(crate) const GRPC_SIMPLE_OPTS_OUT: ReleaseChange =
+    ReleaseChange::new(Version::new(1, 18), &[(17, 3)]);
+
 /// The releases whose agent drops the header `Host` of a probe: 1.18.1 and 1.18.2.
 ///
 /// Source: `handleAppProbeHTTPGet` of Istio 1.18.0 to 1.18.3, `pilot/cmd/pilot-agent/status/server.go` (istio#46087).

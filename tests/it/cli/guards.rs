@@ -246,13 +246,16 @@ fn pods_without_a_sidecar_are_not_rewritten_and_a_note_is_reported() {
     run.stderr_contains("note[proxyless]");
     assert_eq!(grpc.read("pod.yaml"), before);
 
-    // Up to 1.16, `grpc-simple` does not switch the rewrite off, and Istio rewrites pods with a sidecar of their own.
+    // Up to 1.17.2, `grpc-simple` does not switch the rewrite off, and Istio rewrites pods with a sidecar of their own.
     let own = "  - {name: istio-proxy, image: auto}\n";
     let simple = project("    inject.istio.io/templates: grpc-simple\n", own);
     let before_own = simple.read("pod.yaml");
     for (release, code, id) in [
         ("1.16", 1, "error[proxyless-template]"),
+        ("1.17.2", 1, "error[proxyless-template]"),
+        ("1.17.3", 0, "note[proxyless]"),
         ("1.17", 0, "note[proxyless]"),
+        ("1.18", 0, "note[proxyless]"),
     ] {
         let run = simple.run(&["rewrite", "--write", "--mesh-version", release, "pod.yaml"]);
         run.exits(code).stderr_contains(id);

@@ -176,6 +176,16 @@ fn scenarios() -> Vec<Scenario> {
             "changed web livenessProbe: ok -> ok",
         ),
         Scenario::new(
+            "since Istio 1.18 (1.17.3), the template `grpc-simple`",
+            ("1.17.2", "1.17.3"),
+            strict(&pod(
+                ", annotations: {inject.istio.io/templates: grpc-simple}",
+                &format!("{HTTP}{proxy}"),
+            )),
+            "changed web livenessProbe: ok -> ok",
+            "changed web livenessProbe: ok -> ok",
+        ),
+        Scenario::new(
             "since Istio 1.13, ",
             ("1.12", "1.13"),
             strict(&grpc),

@@ -29,6 +29,7 @@ fn every_change_between_two_releases_names_a_release() {
         ("1.26", "1.29", 60, false),
         ("1.18", "1.31", 140, true),
         ("1.10", "1.31", 180, false),
+        ("1.6", "1.7", 400, true),
     ] {
         let causes = causes(from, to);
         assert!(causes.len() >= least, "{from} {to}: {}", causes.len());
