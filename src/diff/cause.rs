@@ -46,7 +46,7 @@ impl Cause {
     }
 
     /// Returns a cause at a line.
-    fn at(place: &Label, message: &str, side: Side) -> Self {
+    pub(super) fn at(place: &Label, message: &str, side: Side) -> Self {
         Self {
             message: message.to_owned(),
             place: Some(place.clone()),
@@ -170,10 +170,7 @@ impl<'a> Causes<'a> {
     }
 
     fn of_single(&mut self, probe: &ProbeState, side: Side) -> Cause {
-        let (own, other) = match side {
-            Side::Before => (&mut self.before, &mut self.after),
-            Side::After => (&mut self.after, &mut self.before),
-        };
+        let (own, other) = self.sides(side);
         let noun = noun(probe.id.slot);
         if own.has_more(&probe.place, other) {
             let message = match side {
@@ -189,22 +186,14 @@ impl<'a> Causes<'a> {
         {
             return Cause::of(reason, side);
         }
-        let environment = probe.id.environment.as_deref();
-        let environment = environment.and_then(|path| own.start_of_own_file(path, other));
-        if let Some(place) = environment {
-            let message = match side {
-                Side::Before => format!("the environment that deploys the {noun} is removed"),
-                Side::After => format!("the environment that deploys the {noun} is new"),
-            };
-            return Cause::at(&place, &message, side);
-        }
-        let message = match side {
-            Side::Before => format!("nothing deploys the {noun} any more"),
-            Side::After => format!("the {noun} is deployed now"),
-        };
-        Cause {
-            is_unchanged: true,
-            ..Cause::at(&probe.place, &message, side)
+        self.of_environment(probe, side)
+    }
+
+    /// Returns the lines of a state, and those of the other one.
+    pub(super) const fn sides(&mut self, side: Side) -> (&mut Lines<'a>, &mut Lines<'a>) {
+        match side {
+            Side::Before => (&mut self.before, &mut self.after),
+            Side::After => (&mut self.after, &mut self.before),
         }
     }
 

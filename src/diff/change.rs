@@ -31,6 +31,9 @@ pub struct Change {
     pub subject: Subject,
     /// The line or the fact that causes it, if one was found.
     pub cause: Option<Cause>,
+    /// What still contains a handler that an environment does not deploy any more, such as "`staging` deploys it"; `None`
+    /// for all other changes.
+    pub remains: Option<String>,
 }
 
 impl Change {

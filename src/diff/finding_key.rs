@@ -2,13 +2,16 @@
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::finding::{Finding, ObjectRef, RuleId};
+use crate::finding::{Finding, ObjectRef, RuleId, Severity};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use super::class::is_fault;
 use super::probe_state::ProbeState;
 use super::state::{State, relative};
+
+/// The notice about parts of kustomizations that are not rendered.
+pub(super) const NOT_MODELLED: &str = "kustomization-not-modelled";
 
 /// What remains the same if lines move: neither lines nor wording.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +23,8 @@ pub(super) struct FindingKey {
     /// The field without the indexes of lists, because an entry before it may be removed.
     field: Option<String>,
     overlay: Option<String>,
+    /// Whether kustomize refuses to build a kustomization, which a note about an unknown part of it does not mean.
+    is_refused: bool,
 }
 
 /// A finding in one environment.
@@ -75,6 +80,8 @@ pub(super) fn entries<'s>(state: &'s State, set: &SourceSet) -> Vec<FindingEntry
                     container: finding.container.clone(),
                     field: finding.field.as_deref().map(without_indexes),
                     overlay,
+                    is_refused: finding.rule.as_str() == NOT_MODELLED
+                        && finding.severity != Severity::Note,
                 },
                 file: relative(&finding.primary.path, root),
                 is_of_handlers,

@@ -8,7 +8,7 @@ use crate::source::SourceSet;
 use super::change::{Change, Subject};
 use super::class::Class;
 use super::comparison::Comparison;
-use super::finding_key::{FindingEntry, entries};
+use super::finding_key::{FindingEntry, NOT_MODELLED, entries};
 use super::pairing::{Pairing, Repeated};
 use super::state::{State, relative};
 
@@ -45,13 +45,16 @@ pub(super) fn compare_findings(
             Severity::Warning | Severity::Error => Class::Improvement,
         },
         cause: None,
+        remains: None,
         subject: Subject::GoneFinding(Box::new(finding)),
     }));
     // A file that cannot be read any more hides its probes, which are not removed.
     let removed = files_of_removed_probes(&comparison.changes);
+    let emptied = emptied_environments(before, after);
     let hides_probes = |finding: &Finding| {
         let path = relative(&finding.primary.path, &after.root);
-        finding.object.is_none() && removed.contains(&path)
+        let is_emptied = finding.rule.as_str() == NOT_MODELLED && emptied.contains(&*path);
+        finding.object.is_none() && (removed.contains(&path) || is_emptied)
     };
     let found = only(&new, pairing.only_after()).into_iter();
     comparison.changes.extend(found.map(|finding| Change {
@@ -60,6 +63,7 @@ pub(super) fn compare_findings(
             _ => Class::Regression,
         },
         cause: None,
+        remains: None,
         subject: Subject::NewFinding(Box::new(finding)),
     }));
 }
@@ -92,4 +96,18 @@ fn files_of_removed_probes(changes: &[Change]) -> HashSet<String> {
     removed
         .filter_map(|change| Some(change.probe()?.file.clone()))
         .collect()
+}
+
+/// Returns the environments that contain handlers in the first state only, relative to the tree.
+fn emptied_environments<'s>(before: &'s State, after: &'s State) -> HashSet<&'s str> {
+    let environments = |state: &'s State| -> HashSet<&'s str> {
+        let probes = state.probes.iter();
+        probes
+            .filter_map(|probe| probe.id.environment.as_deref())
+            .collect()
+    };
+    let left = environments(after);
+    let mut emptied = environments(before);
+    emptied.retain(|environment| !left.contains(environment));
+    emptied
 }

@@ -29,6 +29,16 @@ impl<'a> Lines<'a> {
         }
     }
 
+    /// Returns the folder or the file of the tree, as shown to the user.
+    pub(super) const fn root(&self) -> &'a str {
+        self.root
+    }
+
+    /// Returns the files of the state.
+    pub(super) const fn set(&self) -> &'a SourceSet {
+        self.set
+    }
+
     /// Returns whether the line of a label occurs more often in its file than in the same file of the other state.
     pub(super) fn has_more(&mut self, label: &Label, other: &mut Lines<'_>) -> bool {
         let Some(file) = self.set.file(&label.path) else {

@@ -139,7 +139,8 @@ fn changed_files<'s>(
     changed
 }
 
+/// Returns whether two files have the same lines. Their ends differ if git converts them.
 fn is_equal(file: &SourceFile, other: &SourceFile) -> bool {
     std::sync::Arc::ptr_eq(&file.text, &other.text)
-        || file.text == other.text && file.fault == other.fault
+        || file.text.lines().eq(other.text.lines()) && file.fault == other.fault
 }

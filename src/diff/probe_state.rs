@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::finding::{Certainty, Finding, Label};
-use crate::kube::ContainerList;
+use crate::kube::{ContainerList, Object};
 use crate::mesh::Reason;
 use crate::mesh::istio::keys;
 use crate::predict::{
@@ -59,6 +59,10 @@ pub struct ProbeState {
     pub place: Label,
     /// The name of the environment for people, such as `prod-eu`.
     pub environment_name: Option<Arc<str>>,
+    /// The kustomization that renders the object, as shown to the user.
+    pub(super) rendered_by: Option<Arc<str>>,
+    /// The file with the object of Flux or Argo CD that deploys the object, relative to the tree.
+    pub(super) deployer: Option<String>,
     /// The handler as written: `http :8080/healthz`.
     pub written: String,
     /// The handler after the rewrite; empty if it is not rewritten.
@@ -115,6 +119,8 @@ impl ProbeState {
             file: relative(object.path()),
             place: object.label_at(prediction.handler.key.span(), ""),
             environment_name,
+            rendered_by: object.rendered_by.cloned(),
+            deployer: deployer_of(object).map(|path| relative(path)),
             written: handler_text(&prediction.handler),
             rewritten_to: rewritten_to
                 .map(|to| rewritten_text(to, prediction.rewritten_host()))
@@ -153,6 +159,8 @@ impl ProbeState {
             file: relative(object.path()),
             place: object.label_at(machine.probe.key.span(), ""),
             environment_name: None,
+            rendered_by: object.rendered_by.cloned(),
+            deployer: deployer_of(object).map(|path| relative(path)),
             written: machine.written.clone(),
             rewritten_to: String::new(),
             outcome: machine.outcome,
@@ -196,6 +204,11 @@ impl ProbeState {
         is_same_rewrite && (self.kubelet == other.kubelet || !is_same_handler)
     }
 
+    /// Returns whether the tree, or the default of the release, proves this outcome but not that of `after`.
+    pub(super) fn is_proven_unlike(&self, after: &Self) -> bool {
+        self.certainty >= Certainty::Default && after.certainty < Certainty::Default
+    }
+
     /// Returns what was named differently before, such as "container `web`"; `None` if the handler has the same names.
     /// The environment does not count.
     #[must_use]
@@ -205,6 +218,13 @@ impl ProbeState {
             return Some(format!("`{}`", old.workload()));
         }
         (id.container != old.container).then(|| format!("container `{}`", old.container))
+    }
+
+    /// Returns the name of what deploys the handler: that of the environment, or the file of the deploying object.
+    #[must_use]
+    pub fn environment_title(&self) -> Option<String> {
+        let name = self.environment_name.as_deref();
+        name.or(self.deployer.as_deref()).map(str::to_owned)
     }
 
     /// Returns whether a finding reports the outcome of this handler.
@@ -255,6 +275,13 @@ impl ProbeState {
             container => crate::predict::handler_title(self.id.slot, container),
         }
     }
+}
+
+/// Returns the file with the object of Flux or Argo CD that deploys an object.
+fn deployer_of<'t>(object: &Object<'t>) -> Option<&'t Arc<str>> {
+    let file = object.location_file;
+    let is_own = file == object.path() || object.rendered_by == Some(file);
+    (!is_own).then_some(file)
 }
 
 fn text_of(entry: Option<Entry<'_>>) -> Option<String> {

@@ -8,6 +8,7 @@ use hashbrown::HashSet;
 
 use super::command::Git;
 use super::error::GitError;
+use super::filtered::filtered;
 use super::names::text;
 use super::raw_diff::{
     self, ANNOUNCED_IS_ABSENT, Difference, NO_SUBMODULES, OPTIONS, SUBMODULES, parse, patched,
@@ -36,6 +37,8 @@ pub struct ChangedPaths {
     /// If both states have the same paths, apart from those that git does not track, and only contents of regular files differ: the paths of these files, relative
     /// to the root, with the names of their objects in the first state.
     old_contents: Option<Vec<(PathBuf, String)>>,
+    /// Files of the working tree that count as changed because git would convert them with a program, which is not run.
+    filtered: Vec<PathBuf>,
 }
 
 impl ChangedPaths {
@@ -46,7 +49,15 @@ impl ChangedPaths {
             files: paths.map(PathBuf::into_os_string).collect(),
             folders: Vec::new(),
             old_contents: None,
+            filtered: Vec::new(),
         }
+    }
+
+    /// Returns the files of the working tree, relative to the root, that count as changed because git would convert them
+    /// with a program.
+    #[must_use]
+    pub fn filtered(&self) -> &[PathBuf] {
+        &self.filtered
     }
 
     pub(super) fn old_contents(&self) -> Option<&[(PathBuf, String)]> {
@@ -117,6 +128,9 @@ fn changed(
     found.old_contents = old_contents(&differences);
     let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
+        if git.has_settings() {
+            found.filtered = filtered(&git, &paths)?;
+        }
         paths.extend(hidden_changes(repository)?);
     }
     let absolute = paths.iter().map(|path| repository.root.join(path));

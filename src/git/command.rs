@@ -88,6 +88,11 @@ impl Git {
         }
     }
 
+    /// Returns whether the command has more settings.
+    pub(super) const fn has_settings(&self) -> bool {
+        !self.settings.is_empty()
+    }
+
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }

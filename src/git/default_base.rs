@@ -22,26 +22,33 @@ impl Repository {
         self.resolve("HEAD")
     }
 
-    /// Returns the merge base of a commit and the one that is checked out: the commit itself, under its name, if it is that.
+    /// Returns the merge base of a commit and the one that is checked out. If it is one of them, it has that name.
     ///
     /// # Errors
     /// The repository has no commit, or the histories are not related.
     pub fn base_with_head(&self, commit: &Commit) -> Result<Commit, GitError> {
-        let base = self.merge_base(&self.head()?, commit)?;
-        Ok(match base.hash == commit.hash {
-            true => commit.clone(),
-            false => base,
-        })
+        let head = self.head()?;
+        let base = self.merge_base(&head, commit)?;
+        Ok(named_like(base, &[commit, &head]))
     }
 
-    /// Returns the merge base of a commit and the default branch of a remote, as [`Repository::default_base`] does.
+    /// Returns the merge base of a commit and the default branch of a remote, as [`Repository::default_base`] does. If it
+    /// is one of them, it has that name.
     ///
     /// # Errors
     /// The remote has no such branch, or the histories are not related.
     pub fn default_base_of(&self, commit: &Commit) -> Result<Commit, GitError> {
         let branch = default_branch(self)?;
-        self.merge_base(commit, &branch)
+        let base = self.merge_base(commit, &branch)?;
+        Ok(named_like(base, &[commit, &branch]))
     }
+}
+
+/// Returns the first of `commits` that is the same commit as `base`, or else `base`.
+fn named_like(base: Commit, commits: &[&Commit]) -> Commit {
+    let mut commits = commits.iter();
+    let same = commits.find(|commit| commit.hash == base.hash);
+    same.map_or(base, |commit| (*commit).clone())
 }
 
 /// Returns the default branch of `origin`, else of the only remote, else the upstream of the current branch.

@@ -12,6 +12,7 @@ mod default_base;
 mod empty_tree;
 mod error;
 mod failures;
+mod filtered;
 mod git_file;
 mod index;
 mod index_file;

@@ -1,15 +1,20 @@
-//! GitLab Code Quality reports, with the six fields of <https://docs.gitlab.com/ci/testing/code_quality/>.
+//! GitLab Code Quality reports, with the six fields of <https://docs.gitlab.com/ci/testing/code_quality/>. The report of
+//! `diff` also contains what is not judged and differs; notes without a line do not fit in the format.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::finding::{Finding, Severity};
+use crate::context::NotJudged;
+use crate::finding::{Finding, Label, Severity};
 
 use super::escape::json_safe;
 use super::results::Results;
 use super::source_location::{LineRegion, line_region, source_path};
 use crate::report::text::finding_lines;
+
+/// The name of the check that reports what is not judged.
+const NOT_JUDGED: &str = "not-judged";
 
 #[derive(Serialize)]
 struct Issue {
@@ -37,36 +42,61 @@ struct Lines {
 /// Never in practice: all keys are strings.
 pub fn gitlab(results: &Results<'_>) -> serde_json::Result<String> {
     let mut seen = BTreeMap::new();
-    let issues: Vec<Issue> = results
-        .outcome
-        .findings
-        .iter()
+    let findings = results.outcome.findings.iter();
+    let mut issues: Vec<Issue> = findings
         .map(|finding| issue(results, finding, &mut seen))
         .collect();
+    if results.baseline_state.is_some() {
+        let not_judged = results.outcome.not_judged.iter();
+        issues.extend(not_judged.map(|found| not_judged_issue(results, found, &mut seen)));
+    }
     Ok(json_safe(&serde_json::to_string_pretty(&issues)?) + "\n")
 }
 
 fn issue(results: &Results<'_>, finding: &Finding, seen: &mut BTreeMap<u128, usize>) -> Issue {
-    let path = results
-        .root
-        .path(results.set, &source_path(results.set, &finding.primary));
-    let identity = identity(finding, &path);
-    let count = seen.entry(identity).or_default();
-    *count += 1;
+    let location = location(results, &finding.primary);
+    let identity = identity(finding, &location.path);
     Issue {
         description: finding_lines(finding).join("\n"),
         check_name: finding.rule.as_str(),
-        fingerprint: format!("{:032x}", hash(identity, &count.to_string())),
+        fingerprint: fingerprint(identity, seen),
         severity: severity(finding.severity),
-        location: Location {
-            path,
-            lines: Lines {
-                begin: line_region(results.set, &finding.primary)
-                    .unwrap_or(LineRegion::START)
-                    .line,
-            },
-        },
+        location,
     }
+}
+
+/// Returns the issue about something that is not judged and differs.
+fn not_judged_issue(
+    results: &Results<'_>,
+    found: &NotJudged,
+    seen: &mut BTreeMap<u128, usize>,
+) -> Issue {
+    let location = location(results, &found.place);
+    let parts = [NOT_JUDGED, found.reason.id(), &*location.path];
+    let identity = parts.into_iter().fold(OFFSET, hash);
+    Issue {
+        description: format!("not judged: {}\nhelp: {}", found.place.message, found.help),
+        check_name: NOT_JUDGED,
+        fingerprint: fingerprint(identity, seen),
+        severity: severity(Severity::Note),
+        location,
+    }
+}
+
+fn location(results: &Results<'_>, label: &Label) -> Location {
+    let path = source_path(results.set, label);
+    let region = line_region(results.set, label).unwrap_or(LineRegion::START);
+    Location {
+        path: results.root.path(results.set, &path),
+        lines: Lines { begin: region.line },
+    }
+}
+
+/// Returns the fingerprint of an issue. Issues with the same identity have different ones.
+fn fingerprint(identity: u128, seen: &mut BTreeMap<u128, usize>) -> String {
+    let count = seen.entry(identity).or_default();
+    *count += 1;
+    format!("{:032x}", hash(identity, &count.to_string()))
 }
 
 /// Returns a hash that does not change with the line or the wording of a finding. GitLab compares the fingerprints of two

@@ -26,6 +26,7 @@ pub fn junit(results: &Results<'_>) -> String {
         .chain(not_judged(results))
         .chain(nothing_judged_case(results))
         .chain(left_out(results))
+        .chain(notes(results))
         .collect();
     let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
     let mut out = format!(
@@ -158,6 +159,30 @@ fn left_out(results: &Results<'_>) -> Option<Suite> {
     );
     Some(Suite {
         tests: 1,
+        failures: 0,
+        text,
+    })
+}
+
+/// Returns a suite with a skipped case for each note about the run; `None` if there are none.
+fn notes(results: &Results<'_>) -> Option<Suite> {
+    let tests = results.notes.len();
+    if tests == 0 {
+        return None;
+    }
+    let mut text = format!(
+        "  <testsuite name=\"notes\" tests=\"{tests}\" failures=\"0\" errors=\"0\" skipped=\"{tests}\">\n"
+    );
+    let names = different_names(results.notes.iter().map(|_| "note".to_owned()));
+    for (note, name) in results.notes.iter().zip(names) {
+        text.push_str(&format!(
+            "    <testcase name=\"{name}\" classname=\"meshprobe\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+            xml(note)
+        ));
+    }
+    text.push_str("  </testsuite>\n");
+    Some(Suite {
+        tests,
         failures: 0,
         text,
     })

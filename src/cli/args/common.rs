@@ -52,6 +52,10 @@ pub(in crate::cli) struct Common {
     #[arg(long, help_heading = "Input")]
     pub(in crate::cli) no_context: bool,
 
+    /// Whether empty standard input is an error; set by commands that compare it.
+    #[arg(skip)]
+    pub(in crate::cli) rejects_empty_stdin: bool,
+
     /// Exclude matching files, with the syntax of .gitignore (repeatable).
     #[arg(long, value_name = "GLOB", help_heading = "Input")]
     pub(in crate::cli) exclude: Vec<String>,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::diff::State;
 use crate::engine::{Exit, RenderedOverlays, UnknownEnvironments};
+use crate::git::ChangedPaths;
 use crate::settings::{FailOn, Layer, Mesh, Version};
 
 use super::super::args::DiffArgs;
@@ -29,6 +30,8 @@ pub(super) struct States {
     pub(super) notes: Vec<String>,
     /// Whether two trees or files are compared with each other.
     pub(super) are_trees: bool,
+    /// The paths that may differ between two revisions.
+    pub(super) changed_paths: ChangedPaths,
     /// The root of the repository whose revisions are compared.
     pub(super) repository: Option<PathBuf>,
 }

@@ -4,6 +4,7 @@ mod changed_facts;
 mod granted;
 mod loaded;
 mod notes;
+mod own_config;
 mod reports;
 mod revision_paths;
 mod revisions;
@@ -13,8 +14,9 @@ mod unrelated;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diff::{Cause, Comparison, FailOn, compare, explain_releases, name_option};
+use crate::diff::{Cause, Comparison, FailOn, Side, compare, explain_releases, name_option};
 use crate::engine::{Exit, UnknownEnvironments, unread_paths};
+use crate::git::ChangedPaths;
 use crate::report::changes::{Changes, ReportedState};
 use crate::source::Fault;
 
@@ -48,6 +50,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         after,
         changed_fact,
         changed_config,
+        changed_paths,
         only_release,
         ..
     } = states;
@@ -55,7 +58,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         name_option(&mut comparison, &text);
     }
     if let Some(file) = changed_config {
-        name_configuration(&mut comparison, &file);
+        name_configuration(&mut comparison, &file, [&before, &after], &changed_paths);
     }
     // Another fact could cause the same change.
     let releases = before.istio_release.zip(after.istio_release);
@@ -167,11 +170,33 @@ fn reported(loaded: &Loaded) -> ReportedState<'_> {
     }
 }
 
-/// Names the configuration file as the cause of all changes that no line explains.
-fn name_configuration(comparison: &mut Comparison, file: &str) {
+/// Names the configuration file as the cause of all changes that no line explains, or only a line of a file that its
+/// `context` adds to one state.
+fn name_configuration(
+    comparison: &mut Comparison,
+    file: &str,
+    [before, after]: [&Loaded; 2],
+    changed: &ChangedPaths,
+) {
+    let is_added = |cause: &Cause| {
+        let (own, other) = match cause.side {
+            Side::Before => (before, after),
+            Side::After => (after, before),
+        };
+        cause.place.as_ref().is_some_and(|place| {
+            let file = own.run.set.file(&place.path);
+            let location =
+                file.and_then(|file| file.resolved_location().or(file.location.as_deref()));
+            // The other state has the file and does not read it.
+            other.run.set.file(&place.path).is_none()
+                && location.is_some_and(|location| !changed.contains(location))
+        })
+    };
     for change in &mut comparison.changes {
         let cause = change.cause.as_ref();
-        if cause.is_none_or(|cause| cause.place.is_none() || cause.is_unchanged) {
+        let is_explained =
+            |cause: &Cause| cause.place.is_some() && !cause.is_unchanged && !is_added(cause);
+        if !cause.is_some_and(is_explained) {
             change.cause = Some(Cause::configuration(file));
         }
     }

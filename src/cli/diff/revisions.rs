@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{Exit, RenderedOverlays, unread_paths};
-use crate::filesystem::FileSystem;
-use crate::git::{Commit, GitError, Repository, Side, Snapshot};
+use crate::git::{ChangedPaths, Commit, GitError, Repository, Side, Snapshot};
 use crate::source::SharedFiles;
 
 use super::super::args::DiffArgs;
-use super::super::config::{LoadedConfig, load_config};
+use super::super::config::LoadedConfig;
 use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::granted::reject_stored_outside;
 use super::loaded::{Loaded, States, judged};
+use super::own_config::{has_context_of, own_config, use_own_facts};
 use super::revision_paths::reject_revisions_as_paths;
 
 /// The second state: its name, its files, and how git finds what differs from it.
@@ -40,10 +40,13 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let base = base(&repository, args)?;
     let after = after(&repository, args)?;
     let run = read_after(session, args, &repository, &after)?;
-    let (mut old, files, own) = read_before(session, args, &repository, (&run, &after), &base)?;
-    let changed_config = own.and_then(|own| use_own_facts(&mut old, own, &run));
+    let changed = repository.changed(&base, &after.side).map_err(stop)?;
+    let mut notes: BTreeSet<String> = filtered_files(&changed).collect();
+    let changed_paths = changed.clone();
+    let states = ((&run, &after), (&base, changed));
+    let (mut old, files, own) = read_before(session, args, &repository, states)?;
+    let changed_config = own.and_then(|own| use_own_facts(args, &mut old, own, &run));
     print_files(session, &old.set, &args.common);
-    let mut notes = BTreeSet::new();
     for snapshot in [&after.files, &files] {
         reject_unread_objects(snapshot)?;
         notes.extend(unread_submodules(snapshot));
@@ -69,42 +72,9 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         what_if: None,
         notes: notes.into_iter().collect(),
         are_trees: false,
+        changed_paths,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })
-}
-
-/// Returns the configuration of the first state; `None` if its file is broken, because the second state may be the one that
-/// repairs it.
-fn own_config(
-    session: &Session,
-    args: &DiffArgs,
-    files: &FileSystem,
-    name: &str,
-) -> Result<Option<LoadedConfig>, Stop> {
-    match load_config(&args.common, session.directory()?, files) {
-        Ok(loaded) => Ok(Some(loaded)),
-        Err(stop) => {
-            if !args.common.quiet {
-                let reason = stop.message();
-                session.errln(&format!(
-                    "warning: the configuration of {name} is not used, but that of the second state: {reason}"
-                ));
-            }
-            Ok(None)
-        }
-    }
-}
-
-/// Gives the first state the facts of its own configuration file, and returns that file if they differ from those of the
-/// second state, or its `context`. Rules and what they ignore are those of the second state, so that a change of them is
-/// not a change of the probes.
-fn use_own_facts(old: &mut Run, own: LoadedConfig, new: &Run) -> Option<String> {
-    let has_same_context = own.layer.context == new.layer.context;
-    if own.layer.has_facts_of(&new.layer) && has_same_context {
-        return None;
-    }
-    old.layer = std::mem::take(&mut old.layer).with_facts_of(&own.layer);
-    own.shown.or_else(|| new.config.clone())
 }
 
 /// Rejects paths of another repository, and a state that a bare repository does not have.
@@ -222,10 +192,8 @@ fn read_before(
     session: &Session,
     args: &DiffArgs,
     repository: &Repository,
-    (run, after): (&Run, &After),
-    base: &Commit,
+    ((run, after), (base, changed)): ((&Run, &After), (&Commit, ChangedPaths)),
 ) -> Result<(Run, Snapshot, Option<LoadedConfig>), Stop> {
-    let changed = repository.changed(base, &after.side).map_err(stop)?;
     let limited = |files: &Snapshot| session.limited(files.files());
     let config = |files: &Snapshot| own_config(session, args, &limited(files), &shown(base));
     if let Some(files) = repository.snapshot_before(&after.files, &changed)
@@ -233,7 +201,7 @@ fn read_before(
             run.with_changed_contents(session, &args.common, limited(&files), &changed.paths())?
     {
         let own = config(&files)?;
-        let is_same_context = |own: &LoadedConfig| own.layer.context == run.layer.context;
+        let is_same_context = |own: &LoadedConfig| has_context_of(args, own, run);
         if own.as_ref().is_none_or(is_same_context) {
             return Ok((old, files, own));
         }
@@ -257,6 +225,16 @@ fn reject_unread_objects(snapshot: &Snapshot) -> Result<(), Stop> {
     };
     let message = format!("cannot read `{}`: {error}", path.display());
     Err(Stop::usage(message).help_if_any(error.help()))
+}
+
+/// Returns a note for each changed file that git converts with a program.
+fn filtered_files(changed: &ChangedPaths) -> impl Iterator<Item = String> {
+    changed.filtered().iter().map(|path| {
+        format!(
+            "`{}` is compared as it is in the working tree: it has a filter in `.gitattributes`, and meshprobe does not run programs of git",
+            path.display()
+        )
+    })
 }
 
 /// Returns a note for each submodule that is not cloned.

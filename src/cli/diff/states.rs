@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::engine::RenderedOverlays;
+use crate::git::ChangedPaths;
 
 use super::super::args::{Common, DiffArgs};
 use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
@@ -55,6 +56,7 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         what_if: Some(what_if.clone()),
         notes: Vec::new(),
         are_trees: false,
+        changed_paths: ChangedPaths::default(),
         repository: None,
     })
 }
@@ -70,14 +72,10 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         let common = Common {
             paths: vec![path.to_path_buf()],
             no_context: true,
+            rejects_empty_stdin: true,
             ..args.common.clone()
         };
         let run = read(session, &common)?;
-        let stdin = run.set.from_stdin().filter(|_| path.as_os_str() == "-");
-        if stdin.is_some_and(|text| text.trim().is_empty()) {
-            return Err(Stop::usage("standard input is empty")
-                .help("check whether the command before `|` failed"));
-        }
         let (layer, name) = (run.layer.clone(), format!("`{}`", path.display()));
         let files = (run.into(), &RenderedOverlays::default());
         judged(session, args, files, layer, (name, &root(path)))
@@ -91,6 +89,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         what_if: None,
         notes: Vec::new(),
         are_trees: true,
+        changed_paths: ChangedPaths::default(),
         repository: None,
     })
 }

@@ -75,9 +75,13 @@ fn input(session: &Session, path: &Path, common: &Common, directory: &Path) -> R
     let bytes = Progress::new(session, common)
         .during(session, "reading standard input", || session.read_stdin())?;
     if bytes.trim_ascii().is_empty() {
+        let help = "check whether the command before `|` failed";
+        if common.rejects_empty_stdin {
+            return Err(Stop::usage("standard input is empty").help(help));
+        }
         // A chart may render nothing. The note is also printed with `--quiet`, because nothing is checked.
         session.errln("note: standard input is empty");
-        session.errln("help: check whether the command before `|` failed");
+        session.errln(&format!("help: {help}"));
     }
     let filename = common.stdin_filename.as_deref();
     Ok(Input::Bytes {

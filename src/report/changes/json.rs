@@ -113,6 +113,8 @@ struct ChangeEntry<'a> {
     /// The finding; null for a handler.
     finding: Option<FindingEntry<'a>>,
     cause: Option<CauseEntry<'a>>,
+    /// What still contains a handler that an environment does not deploy any more; null for all other changes.
+    remains: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -186,6 +188,7 @@ fn entry<'a>(changes: &Changes<'_>, change: &'a Change) -> ChangeEntry<'a> {
         after: after.map(|state| prediction(changes.after.set, state)),
         finding: change.finding().map(finding),
         cause: change.cause.as_ref().map(|found| cause(changes, found)),
+        remains: change.remains.as_deref(),
     }
 }
 

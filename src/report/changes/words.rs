@@ -109,6 +109,9 @@ impl<'a> Changes<'a> {
                 text.push_str(&format!("; was {name}"));
             }
         }
+        if let Some(remains) = &change.remains {
+            text.push_str(&format!("; {remains}"));
+        }
         text
     }
 
@@ -118,7 +121,14 @@ impl<'a> Changes<'a> {
         let probes = counted(count, group_noun(group));
         match (group.class, group.cause) {
             (Class::Added, _) => format!("{probes} with a fault{}", self.other_line(group)),
-            (Class::Removed, _) => format!("{probes} not found any more{}", self.other_line(group)),
+            (Class::Removed, _) => {
+                let leaves_environment = |change: &&Change| change.remains.is_some();
+                let what = match group.changes.iter().all(leaves_environment) {
+                    true => "removed from an environment",
+                    false => "not found any more",
+                };
+                format!("{probes} {what}{}", self.other_line(group))
+            }
             (class, Some(cause)) => self.sentence_with_cause(class, cause, &probes, count),
             (class, None) => format!("{probes} {}", verb_of(class, count)),
         }

@@ -61,7 +61,7 @@ fn a_new_environment_is_the_cause_of_its_probes() {
     assert_eq!(changes(&run), ["added web readinessProbe: none -> fails"]);
     assert_eq!(
         cause(&run, 0),
-        "after/two/kustomization.yaml:1 the environment that deploys the probe is new"
+        "after/two/kustomization.yaml:1 the environment that deploys the workload is new"
     );
     let removed = trees(&both, &base).run(&JSON).exits(0);
     assert_eq!(

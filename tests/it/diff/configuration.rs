@@ -101,7 +101,10 @@ fn each_revision_has_the_context_of_its_own_configuration() {
     let found = run(&project, &revisions("HEAD~1", "HEAD"), 1);
     let expected = ["regression web readinessProbe: ok -> fails"];
     assert_eq!(changes(&found), expected);
+    let configuration = "the changed configuration `.meshprobe.yaml`";
+    assert_eq!(cause(&found, 0), configuration);
     let found = run(&project, &revisions("HEAD", "HEAD~1"), 0);
     let expected = ["improvement web readinessProbe: fails -> ok"];
     assert_eq!(changes(&found), expected);
+    assert_eq!(cause(&found, 0), configuration);
 }

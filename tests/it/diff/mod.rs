@@ -1,10 +1,13 @@
 //! `meshprobe diff`: what changes between two states.
 
+mod broken_builds;
 mod causes;
+mod certainty;
 mod command_line;
 mod configuration;
 mod counted_once;
 mod dataplane;
+mod departures;
 mod fact_keys;
 mod formats;
 mod identity;

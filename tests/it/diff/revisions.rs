@@ -48,7 +48,7 @@ fn the_working_tree_is_compared_with_the_default_branch() {
     );
     let names = report(&changed);
     let name = |pointer| names.pointer(pointer).unwrap().as_str().unwrap();
-    assert!(name("/before/name").starts_with("the merge base of HEAD and origin/main ("));
+    assert!(name("/before/name").starts_with("`HEAD` ("));
     assert_eq!(name("/after/name"), "the working tree");
     commit(&project, "strict");
     assert_eq!(changes(&run(&project, &[], 1)), BROKEN);
@@ -323,4 +323,80 @@ fn paths_in_reports_are_relative_to_the_repository() {
     assert!(github.contains("file=infra/mtls.yaml"), "{github}");
     let [_, markdown, _] = paths(&["--report-root", ".", "."]);
     assert!(markdown.contains("`web.yaml:10`"), "{markdown}");
+}
+
+/// The merge base has a name of its own only if it is neither of the commits.
+#[test]
+fn the_first_state_has_the_name_of_its_commit() {
+    let project = repository();
+    let before = |options: &[&str]| {
+        let report = report(&run(&project, options, 0));
+        report
+            .pointer("/before/name")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    project.git("", &["branch", "other"]);
+    project.write("notes.txt", "a");
+    commit(&project, "ahead of the remote");
+    assert!(
+        before(&[]).starts_with("`origin/main` ("),
+        "{}",
+        before(&[])
+    );
+    project.git("", &["checkout", "--quiet", "other"]);
+    project.git("", &["update-ref", "refs/remotes/origin/main", "main"]);
+    assert!(before(&[]).starts_with("`HEAD` ("), "{}", before(&[]));
+    let since = before(&["--since", "main"]);
+    assert!(since.starts_with("`HEAD` ("), "{since}");
+    project.write("more.txt", "a");
+    commit(&project, "both sides differ");
+    let text = "the merge base of HEAD and origin/main (";
+    assert!(before(&[]).starts_with(text), "{}", before(&[]));
+}
+
+/// meshprobe does not run the programs, so that it cannot find out whether such a file is unmodified.
+#[test]
+fn a_file_with_a_filter_has_a_note() {
+    let project = repository();
+    project.write(".gitattributes", "infra/*.yaml filter=up\n");
+    project.write("infra/mtls.yaml", STRICT);
+    commit(&project, "a filter");
+    project.git("", &["config", "filter.up.clean", "sed s/DISABLE/STRICT/"]);
+    project.git("", &["config", "filter.up.smudge", "sed s/STRICT/DISABLE/"]);
+    project.write("infra/mtls.yaml", STRICT.replace("STRICT", "DISABLE"));
+    let note = |options: &[&str]| {
+        let run = project.run(&[&["diff", "--fail-on", "never"], options].concat());
+        let run = run.exits(0);
+        run.stderr
+            .contains("note: `infra/mtls.yaml` is compared as it is in the working tree")
+    };
+    assert!(note(&["--since", "HEAD"]));
+    assert!(!note(&["--since", "HEAD", "--until", "HEAD"]));
+    project.git("", &["config", "--unset", "filter.up.clean"]);
+    project.git("", &["config", "--unset", "filter.up.smudge"]);
+    assert!(!note(&["--since", "HEAD"]));
+}
+
+/// `git status` names such a folder, but git does not track the files in it.
+#[test]
+fn another_working_tree_of_the_repository_is_not_a_part_of_it() {
+    let project = repository();
+    project.write("infra/mtls.yaml", STRICT);
+    commit(&project, "strict");
+    project.git("", &["worktree", "add", "--quiet", "-b", "inner", "inner"]);
+    project.write(
+        "inner/apps/other.yaml",
+        NOT_REWRITTEN.replace("name: web", "name: api"),
+    );
+    assert_eq!(changes(&run(&project, &["--since", "HEAD"], 0)), [""; 0]);
+    let found = project.run(&["predict", "."]).exits(0).stdout;
+    assert_eq!(found.matches("Pod/web").count(), 1, "{found}");
+    // It is read if it is the tree.
+    let found = project.run(&["predict", "inner"]).exits(0).stdout;
+    assert!(found.contains("Pod/api"), "{found}");
+    let inside = project.run_in("inner", &["predict"], "").exits(0).stdout;
+    assert!(inside.contains("Pod/api"), "{inside}");
 }

@@ -172,3 +172,42 @@ fn a_missing_tree_is_an_error() {
         .exits(2)
         .stdout_contains("");
 }
+
+#[test]
+fn empty_standard_input_is_reported_once() {
+    let project = Project::with(&[("before.yaml", &join(&[INJECTED, NOT_REWRITTEN]))]);
+    for input in ["", "\n"] {
+        let run = project.pipe(&["diff", "before.yaml", "-"], input).exits(2);
+        let count = run.stderr.matches("standard input is empty").count();
+        assert_eq!(count, 1, "{}", run.stderr);
+    }
+}
+
+/// Git converts the ends of lines of files that are otherwise unchanged.
+#[test]
+fn other_ends_of_lines_are_no_change_of_what_is_not_judged() {
+    let broken = format!("{NOT_REWRITTEN}  bad: [\n");
+    let other = broken.replace('\n', "\r\n");
+    let chart = (
+        "chart/Chart.yaml",
+        "apiVersion: v2\nname: a\nversion: 0.1.0\n",
+    );
+    let template = "kind: Pod\nmetadata: {name: {{ .Release.Name }}}\n";
+    let crlf = template.replace('\n', "\r\n");
+    let project = trees(
+        &[
+            ("web.yaml", &*broken),
+            chart,
+            ("chart/templates/a.yaml", template),
+        ],
+        &[
+            ("web.yaml", &*other),
+            chart,
+            ("chart/templates/a.yaml", &*crlf),
+        ],
+    );
+    let run = project.run(&JSON).exits(0);
+    let parts = report(&run);
+    let parts = parts.pointer("/changed_not_judged").unwrap();
+    assert_eq!(parts.as_array().unwrap().len(), 0, "{}", run.stdout);
+}
