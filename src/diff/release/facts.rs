@@ -290,6 +290,7 @@ pub(super) const FACTS: &[ReleaseFact] = &[
     },
     ReleaseFact {
         effect: Effect::HostPodsExcluded,
+        // The branches release-1.29 and release-1.30 contain the backports, the tags 1.29.6 and 1.30.3 do not.
         change: ReleaseChange::new(Version::new(1, 31), &[(29, 7), (30, 4)]),
         edge: Edge::Begins,
         release: "1.31 (1.29.7, 1.30.4)",
