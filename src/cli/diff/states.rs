@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::RenderedOverlays;
 use crate::git::ChangedPaths;
+use crate::source::{Content, Document, SourceSet};
 
 use super::super::args::{Common, DiffArgs};
 use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
@@ -68,7 +69,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         return Err(Stop::usage("standard input (`-`) can be read only once"));
     }
     reject_missing_paths(&args.common.paths, session.directory()?)?;
-    let load = |path: &Path| {
+    let load = |path: &Path| -> Result<_, Stop> {
         let common = Common {
             paths: vec![path.to_path_buf()],
             no_context: true,
@@ -77,21 +78,36 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         };
         let run = read(session, &common)?;
         let (layer, name) = (run.layer.clone(), format!("`{}`", path.display()));
+        let note = is_empty(&run.set).then(|| empty_note(&name));
         let files = (run.into(), &RenderedOverlays::default());
-        judged(session, args, files, layer, (name, &root(path)))
+        let loaded = judged(session, args, files, layer, (name, &root(path)))?;
+        Ok((loaded, note))
     };
+    let ((before, empty_before), (after, empty_after)) = (load(before)?, load(after)?);
     Ok(States {
-        before: load(before)?,
-        after: load(after)?,
+        before,
+        after,
         changed_fact: None,
         changed_config: None,
         only_release: false,
         what_if: None,
-        notes: Vec::new(),
+        notes: empty_before.into_iter().chain(empty_after).collect(),
         are_trees: true,
         changed_paths: ChangedPaths::default(),
         repository: None,
     })
+}
+
+/// Returns whether a tree contains nothing but empty documents.
+fn is_empty(set: &SourceSet) -> bool {
+    let is_nothing = |document: &Document| matches!(document.content, Content::Empty);
+    let mut files = set.targets();
+    files.all(|file| file.fault.is_none() && file.documents.iter().all(is_nothing))
+}
+
+/// Returns the note about an empty tree: a failed rendering would otherwise look like removed workloads.
+fn empty_note(name: &str) -> String {
+    format!("{name} contains no objects; if it was rendered, check whether the command failed")
 }
 
 /// Returns the path of a tree as findings show it, without `/` at the end.

@@ -211,3 +211,28 @@ fn other_ends_of_lines_are_no_change_of_what_is_not_judged() {
     let parts = parts.pointer("/changed_not_judged").unwrap();
     assert_eq!(parts.as_array().unwrap().len(), 0, "{}", run.stdout);
 }
+
+/// A rendering that failed looks like removed workloads.
+#[test]
+fn an_empty_tree_has_a_note() {
+    let manifest = join(&[INJECTED, NOT_REWRITTEN]);
+    let project = Project::with(&[
+        ("before.yaml", &manifest),
+        ("after.yaml", "# nothing\n"),
+        ("folder/notes.txt", "a"),
+    ]);
+    for empty in ["after.yaml", "folder"] {
+        let run = project.run(&["diff", "--output-format", "json", "before.yaml", empty]);
+        assert_eq!(changes(&run), ["removed web readinessProbe: ok -> none"]);
+        let note = format!("`{empty}` contains no objects; if it was rendered");
+        assert!(run.stderr.contains(&note), "{}", run.stderr);
+        let notes = report(&run);
+        let notes = notes.pointer("/notes/0").unwrap().as_str().unwrap();
+        assert!(notes.starts_with(&note), "{notes}");
+        run.exits(0);
+    }
+    let full = project
+        .run(&["diff", "before.yaml", "before.yaml"])
+        .exits(0);
+    assert_eq!(full.stderr, "");
+}
