@@ -58,8 +58,8 @@ check_choices() {
     *) give_up 'mode must be "auto", "check" or "diff"' ;;
   esac
   case "$INPUT_DIFF_FAIL_ON" in
-    regression | any | never) ;;
-    *) give_up 'diff-fail-on must be "regression", "any" or "never"' ;;
+    regression | removed | any | never) ;;
+    *) give_up 'diff-fail-on must be "regression", "removed", "any" or "never"' ;;
   esac
   wants annotations "$INPUT_ANNOTATIONS" || true
   wants summary "$INPUT_SUMMARY" || true

@@ -76,6 +76,8 @@ pub enum FailOn {
     /// Regressions, and additions with a fault.
     #[default]
     Regression,
+    /// Those, and removed probes.
+    Removed,
     /// Any change.
     Any,
     /// No change.
@@ -88,6 +90,7 @@ impl FailOn {
     pub const fn includes(self, class: Class) -> bool {
         match self {
             Self::Regression => matches!(class, Class::Regression | Class::Added),
+            Self::Removed => matches!(class, Class::Regression | Class::Added | Class::Removed),
             Self::Any => true,
             Self::Never => false,
         }

@@ -77,6 +77,8 @@ pub(in crate::cli) enum DiffFailOnArg {
     /// On regressions, and on new probes with a fault.
     #[default]
     Regression,
+    /// Like `regression`, and on probes that do not exist any more, or that an environment does not deploy any more.
+    Removed,
     /// On any change, also if an outcome is not known any more.
     Any,
     /// Never.

@@ -205,6 +205,7 @@ fn name_configuration(
 const fn fail_on(arg: DiffFailOnArg) -> FailOn {
     match arg {
         DiffFailOnArg::Regression => FailOn::Regression,
+        DiffFailOnArg::Removed => FailOn::Removed,
         DiffFailOnArg::Any => FailOn::Any,
         DiffFailOnArg::Never => FailOn::Never,
     }

@@ -157,10 +157,17 @@ fn the_exit_code_follows_the_option() {
     let base = [("ns.yaml", INJECTED), ("web.yaml", NOT_REWRITTEN)];
     let strict = [&base[..], &[("mtls.yaml", STRICT)]].concat();
     let project = trees(&base, &strict);
-    for (fail_on, forward, back) in [("regression", 1, 0), ("any", 1, 1), ("never", 0, 0)] {
+    project.write("fewer/ns.yaml", INJECTED);
+    for (fail_on, forward, back, removed) in [
+        ("regression", 1, 0, 0),
+        ("removed", 1, 0, 1),
+        ("any", 1, 1, 1),
+        ("never", 0, 0, 0),
+    ] {
         let run = |from, to| project.run(&["diff", "--fail-on", fail_on, from, to]);
         run("before", "after").exits(forward);
         run("after", "before").exits(back);
+        run("before", "fewer").exits(removed);
     }
 }
 
