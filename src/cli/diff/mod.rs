@@ -188,8 +188,10 @@ fn name_configuration(
             let location =
                 file.and_then(|file| file.resolved_location().or(file.location.as_deref()));
             // The other state has the file and does not read it.
-            other.run.set.file(&place.path).is_none()
-                && location.is_some_and(|location| !changed.contains(location))
+            location.is_some_and(|location| {
+                let is_named = |loaded: &Loaded| loaded.run.names_in_context(location);
+                is_named(own) && !is_named(other) && !changed.contains(location)
+            })
         })
     };
     for change in &mut comparison.changes {

@@ -31,6 +31,12 @@ pub(in crate::cli) struct Run {
 }
 
 impl Run {
+    /// Returns whether the `context` of the configuration file contains a file, given by its resolved path.
+    pub(in crate::cli) fn names_in_context(&self, file: &Path) -> bool {
+        let mut named = self.request.context.iter();
+        named.any(|input| matches!(input, Input::Resolved(path) if file.starts_with(path)))
+    }
+
     /// Runs `work` on as many threads as the user allows.
     pub(in crate::cli) fn on_threads<T: Send>(
         &self,

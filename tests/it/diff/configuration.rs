@@ -2,7 +2,7 @@
 
 use super::revisions::{commit, repository, run};
 use super::{cause, changes};
-use crate::support::manifest::{PROBED, STRICT};
+use crate::support::manifest::{NOT_REWRITTEN, PROBED, STRICT};
 use crate::support::project::Project;
 
 fn config(entries: &str) -> String {
@@ -107,4 +107,20 @@ fn each_revision_has_the_context_of_its_own_configuration() {
     let expected = ["improvement web readinessProbe: fails -> ok"];
     assert_eq!(changes(&found), expected);
     assert_eq!(cause(&found, 0), configuration);
+}
+
+/// Git does not list a file that it does not track as changed.
+#[test]
+fn a_new_file_is_its_own_cause_next_to_a_changed_configuration() {
+    let project = repository();
+    project.write("platform/mtls.yaml", STRICT);
+    project.write(".meshprobe.yaml", config("mesh: {version: '1.30'}"));
+    commit(&project, "a release");
+    project.write(".meshprobe.yaml", config("mesh: {version: '1.31'}"));
+    let api = NOT_REWRITTEN.replace("name: web", "name: api");
+    project.write("apps/api.yaml", api);
+    let found = run(&project, &["--since", "HEAD"], 1);
+    assert_eq!(changes(&found), ["added api readinessProbe: none -> fails"]);
+    let own = "apps/api.yaml:10 the probe `http :8080/` is new";
+    assert_eq!(cause(&found, 0), own);
 }
