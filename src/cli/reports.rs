@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
-use crate::predict::sort_by_place;
 use crate::report::prediction::ProbeView;
 use crate::report::{self, Hint, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
 use crate::settings::Settings;
@@ -79,10 +78,7 @@ impl<'a> Reports<'a> {
             &rendered,
             self.settings,
             Fixes::Verified,
-            |context, predictions| {
-                sort_by_place(predictions);
-                report::html_probes(context, predictions, &self.root)
-            },
+            |context, predictions| report::html_probes(context, predictions, &self.root),
         );
         (outcome, probes.unwrap_or_default())
     }

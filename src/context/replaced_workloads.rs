@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use crate::context::inventory::states_no_fact;
 use crate::context::run_context::Context;
 use crate::kube::{Object, Workload};
@@ -21,9 +23,14 @@ impl<'t> Context<'t> {
     ) -> Option<Vec<usize>> {
         let inventory = Arc::get_mut(&mut self.inventory)?;
         let mut replaced = Vec::new();
+        let mut by_file: HashMap<&str, Vec<&Object<'t>>> = HashMap::new();
+        for object in objects {
+            by_file.entry(object.path()).or_default().push(object);
+        }
         for (at, subject) in inventory.workloads.iter().enumerate() {
             let old = &subject.workload.object;
-            let mut same = objects.iter().filter(|new| is_same_place(old, new));
+            let of_file = by_file.get(&**old.path()).into_iter().flatten();
+            let mut same = of_file.filter(|new| is_same_place(old, new));
             let Some(new) = same.next() else { continue };
             if same.next().is_some() {
                 return None;
@@ -35,7 +42,7 @@ impl<'t> Context<'t> {
                 overlay: old.overlay,
                 destination: old.destination.clone(),
                 cluster: old.cluster.clone(),
-                ..new.clone()
+                ..(*new).clone()
             };
             replaced.push((at, Workload::from_object(&object)?));
         }

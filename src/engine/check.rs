@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
 use crate::kustomize::Note;
-use crate::predict::WorkloadPrediction;
+use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
 use crate::settings::Settings;
 use crate::source::SourceSet;
@@ -50,15 +50,15 @@ pub enum Fixes {
     Removed,
 }
 
-/// Checks all files, and returns the result of `view` on the facts and the predictions of all workloads; `None` if meshprobe
-/// panicked on every file. `rendered` is empty, or belongs to the same files.
+/// Checks all files, and returns the result of `view` on the facts and the predictions of all workloads, sorted by place;
+/// `None` if meshprobe panicked on every file. `rendered` is empty, or belongs to the same files.
 #[must_use]
 pub fn check_with_view<T>(
     set: &SourceSet,
     rendered: &RenderedOverlays<'_>,
     settings: &Settings,
     fixes: Fixes,
-    view: impl Fn(&Context<'_>, &mut [WorkloadPrediction<'_>]) -> T + Sync,
+    view: impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T + Sync,
 ) -> (Outcome, Option<T>)
 where
     T: Send,
@@ -72,12 +72,7 @@ where
             check_files(part, &RenderedOverlays::default(), settings, &view)
         })
     };
-    let problems = || {
-        #[cfg(debug_assertions)]
-        planted_panic::trip("worker", "");
-        input_diagnostics(set)
-    };
-    let (checked, problems) = rayon::join(checked, problems);
+    let (checked, problems) = rayon::join(checked, || problems(set));
     finish(
         set,
         settings,
@@ -85,6 +80,13 @@ where
         checked.value,
         (checked.faults, problems),
     )
+}
+
+/// Returns findings about files that could not be read.
+pub(super) fn problems(set: &SourceSet) -> Vec<Finding> {
+    #[cfg(debug_assertions)]
+    planted_panic::trip("worker", "");
+    input_diagnostics(set)
 }
 
 /// Completes the findings, applies the levels of the settings, and counts. `faults` are findings about panics, and
@@ -187,7 +189,7 @@ pub(super) struct Checked<T> {
     not_judged: Vec<NotJudged>,
     unknown_environments: Option<UnknownEnvironments>,
     suppressions: Suppressions,
-    view: Option<T>,
+    pub(super) view: Option<T>,
 }
 
 impl<T> Default for Checked<T> {
@@ -209,7 +211,7 @@ fn check_files<T>(
     set: &SourceSet,
     rendered: &RenderedOverlays<'_>,
     settings: &Settings,
-    view: &impl Fn(&Context<'_>, &mut [WorkloadPrediction<'_>]) -> T,
+    view: &impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T,
 ) -> Checked<T> {
     let read = || Suppressions::read(set);
     let renderings = rendered.of(set);
@@ -220,7 +222,8 @@ fn check_files<T>(
         read,
         |mut analysis, suppressions| {
             let mut checked = check_analysed(set, settings, &analysis, suppressions);
-            checked.view = Some(view(analysis.context, &mut analysis.predictions));
+            predict::sort_by_place(&mut analysis.predictions);
+            checked.view = Some(view(analysis.context, &analysis.predictions));
             checked
         },
     )

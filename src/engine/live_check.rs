@@ -1,5 +1,6 @@
 //! Checks all files for a caller that keeps the facts and the predictions to answer questions about them.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use rayon::ThreadPool;
@@ -14,7 +15,7 @@ use crate::source::SourceSet;
 
 use super::analysis::Analysis;
 use super::check::{Fixes, check, check_analysed, finish};
-use super::live_edit::LiveEdit;
+use super::live_edit::{Kept, LiveEdit};
 use super::outcome::Outcome;
 use super::panic_report::catch_panic;
 use super::rendered_overlays::RenderedOverlays;
@@ -64,7 +65,7 @@ pub fn check_live(
     pool: &ThreadPool,
     view: &mut impl LiveView,
 ) -> (SourceSet, RenderedOverlays<'static>) {
-    let edits: Vec<OnceLock<LiveEdit>> =
+    let edits: Vec<OnceLock<LiveEdit<'static>>> =
         std::iter::repeat_with(OnceLock::new).take(EDITS).collect();
     let groups = rendered.groups(&set);
     let shown = pool
@@ -90,7 +91,7 @@ pub fn check_live(
     }
     let mut last = set;
     for edit in edits.into_iter().filter_map(OnceLock::into_inner) {
-        last = edit.set;
+        last = edit.set.into_owned();
         rendered.replace(edit.rendered);
     }
     (last, rendered)
@@ -111,7 +112,11 @@ struct State<'t> {
 impl<'t> State<'t> {
     /// Shows the check of this state, and of those after edits that keep all facts. Returns `None` if meshprobe panicked
     /// on this state.
-    fn show_all(mut self, edits: &'t [OnceLock<LiveEdit>], view: &mut impl LiveView) -> Option<()> {
+    fn show_all(
+        mut self,
+        edits: &'t [OnceLock<LiveEdit<'static>>],
+        view: &mut impl LiveView,
+    ) -> Option<()> {
         let (set, settings, renderings, pool) =
             (self.set, self.settings, self.renderings, self.pool);
         let collect = || {
@@ -151,12 +156,17 @@ impl<'t> State<'t> {
     /// Checks the state after an edit. Returns `None` if the edit does not keep all facts.
     fn apply(
         &mut self,
-        place: &'t OnceLock<LiveEdit>,
+        place: &'t OnceLock<LiveEdit<'static>>,
         after: SourceSet,
         context: &mut Context<'t>,
         predictions: &mut Vec<WorkloadPrediction<'t>>,
     ) -> Option<Outcome> {
-        let edit = LiveEdit::between(self.set, &self.current, self.groups, after)?;
+        let edit = LiveEdit::between(
+            self.set,
+            &self.current,
+            self.groups,
+            (Cow::Owned(after), Kept::Text),
+        )?;
         let edit = place.get_or_init(|| edit);
         let positions = context.replace_workloads(&edit.set, &edit.workloads())?;
         self.set = &edit.set;

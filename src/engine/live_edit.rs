@@ -1,28 +1,40 @@
 //! Edits after which all facts hold, so that only the edited workloads are predicted again.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::context::is_interchangeable;
-use crate::gitops::render_relevant_changed;
+use crate::gitops::{ChangedFiles, render_relevant_changed};
 use crate::kube::{Object, runs_pods};
 use crate::kustomize::complete::has_complete;
 use crate::kustomize::roots::Group;
 use crate::kustomize::{RenderedDocument, Rendering};
-use crate::source::{Content, Document, SourceFile, SourceSet};
+use crate::source::{
+    Content, Document, SourceFile, SourceSet, changes_only_pods, is_kustomization,
+};
 
-/// A state of the files after an edit that keeps all facts.
-#[derive(Debug)]
-pub(super) struct LiveEdit {
-    /// The files.
-    pub(super) set: SourceSet,
-    /// The renderings that differ, each with its position.
-    pub(super) rendered: Vec<(usize, Rendering)>,
-    /// The position of the edited file.
-    file: usize,
+/// What must be equal in a document that states facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// Its text, because fixes may be placed anywhere in it.
+    Text,
+    /// Its nodes, with their texts and positions. Comments after them may differ, and what a kustomization changes in pods.
+    Nodes,
 }
 
-impl LiveEdit {
-    /// Returns the edit from one state of the files to another one. `groups` are those of the kustomizations, with
+/// A state of the files after edits that keep all facts.
+#[derive(Debug)]
+pub(super) struct LiveEdit<'s> {
+    /// The files.
+    pub(super) set: Cow<'s, SourceSet>,
+    /// The renderings that differ, each with its position.
+    pub(super) rendered: Vec<(usize, Rendering)>,
+    /// The paths of the edited files.
+    files: Vec<Arc<str>>,
+}
+
+impl<'s> LiveEdit<'s> {
+    /// Returns the edits from one state of the files to another one. `groups` are those of the kustomizations, with
     /// the bytes that rendering them has reserved.
     ///
     /// Returns `None` if a fact may differ, or what one object sees of another: if something other than workloads differs,
@@ -31,36 +43,36 @@ impl LiveEdit {
         before: &SourceSet,
         renderings: &[&Rendering],
         groups: (&[Group], usize),
-        after: SourceSet,
+        (after, kept): (Cow<'s, SourceSet>, Kept),
     ) -> Option<Self> {
-        let pairs = || before.files.iter().zip(&after.files);
-        let is_edited =
-            |(old, new): &(&SourceFile, &SourceFile)| !Arc::ptr_eq(&old.text, &new.text);
-        let mut edited = pairs().enumerate().filter(|(_, pair)| is_edited(pair));
-        let (file, (old, new)) = edited.next()?;
-        if edited.next().is_some() || before.files.len() != after.files.len() {
+        let changed = ChangedFiles::between(before, &after)?;
+        let has_same_facts = |(old, new)| has_same_facts(old, new, kept);
+        if !changed.iter().all(has_same_facts) {
             return None;
         }
-        if !has_same_facts(old, new) {
-            return None;
-        }
-        let rendered = render_relevant_changed(&after, (before, renderings), groups)?;
+        let rendered = render_relevant_changed(&after, (&changed, renderings), groups)?;
         let keeps_facts = |(at, new): &(usize, Rendering)| {
             let old = renderings.get(*at);
-            old.is_some_and(|old| renders_same_facts(old, new))
+            old.is_some_and(|old| renders_same_facts(old, new, kept))
         };
-        rendered.iter().all(keeps_facts).then_some(Self {
-            set: after,
+        if !rendered.iter().all(keeps_facts) {
+            return None;
+        }
+        let files = changed.iter().map(|(_, new)| Arc::clone(&new.path));
+        let files = files.collect();
+        drop(changed);
+        Some(Self {
+            files,
             rendered,
-            file,
+            set: after,
         })
     }
 
     /// Returns the workloads of this state that may differ from those before the edit.
     pub(super) fn workloads(&self) -> Vec<Object<'_>> {
-        let documents = self.set.files.get(self.file).map(|file| &file.documents);
-        let written = documents.into_iter().flatten();
-        let written = written
+        let files = self.files.iter().filter_map(|path| self.set.file(path));
+        let written = files
+            .flat_map(|file| &file.documents)
             .filter(|document| !document.patch)
             .flat_map(Object::all_in);
         let rendered = self
@@ -76,13 +88,19 @@ impl LiveEdit {
 
 /// Returns whether two states of a file have the same facts, and the same workloads but for what only their own pods depend
 /// on.
-fn has_same_facts(old: &SourceFile, new: &SourceFile) -> bool {
+fn has_same_facts(old: &SourceFile, new: &SourceFile, kept: Kept) -> bool {
+    // Such a kustomization states no fact itself.
+    if is_kustomization(&old.path) {
+        return kept == Kept::Nodes && changes_only_pods(old, new);
+    }
     let mut documents = old.documents.iter().zip(&new.documents);
     old.fault.is_none()
         && new.fault.is_none()
         && old.documents.len() == new.documents.len()
         && documents.all(|(before, after)| {
-            is_unchanged((old, before), (new, after)) || has_same_workloads(before, after)
+            is_unchanged((old, before), (new, after))
+                || kept == Kept::Nodes && has_same_nodes(before, after)
+                || has_same_workloads(before, after)
         })
 }
 
@@ -95,6 +113,19 @@ fn is_unchanged(
         && old.segment.slice(&old_file.text) == new.segment.slice(&new_file.text)
         && std::mem::discriminant(&old.content) == std::mem::discriminant(&new.content)
         && (old.patch, old.encrypted) == (new.patch, new.encrypted)
+}
+
+/// Returns whether two states of a document differ only in comments after their nodes.
+fn has_same_nodes(old: &Document, new: &Document) -> bool {
+    let is_same_tree = match (&old.content, &new.content) {
+        (Content::Tree(old), Content::Tree(new)) | (Content::Plain(old), Content::Plain(new)) => {
+            old.has_nodes_of(new)
+        }
+        _ => false,
+    };
+    is_same_tree
+        && (old.patch, old.encrypted) == (new.patch, new.encrypted)
+        && old.ambiguities == new.ambiguities
 }
 
 /// Returns whether two states of a document contain nothing but workloads that can replace each other. A patch must not be a
@@ -116,13 +147,13 @@ fn has_same_workloads(old: &Document, new: &Document) -> bool {
 }
 
 /// Returns whether a rendering differs from that before the edit only in its workloads.
-fn renders_same_facts(old: &Rendering, new: &Rendering) -> bool {
+fn renders_same_facts(old: &Rendering, new: &Rendering, kept: Kept) -> bool {
     let is_same = |(old, new): (&RenderedDocument, &RenderedDocument)| {
         let has_same_route = old.item == new.item
             && (old.may_deploy, old.runs_pods) == (new.may_deploy, new.runs_pods)
             && old.document.path == new.document.path
             && old.document.index == new.document.index;
-        has_same_route && (is_equal(old, new) || is_same_workload(old, new))
+        has_same_route && (is_equal(old, new, kept) || is_same_workload(old, new))
     };
     let is_same_object = |(old, new): (Object<'_>, Object<'_>)| {
         !runs_pods(old.group(), old.kind) || is_interchangeable(&old, &new)
@@ -134,14 +165,16 @@ fn renders_same_facts(old: &Rendering, new: &Rendering) -> bool {
         && old.objects().zip(new.objects()).all(is_same_object)
 }
 
-/// Returns whether two rendered documents have equal text, and each part of it has the same origin.
-fn is_equal(old: &RenderedDocument, new: &RenderedDocument) -> bool {
+/// Returns whether two rendered documents are equal, and each part of them has the same origin.
+fn is_equal(old: &RenderedDocument, new: &RenderedDocument, kept: Kept) -> bool {
     match (&old.document.content, &new.document.content) {
         (Content::Tree(one), Content::Tree(other)) if Arc::ptr_eq(one, other) => true,
         (Content::Tree(one), Content::Tree(other)) => {
-            one.segment() == other.segment()
-                && one.segment().slice(one.text()) == other.segment().slice(other.text())
-                && old.origin == new.origin
+            let has_same_text = one.segment() == other.segment()
+                && one.segment().slice(one.text()) == other.segment().slice(other.text());
+            let is_same = has_same_text
+                || kept == Kept::Nodes && has_same_nodes(&old.document, &new.document);
+            is_same && old.origin == new.origin
         }
         _ => false,
     }

@@ -28,9 +28,7 @@ pub(super) fn isolate_panics<T: Default>(
     let attempt = |set: &SourceSet| {
         catch_panic(|| {
             #[cfg(debug_assertions)]
-            set.files
-                .iter()
-                .for_each(|file| planted_panic::trip("check", &file.path));
+            trip_planted(set);
             run(set)
         })
     };
@@ -57,6 +55,13 @@ pub(super) fn isolate_panics<T: Default>(
             faults: faults_of_all(set, &panic),
         },
     }
+}
+
+/// Panics if a panic was planted for a file.
+#[cfg(debug_assertions)]
+pub(super) fn trip_planted(set: &SourceSet) {
+    let paths = set.files.iter().map(|file| &file.path);
+    paths.for_each(|path| planted_panic::trip("check", path));
 }
 
 fn faults_of_all(set: &SourceSet, panic: &PanicReport) -> Vec<Finding> {

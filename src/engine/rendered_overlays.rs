@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::gitops::{render_relevant_again, render_relevant_changed};
+use crate::gitops::{ChangedFiles, render_relevant_changed, render_relevant_groups};
 use crate::kustomize::Rendering;
 use crate::kustomize::roots::{self, Group};
 use crate::source::SourceSet;
@@ -13,7 +13,7 @@ pub struct RenderedOverlays<'b> {
     own: OnceLock<Vec<Rendering>>,
     /// The bytes that rendering has reserved.
     in_use: OnceLock<usize>,
-    /// The groups of the kustomizations. Only a state that follows another one needs them.
+    /// The groups of the kustomizations.
     groups: OnceLock<Arc<Vec<Group>>>,
     /// Another state of the files, whose renderings are reused where nothing differs.
     before: Option<(&'b SourceSet, &'b RenderedOverlays<'b>)>,
@@ -34,10 +34,21 @@ impl<'b> RenderedOverlays<'b> {
             let before = self
                 .before
                 .and_then(|(files, rendered)| Some((files, rendered.own.get()?.as_slice())));
-            let (own, in_use) = render_relevant_again(set, before);
+            let (own, in_use) = render_relevant_groups(set, &self.groups(set), before);
             let _ = self.in_use.set(in_use);
             own
         })
+    }
+
+    /// Returns the bytes of the memory budget that rendering has reserved; all bytes if nothing is rendered yet.
+    pub(super) fn in_use(&self) -> usize {
+        self.in_use.get().copied().unwrap_or(usize::MAX)
+    }
+
+    /// Returns the groups of the kustomizations of the files.
+    pub(super) fn groups(&self, set: &SourceSet) -> Arc<Vec<Group>> {
+        let groups = || Arc::new(roots::groups(set));
+        Arc::clone(self.groups.get_or_init(groups))
     }
 }
 
@@ -52,27 +63,21 @@ impl RenderedOverlays<'static> {
         };
         let all: Vec<&Rendering> = own.iter().collect();
         let groups = (groups.as_slice(), rendered.in_use());
-        if let Some(changed) = render_relevant_changed(set, (files, &all), groups) {
+        let changed = ChangedFiles::between(files, set);
+        if let Some(changed) =
+            changed.and_then(|changed| render_relevant_changed(set, (&changed, &all), groups))
+        {
             rendered.replace(changed);
             return rendered;
         }
-        let (own, in_use) = render_relevant_again(set, Some((files, own)));
+        let groups = Arc::new(roots::groups(set));
+        let (own, in_use) = render_relevant_groups(set, &groups, Some((files, own)));
         Self {
             own: OnceLock::from(own),
             in_use: OnceLock::from(in_use),
-            ..Self::default()
+            groups: OnceLock::from(groups),
+            before: None,
         }
-    }
-
-    /// Returns the bytes of the memory budget that rendering has reserved; all bytes if nothing is rendered yet.
-    pub(super) fn in_use(&self) -> usize {
-        self.in_use.get().copied().unwrap_or(usize::MAX)
-    }
-
-    /// Returns the groups of the kustomizations of the files.
-    pub(super) fn groups(&self, set: &SourceSet) -> Arc<Vec<Group>> {
-        let groups = || Arc::new(roots::groups(set));
-        Arc::clone(self.groups.get_or_init(groups))
     }
 
     /// Replaces the renderings at some positions by those after an edit that leaves the groups unchanged.

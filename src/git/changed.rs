@@ -2,16 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use hashbrown::HashSet;
 
 use super::command::Git;
 use super::error::GitError;
 use super::filtered::filtered;
+use super::known::{Derivation, Other, submodules_in};
 use super::names::text;
 use super::raw_diff::{
-    self, ANNOUNCED_IS_ABSENT, Difference, NO_SUBMODULES, OPTIONS, SUBMODULES, parse, patched,
+    self, ANNOUNCED_IS_ABSENT, Difference, NO_SUBMODULES, OPTIONS, SUBMODULES, parse,
 };
 use super::repository::{Commit, Repository};
 use super::tree::{GITLINK, REGULAR};
@@ -114,19 +114,16 @@ fn changed(
         .collect();
     let differences = parse(&git.run(&arguments)?)?;
     let other = match side {
-        Side::Commit(other) => repository.known.known_listing(&other.hash),
+        Side::Commit(other) => repository
+            .known
+            .known_listing(&other.hash)
+            .map(Other::Commit),
         // `git diff-index` compares the files of the index.
-        Side::WorkingTree if !repository.is_bare => {
-            repository.known.index()?.listed().map(Arc::from)
-        }
+        Side::WorkingTree if !repository.is_bare => Some(Other::Index(repository.known.index()?)),
         Side::WorkingTree | Side::Index => None,
     };
-    if let Some(listed) = other {
-        let listed = patched(&listed, &differences, |difference| &difference.before)?;
-        repository.known.keep_listing(&commit.hash, listed);
-    }
     found.old_contents = old_contents(&differences);
-    let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
+    let mut paths: Vec<PathBuf> = differences.iter().map(|one| one.path.clone()).collect();
     if matches!(side, Side::WorkingTree) {
         if git.has_settings() {
             found.filtered = filtered(&git, &paths)?;
@@ -135,7 +132,19 @@ fn changed(
     }
     let absolute = paths.iter().map(|path| repository.root.join(path));
     found.files = absolute.map(PathBuf::into_os_string).collect();
-    found.folders = submodules_of(repository, commit)?;
+    let derived = other.and_then(|other| {
+        let submodules = submodules_before(&other, &differences)?;
+        let derivation = Derivation { other, differences };
+        repository.known.keep_derivation(&commit.hash, derivation);
+        Some(submodules)
+    });
+    // All of their files count as changed, because git would have to run in each of them to find out.
+    let submodules = match derived {
+        Some(submodules) => submodules,
+        None => submodules_in(&repository.known.listed(&commit.hash)?),
+    };
+    let submodules = submodules.into_iter();
+    found.folders = submodules.map(|path| repository.root.join(path)).collect();
     found.folders.sort();
     found.old_contents.take_if(|_| !found.folders.is_empty());
     Ok(found)
@@ -174,13 +183,15 @@ fn comparison<'c>(
     })
 }
 
-/// Returns the submodules of a commit. All of their files count as changed, because git would have to run in each of
-/// them to find out.
-fn submodules_of(repository: &Repository, commit: &Commit) -> Result<Vec<PathBuf>, GitError> {
-    let listed = repository.known.listed(&commit.hash)?;
-    let submodules = listed.iter().filter(|listed| listed.mode == GITLINK);
-    let paths = submodules.map(|listed| repository.root.join(&listed.path));
-    Ok(paths.collect())
+/// Returns the submodules of a commit, given another state and what differs from the commit to it.
+fn submodules_before(other: &Other, differences: &[Difference]) -> Option<Vec<PathBuf>> {
+    let differing: HashSet<&Path> = differences.iter().map(|one| &*one.path).collect();
+    let mut submodules = other.submodules()?;
+    submodules.retain(|path| !differing.contains(&**path));
+    let before = differences.iter();
+    let before = before.filter(|one| one.before.mode == GITLINK);
+    submodules.extend(before.map(|one| one.path.clone()));
+    Some(submodules)
 }
 
 /// Returns settings that prevent git from running the filters of the repository, which it does for files that it has to

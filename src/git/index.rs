@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::command::Git;
 use super::error::GitError;
 use super::names::{is_valid, path_of};
-use super::tree::{Listed, REGULAR};
+use super::tree::{GITLINK, Listed, REGULAR};
 
 /// A file with a flag that hides its changes from git.
 #[derive(Debug)]
@@ -59,6 +59,20 @@ impl Index {
         entries
             .map(|entry| entry.filter(|entry| entry.stage == "0")?.listed().ok())
             .collect()
+    }
+
+    /// Returns the paths of the submodules; `None` if there is a merge conflict, or a submodule at a path that git would not
+    /// check out.
+    pub(super) fn submodules(&self) -> Option<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for line in lines(&self.output) {
+            let entry = parse(line).ok().filter(|entry| entry.stage == "0")?;
+            if entry.mode == GITLINK {
+                found.push(path_of(entry.path));
+            }
+        }
+        let is_valid = |path: &PathBuf| is_valid(path);
+        found.iter().all(is_valid).then_some(found)
     }
 
     /// Iterates over the paths of all files; each is `None` if it is not that of a regular file, has a merge conflict, or if

@@ -24,6 +24,7 @@ mod object_files;
 mod object_reader;
 mod old_contents;
 mod raw_diff;
+mod read_paths;
 mod repository;
 mod resolve;
 mod snapshot;

@@ -223,6 +223,11 @@ impl Repository {
     /// # Errors
     /// The commits have no common ancestor, or it is not in the history of a shallow clone.
     pub fn merge_base(&self, one: &Commit, other: &Commit) -> Result<Commit, GitError> {
+        let name = format!("merge base of {} and {}", one.name, other.name);
+        // A pull request is often checked out as a merge with its base. This saves a process.
+        if one.hash == other.hash || self.is_parent(other, one) {
+            return Ok(Commit::new(&name, other.hash.clone()));
+        }
         let found = self.git.find(&["merge-base", &one.hash, &other.hash])?;
         let names = || (one.name.clone(), other.name.clone());
         let hash = match found.as_deref().map(text) {
@@ -236,8 +241,17 @@ impl Repository {
                 return Err(GitError::NoMergeBase(one, other));
             }
         };
-        let name = format!("merge base of {} and {}", one.name, other.name);
         Ok(Commit::new(&name, hash))
+    }
+
+    /// Returns whether a commit is recorded as a parent of another one.
+    fn is_parent(&self, parent: &Commit, child: &Commit) -> bool {
+        let found = self.known.blobs.find(&child.hash).ok().flatten();
+        let content = found.and_then(|found| found.bytes).unwrap_or_default();
+        // Source: git 2.47, `Documentation/user-manual.txt` ("Commit Object"). An empty line ends the header.
+        let lines = content.split(|byte| *byte == b'\n');
+        let mut header = lines.take_while(|line| !line.is_empty());
+        header.any(|line| line.strip_prefix(b"parent ") == Some(parent.hash.as_bytes()))
     }
 }
 

@@ -9,6 +9,7 @@ use super::failures::Failures;
 use super::index_file::index_of;
 use super::object_files::ObjectFiles;
 use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, SUBMODULES, parse, patched};
+use super::read_paths::{ReadPaths, RecordedFiles};
 use super::repository::{Commit, Repository};
 use super::submodules::TreeBuilder;
 use super::tracked_files::{FoundUntracked, TrackedFiles};
@@ -22,6 +23,7 @@ pub struct Snapshot {
     failures: Failures,
     unread: Arc<[(PathBuf, String)]>,
     paths: Paths,
+    read: ReadPaths,
 }
 
 /// The paths of a snapshot.
@@ -62,15 +64,15 @@ impl Snapshot {
             failures: Failures::default(),
             unread: Arc::default(),
             paths: Paths::Other,
+            read: ReadPaths::default(),
         }
     }
 
     /// Creates a snapshot of the working tree that records whether it finds what git does not track.
     pub(super) fn of_working_tree(files: TrackedFiles, found: FoundUntracked) -> Self {
         Self {
-            files: FileSystem::new(files),
             paths: Paths::Recorded(found),
-            ..Self::of_disk()
+            ..Self::with_files(FileSystem::new(files), Failures::default())
         }
     }
 
@@ -85,12 +87,28 @@ impl Snapshot {
 
     /// Creates a snapshot with these files, which has no unread submodules.
     pub(super) fn with_files(files: FileSystem, failures: Failures) -> Self {
-        Self {
+        let read = ReadPaths::default();
+        let recorded = RecordedFiles {
             files,
+            read: read.clone(),
+        };
+        Self {
+            files: FileSystem::new(recorded),
             failures,
             unread: Arc::default(),
             paths: Paths::OfGit,
+            read,
         }
+    }
+
+    /// Returns the resolved paths among these whose contents were read so far. Only these contents have an effect on what
+    /// was read. Returns all of them if it is not known.
+    #[must_use]
+    pub fn read_among(&self, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+        if self.is_tracked() {
+            paths.retain(|path| self.read.contains(path));
+        }
+        paths
     }
 
     /// Creates a snapshot of the disk, with the files of a tree that do not exist there.
@@ -103,6 +121,7 @@ impl Snapshot {
             failures,
             unread: Arc::default(),
             paths: Paths::Other,
+            read: ReadPaths::default(),
         }
     }
 
@@ -181,9 +200,7 @@ fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, Gi
         });
     }
     Ok(Snapshot {
-        files: FileSystem::new(files),
-        failures,
         unread: unread.into(),
-        paths: Paths::OfGit,
+        ..Snapshot::with_files(FileSystem::new(files), failures)
     })
 }

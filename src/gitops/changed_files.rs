@@ -2,66 +2,80 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use memchr::{memchr, memchr3, memmem};
 
-use crate::gitops::named_entries::{names_in, texts};
+use crate::gitops::differing_files::{States, differing_files};
+use crate::gitops::named_entries::{has_other_name, last_name, names_in, texts};
 use crate::kustomize::Rendering;
 use crate::kustomize::locate::folder_of;
-use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::source::{SourceFile, SourceSet, changes_only_pods, is_kustomization};
 
 /// The files whose contents differ, in both states.
 #[derive(Debug)]
 pub(crate) struct ChangedFiles<'s> {
     files: Vec<(&'s SourceFile, &'s SourceFile)>,
+    paths: HashSet<&'s str>,
+    /// The last names of the paths.
+    names: HashSet<&'s str>,
 }
 
 impl<'s> ChangedFiles<'s> {
     /// Compares two states. Returns `None` if the second one is not the first one with other contents of some files, or if
-    /// the content of a kustomization differs.
+    /// a kustomization differs in more than what it changes in pods.
     pub(crate) fn between(before: &'s SourceSet, after: &'s SourceSet) -> Option<Self> {
         let is_same_tree = Arc::ptr_eq(&before.absent, &after.absent)
             && Arc::ptr_eq(&before.remotes, &after.remotes)
             && before.links.is_empty()
             && after.links.is_empty()
-            && before.max_rendered == after.max_rendered
-            && before.files.len() == after.files.len();
+            && before.max_rendered == after.max_rendered;
         if !is_same_tree {
             return None;
         }
-        let mut files = Vec::new();
-        for (old, new) in before.files.iter().zip(&after.files) {
-            if old.path != new.path {
-                return None;
-            }
-            let is_equal = Arc::ptr_eq(&old.text, &new.text)
-                && old.fault.is_none() == new.fault.is_none()
-                && old.chart_template == new.chart_template;
-            if is_equal {
-                continue;
-            }
-            if is_kustomization(&old.path) {
-                return None;
-            }
-            files.push((old, new));
-        }
-        Some(Self { files })
-    }
-
-    /// Returns whether a kustomization may name one of the files.
-    pub(crate) fn are_named_by(&self, sources: &SourceSet, kustomization: &SourceFile) -> bool {
-        self.files.iter().any(|(_, file)| {
-            let text = kustomization.text.as_bytes();
-            let name = file.path.rsplit('/').next().unwrap_or_default();
-            // Most kustomizations do not contain the name. An escape, a line break in place of a space or a doubled quote may
-            // hide it.
-            let may_name = memmem::find(text, name.as_bytes()).is_some()
-                || memchr(b'\\', text).is_some()
-                || memchr3(b'\\', b' ', b'\'', name.as_bytes()).is_some();
-            may_name && names(sources, kustomization, &file.path)
+        let in_both = |(old, new): States<'s>| {
+            let keeps_inputs = |(old, new): &(&SourceFile, &SourceFile)| {
+                !is_kustomization(&old.path) || changes_only_pods(old, new)
+            };
+            old.zip(new).filter(keeps_inputs)
+        };
+        let files = differing_files(before, after).map(in_both);
+        let files = files.collect::<Option<Vec<_>>>()?;
+        let paths: HashSet<&str> = files.iter().map(|(file, _)| &*file.path).collect();
+        Some(Self {
+            files,
+            names: paths.iter().map(|path| last_name(path)).collect(),
+            paths,
         })
     }
 
-    /// Returns the kustomizations that may name one of the files.
+    /// Iterates over the files in both states.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&'s SourceFile, &'s SourceFile)> {
+        self.files.iter().copied()
+    }
+
+    /// Returns whether a kustomization is one of the files, or may name one.
+    pub(crate) fn are_named_by(&self, sources: &SourceSet, kustomization: &SourceFile) -> bool {
+        if self.paths.contains(&*kustomization.path) {
+            return true;
+        }
+        let text = kustomization.text.as_bytes();
+        // Most kustomizations do not contain the name. An escape, a line break in place of a space or a doubled quote may
+        // hide it.
+        let may_name = |name: &&str| {
+            memmem::find(text, name.as_bytes()).is_some()
+                || memchr3(b'\\', b' ', b'\'', name.as_bytes()).is_some()
+        };
+        if memchr(b'\\', text).is_none() && !self.names.iter().any(may_name) {
+            return false;
+        }
+        let folder = folder_of(&kustomization.path);
+        texts(kustomization)
+            .flat_map(names_in)
+            .filter(|entry| !entry.is_empty() && !has_other_name(&self.names, folder, entry))
+            .any(|entry| self.paths.contains(&*sources.joined(folder, entry)))
+    }
+
+    /// Returns the kustomizations that are among the files, or may name one of them.
     pub(crate) fn named_by(&self, sources: &'s SourceSet) -> Vec<&'s SourceFile> {
         let files = sources.files.iter();
         files
@@ -94,12 +108,4 @@ impl<'s> ChangedFiles<'s> {
             states_deployment(old) || states_deployment(new) || is_deployed(&new.path)
         })
     }
-}
-
-/// Returns whether a text in a kustomization leads to the file shown as `path`.
-fn names(sources: &SourceSet, kustomization: &SourceFile, path: &str) -> bool {
-    let folder = folder_of(&kustomization.path);
-    texts(kustomization)
-        .flat_map(names_in)
-        .any(|entry| !entry.is_empty() && sources.joined(folder, entry) == path)
 }

@@ -1,11 +1,11 @@
 //! What differs between two states of a tree, and which kustomizations it can affect.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::gitops::named_entries::{names_in, texts};
+use crate::gitops::differing_files::differing_files;
+use crate::gitops::named_entries::{has_other_name, last_name, names_in, texts};
 use crate::kustomize::locate::folder_of;
 use crate::source::{SourceFile, SourceSet, is_kustomization};
 
@@ -50,30 +50,17 @@ impl<'p> Differences<'p> {
         found
     }
 
-    /// Compares the files of both states, which are sorted.
     fn compare_files(&mut self) {
-        let (mut old, mut new) = (
-            self.before.files.iter().peekable(),
-            self.sources.files.iter().peekable(),
-        );
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (Some(old), Some(new)) => old.path.cmp(&new.path),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (None, None) => break,
+        for states in differing_files(self.before, self.sources) {
+            let (Some(file), is_in_both) =
+                (states.0.or(states.1), states.0.and(states.1).is_some())
+            else {
+                continue;
             };
-            let before = old.next_if(|_| order.is_le());
-            let after = new.next_if(|_| order.is_ge());
-            match (before, after) {
-                (Some(before), Some(after)) if is_same(before, after) => {}
-                (Some(file), Some(_)) => self.add(file),
-                (Some(file), None) | (None, Some(file)) => {
-                    self.folders.extend(folders_above(&file.path));
-                    self.add(file);
-                }
-                (None, None) => break,
+            if !is_in_both {
+                self.folders.extend(folders_above(&file.path));
             }
+            self.add(file);
         }
     }
 
@@ -99,24 +86,10 @@ impl<'p> Differences<'p> {
                 .all(|name| self.is_same_target(folder, name))
     }
 
-    /// Returns whether the name of an entry alone shows that no difference has its path. This saves the search for most
-    /// texts of a kustomization.
-    fn is_other_name(&self, folder: &str, entry: &str) -> bool {
-        let name = last_name(entry);
-        let folder = folder.trim_end_matches('/');
-        let depth = match folder {
-            "" => 0,
-            _ => 1 + folder.matches('/').count(),
-        };
-        // A path that leads above the working directory and back into it ends with another name.
-        let up = entry.split('/').filter(|part| *part == "..").count();
-        let keeps_name = up <= depth && !folder.starts_with("..") && !entry.contains('\\');
-        keeps_name && !matches!(name, "" | "." | "..") && !self.names.contains(name)
-    }
-
     /// Returns whether an entry leads to equal files in both states, or to none in both.
     fn is_same_target(&self, folder: &str, entry: &str) -> bool {
-        if entry.is_empty() || entry.starts_with('/') || self.is_other_name(folder, entry) {
+        if entry.is_empty() || entry.starts_with('/') || has_other_name(&self.names, folder, entry)
+        {
             return true;
         }
         let path = self.sources.joined(folder, entry);
@@ -129,29 +102,8 @@ impl<'p> Differences<'p> {
     }
 }
 
-/// Returns the last name of a path.
-fn last_name(path: &str) -> &str {
-    let path = path.trim_end_matches('/');
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
-}
-
 /// Iterates over the folders above a file.
 fn folders_above(path: &str) -> impl Iterator<Item = &str> {
     let ends = path.match_indices('/');
     ends.filter_map(|(end, _)| path.get(..end))
-}
-
-/// Returns whether a file was read once for both states, and is used in the same way.
-fn is_same(old: &SourceFile, new: &SourceFile) -> bool {
-    let patches = |file: &SourceFile| -> Vec<bool> {
-        file.documents
-            .iter()
-            .map(|document| document.patch)
-            .collect()
-    };
-    Arc::ptr_eq(&old.text, &new.text)
-        && old.fault.is_none()
-        && new.fault.is_none()
-        && old.chart_template == new.chart_template
-        && patches(old) == patches(new)
 }

@@ -8,6 +8,7 @@ mod copies;
 pub(crate) mod deployed_folder;
 pub(crate) mod deployment;
 mod differences;
+mod differing_files;
 #[cfg(test)]
 mod hostile_tests;
 mod named_entries;
@@ -25,7 +26,8 @@ mod selection;
 mod tests;
 mod unread_overlays;
 
+pub(crate) use changed_files::ChangedFiles;
 pub use named_folders::NamedFolders;
-pub(crate) use selection::render_relevant_changed;
 pub use selection::{render, render_of, render_relevant, render_relevant_again};
+pub(crate) use selection::{render_relevant_changed, render_relevant_groups};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

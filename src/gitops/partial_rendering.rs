@@ -1,5 +1,6 @@
 //! Renders only what the contents of some files change.
 
+use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::changed_files::ChangedFiles;
@@ -15,25 +16,25 @@ use crate::yaml::{NodeRef, Tree};
 /// have to be rendered in order otherwise, because the limit may leave out the last ones.
 const SHARE: usize = 2;
 
-/// Returns the renderings that differ from those of `before`, each with its position in them. `groups` are those of the
-/// kustomizations in both states, and `in_use` is the memory that rendering all of them has reserved.
+/// Returns the renderings that differ from those before files have changed, each with its position in them. `groups` are
+/// those of the kustomizations in both states, and `in_use` is the memory that rendering all of them has reserved.
 ///
 /// Returns `None` if other renderings may differ, or if there may be other ones.
 pub(crate) fn render_changed(
     sources: &SourceSet,
-    (files, renderings): (&SourceSet, &[&Rendering]),
+    (changed, renderings): (&ChangedFiles<'_>, &[&Rendering]),
     (groups, in_use): (&[Group], usize),
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
 ) -> Option<Vec<(usize, Rendering)>> {
-    let changed = ChangedFiles::between(files, sources)?;
     let is_left_out = |rendering: &&Rendering| rendering.left_out.is_some();
     if changed.may_change_deployments(renderings) || renderings.iter().any(is_left_out) {
         return None;
     }
     let named = changed.named_by(sources);
+    let paths: HashSet<&str> = named.iter().map(|file| &*file.path).collect();
     let affected: Vec<&Group> = groups
         .iter()
-        .filter(|group| named.iter().any(|file| group.contains(&file.path)))
+        .filter(|group| group.members.iter().any(|member| paths.contains(&**member)))
         .collect();
     if affected.is_empty() {
         return named.is_empty().then(Vec::new);

@@ -28,18 +28,20 @@ use crate::kustomize::locate::Located;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::Group;
 use crate::kustomize::unapplied::unapplied;
-use crate::kustomize::{Deployed, Rendering, budget, locate, roots};
+use crate::kustomize::{Deployed, Rendering, budget, locate};
 use crate::source::{Cluster, Document, SourceFile, SourceSet, is_kustomization, paths};
 use crate::yaml::Span;
 
 /// Renders all kustomizations of a set that no other one includes, and the folders that objects of Flux and
-/// Argo CD deploy. Also returns the bytes of the memory budget that this has reserved.
+/// Argo CD deploy. `groups` are those of the kustomizations. Also returns the bytes of the memory budget that this has
+/// reserved.
 pub(crate) fn render(
     sources: &SourceSet,
+    groups: &[Group],
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
     reuse: Option<&Reuse<'_>>,
 ) -> (Vec<Rendering>, usize) {
-    let (mut own, mut builder, budget) = render_roots(sources, is_wanted, reuse);
+    let (mut own, mut builder, budget) = render_roots(sources, groups, is_wanted, reuse);
     let mut sets = application_set::Sets::of(sources, &budget);
     let mut generated: Vec<Arc<Rendering>> = Vec::new();
     let mentions =
@@ -109,10 +111,10 @@ pub(crate) fn render(
 /// for later renderings.
 fn render_roots<'s>(
     sources: &'s SourceSet,
+    groups: &[Group],
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
     reuse: Option<&Reuse<'_>>,
 ) -> (Vec<Rendering>, Builder<'s>, Arc<Budget>) {
-    let groups = roots::groups(sources);
     let all: usize = groups.iter().map(|group| group.members.len()).sum();
     let render_or_reuse = |group: &Group, budget: &Arc<Budget>, reuse: Option<&Reuse<'_>>| {
         let share = group.members.len();
@@ -157,7 +159,7 @@ fn render_roots<'s>(
         // Which renderings fit must not depend on which thread is faster: render them sequentially.
         rendered = Vec::new();
         budget = Arc::new(budget::of(sources));
-        for group in &groups {
+        for group in groups {
             rendered.push(render(group, &budget));
         }
     }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use memchr::memmem;
 
+use crate::gitops::changed_files::ChangedFiles;
 use crate::gitops::partial_rendering::render_changed;
 use crate::gitops::reuse::Reuse;
 use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
 use crate::kustomize::resource::Resource;
-use crate::kustomize::roots::Group;
+use crate::kustomize::roots::{Group, groups};
 use crate::kustomize::{DocumentId, Rendering};
 use crate::source::{SourceFile, SourceSet};
 
@@ -16,7 +17,7 @@ use crate::source::{SourceFile, SourceSet};
 /// and the folders that the Flux and Argo CD objects of the set deploy.
 #[must_use]
 pub fn render(sources: &SourceSet) -> Vec<Rendering> {
-    super::render::render(sources, &|_| true, None).0
+    super::render::render(sources, &groups(sources), &|_| true, None).0
 }
 
 /// Renders kustomizations and deployed folders like [`render`], but includes only objects that contain facts, run
@@ -33,24 +34,33 @@ pub fn render_relevant_again(
     sources: &SourceSet,
     before: Option<(&SourceSet, &[Rendering])>,
 ) -> (Vec<Rendering>, usize) {
+    render_relevant_groups(sources, &groups(sources), before)
+}
+
+/// Renders like [`render_relevant_again`], given the groups of the kustomizations.
+pub(crate) fn render_relevant_groups(
+    sources: &SourceSet,
+    groups: &[Group],
+    before: Option<(&SourceSet, &[Rendering])>,
+) -> (Vec<Rendering>, usize) {
     let is_with_values = has_values_from(sources);
     let reuse = before
         .filter(|(files, _)| has_values_from(files) == is_with_values)
         .and_then(|(files, renderings)| Reuse::new(sources, files, renderings));
     let is_wanted = |resource: &Resource| is_wanted(resource, is_with_values);
-    super::render::render(sources, &is_wanted, reuse.as_ref())
+    super::render::render(sources, groups, &is_wanted, reuse.as_ref())
 }
 
-/// Returns the renderings that differ from those of `before`, each with its position in them. `groups` are the
-/// [`groups`](crate::kustomize::roots::groups) of the kustomizations, with the memory that [`render_relevant_again`] has
+/// Returns the renderings that differ from those before files have changed, each with its position in them. `groups` are the
+/// [`groups`] of the kustomizations, with the memory that [`render_relevant_again`] has
 /// reserved. Returns `None` if all of them may have to be rendered again.
 pub(crate) fn render_relevant_changed(
     sources: &SourceSet,
-    before: (&SourceSet, &[&Rendering]),
+    (changed, renderings): (&ChangedFiles<'_>, &[&Rendering]),
     groups: (&[Group], usize),
 ) -> Option<Vec<(usize, Rendering)>> {
     let is_with_values = has_values_from(sources);
-    render_changed(sources, before, groups, &|resource| {
+    render_changed(sources, (changed, renderings), groups, &|resource| {
         is_wanted(resource, is_with_values)
     })
 }
@@ -72,6 +82,7 @@ fn has_values_from(sources: &SourceSet) -> bool {
 pub fn render_of(sources: &SourceSet, documents: &BTreeSet<DocumentId>) -> Vec<Rendering> {
     super::render::render(
         sources,
+        &groups(sources),
         &|resource| may_deploy(resource) || documents.contains(&resource.document()),
         None,
     )

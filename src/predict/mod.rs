@@ -54,4 +54,4 @@ pub use url_path::{PathMisread, path_on_machine};
 pub use words::{
     handler_text, handler_title, is_quoted_number, port_node_text, port_text, rewritten_text,
 };
-pub use workloads::{predict_again, predict_all, predict_workload, sort_by_place};
+pub use workloads::{predict_again, predict_all, predict_workload, sort_by_place, view_by_place};

@@ -1,5 +1,7 @@
 //! Predicts workloads, with the alternatives that lower the certainty of verdicts.
 
+use std::cmp::Ordering;
+
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::context::Context;
@@ -47,14 +49,32 @@ pub fn predict_again<'t>(
 
 /// Sorts predictions by file and document, then by the kustomization that renders the document.
 pub fn sort_by_place(predictions: &mut [WorkloadPrediction<'_>]) {
-    predictions.sort_by(|a, b| {
-        let (a, b) = (&a.workload.object, &b.workload.object);
-        let files = a.path().cmp(b.path());
-        files
-            .then(a.document.index.cmp(&b.document.index))
-            .then(a.rendered_by.cmp(&b.rendered_by))
-            .then(a.overlay.cmp(&b.overlay))
-    });
+    predictions.sort_by(by_place);
+}
+
+/// Returns the result of `view` on predictions that are sorted as by [`sort_by_place`]. Their order does not change.
+pub fn view_by_place<'t, T>(
+    predictions: &mut Vec<WorkloadPrediction<'t>>,
+    view: impl FnOnce(&[WorkloadPrediction<'t>]) -> T,
+) -> T {
+    let numbered = std::mem::take(predictions).into_iter().enumerate();
+    let mut numbered: Vec<_> = numbered.collect();
+    numbered.sort_by(|(_, a), (_, b)| by_place(a, b));
+    let (numbers, sorted): (Vec<usize>, Vec<_>) = numbered.into_iter().unzip();
+    let viewed = view(&sorted);
+    let mut numbered: Vec<_> = numbers.into_iter().zip(sorted).collect();
+    numbered.sort_by_key(|(number, _)| *number);
+    predictions.extend(numbered.into_iter().map(|(_, prediction)| prediction));
+    viewed
+}
+
+fn by_place(a: &WorkloadPrediction<'_>, b: &WorkloadPrediction<'_>) -> Ordering {
+    let (a, b) = (&a.workload.object, &b.workload.object);
+    let files = a.path().cmp(b.path());
+    files
+        .then(a.document.index.cmp(&b.document.index))
+        .then(a.rendered_by.cmp(&b.rendered_by))
+        .then(a.overlay.cmp(&b.overlay))
 }
 
 /// Predicts one workload. If equally near control planes differ, an outcome that is the same for all of

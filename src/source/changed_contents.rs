@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 
 use crate::filesystem::FileSystem;
 use crate::source::decode::take_text;
+use crate::source::kustomization_change::changes_only_pods;
 use crate::source::kustomization_name::is_kustomization;
 use crate::source::memory_budget::MemoryBudget;
 use crate::source::model::fault::Fault;
@@ -23,8 +24,8 @@ impl SourceSet {
     /// again.
     ///
     /// Returns `None` if more than the changed files may have to be read again: a path is not in the set or was read in an
-    /// unusual way, or the content of a file determines which files are read or how others are used, as that of a
-    /// kustomization does.
+    /// unusual way, or the content of a file determines which files are read or how others are used, as most fields of a
+    /// kustomization do.
     #[must_use]
     pub fn with_changed_contents(&self, paths: &[PathBuf], files: &FileSystem) -> Option<Self> {
         let is_left_out = |file: &SourceFile| matches!(file.fault, Some(Fault::TooLarge { .. }));
@@ -36,7 +37,9 @@ impl SourceSet {
         for at in self.positions(paths)? {
             let before = self.files.get(at)?;
             let after = is_self_contained(before).then(|| read_again(before, files, &budget))??;
-            if !is_self_contained(&after) {
+            let is_same_kustomization =
+                !is_kustomization(&after.path) || changes_only_pods(before, &after);
+            if !is_self_contained(&after) || !is_same_kustomization {
                 return None;
             }
             if after.text != before.text {
@@ -85,7 +88,8 @@ impl SourceSet {
     }
 }
 
-/// Returns whether the content of a file has no effect on which files are read, and on how other files are used.
+/// Returns whether the content of a file has no effect on which files are read, and on how other files are used, unless it is
+/// a kustomization.
 fn is_self_contained(file: &SourceFile) -> bool {
     let text = &*file.text;
     let is_ordinary = file.location.is_some()
@@ -98,7 +102,6 @@ fn is_self_contained(file: &SourceFile) -> bool {
     // A file that starts with `#!` may be a script that generates an entry of a kustomization.
     is_ordinary
         && !name.starts_with('.')
-        && !is_kustomization(&file.path)
         && !text.starts_with("#!")
         && name != "Chart.yaml"
         && !may_be_rendered(file)

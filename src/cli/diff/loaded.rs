@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diff::State;
 use crate::engine::{Exit, RenderedOverlays, UnknownEnvironments};
 use crate::git::ChangedPaths;
-use crate::settings::{FailOn, Layer, Mesh, Version};
+use crate::settings::{FailOn, Layer, Mesh, Settings, Version};
 
 use super::super::args::DiffArgs;
 use super::super::input::Run;
@@ -79,13 +79,51 @@ pub(super) fn judged(
     session: &Session,
     args: &DiffArgs,
     (run, rendered): (Arc<Run>, &RenderedOverlays<'_>),
-    mut layer: Layer,
+    layer: Layer,
     (name, root): (String, &str),
 ) -> Result<Loaded, Stop> {
+    let settings = settings(args, layer);
+    let state = run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
+    loaded(run, state, &settings, name)
+}
+
+/// Predicts and checks the files of two states of one tree, which have names.
+pub(super) fn judged_both(
+    session: &Session,
+    args: &DiffArgs,
+    (old, old_name): (Arc<Run>, String),
+    (new, new_name): (Arc<Run>, String),
+) -> Result<(Loaded, Loaded), Stop> {
+    let rendered = RenderedOverlays::default();
+    let settings = [&old, &new].map(|run| settings(args, run.layer.clone()));
+    let [before, after] = &settings;
+    let sets = (&old.set, &new.set);
+    let both = || State::of_both(sets, &rendered, before, "");
+    let both = (before == after).then(|| new.on_threads(session, both));
+    if let Some([first, second]) = both.flatten() {
+        drop(rendered);
+        let first = loaded(old, first, before, old_name)?;
+        return Ok((first, loaded(new, second, after, new_name)?));
+    }
+    let first = old.on_threads(session, || State::of(&old.set, &rendered, before, ""));
+    let first = loaded(Arc::clone(&old), first, before, old_name)?;
+    let reusing = RenderedOverlays::reusing(&old.set, &rendered);
+    let second = new.on_threads(session, || State::of(&new.set, &reusing, after, ""));
+    drop(reusing);
+    Ok((first, loaded(new, second, after, new_name)?))
+}
+
+fn settings(args: &DiffArgs, mut layer: Layer) -> Settings {
     layer.only_environments.extend(args.environments.names());
-    let settings = layer.resolved(FailOn::default());
-    let (state, unknown_environments) =
-        run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
+    layer.resolved(FailOn::default())
+}
+
+fn loaded(
+    run: Arc<Run>,
+    (state, unknown_environments): (State, Option<UnknownEnvironments>),
+    settings: &Settings,
+    name: String,
+) -> Result<Loaded, Stop> {
     reject_incomplete(&state, &name)?;
     let selected = settings.selected.as_ref();
     let istio_release = selected

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::{Exit, RenderedOverlays, unread_paths};
+use crate::engine::{Exit, unread_paths};
 use crate::git::{ChangedPaths, Commit, GitError, Repository, Side, Snapshot};
 use crate::source::SharedFiles;
 
@@ -14,7 +14,7 @@ use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::granted::reject_stored_outside;
-use super::loaded::{Loaded, States, judged};
+use super::loaded::{Loaded, States, judged_both};
 use super::own_config::{has_context_of, own_config, use_own_facts};
 use super::revision_paths::reject_revisions_as_paths;
 
@@ -54,14 +54,8 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     // Everything is read.
     repository.end();
     let (old, new) = (Arc::new(old), Arc::new(run));
-    let state = |run: &Arc<Run>, rendered: &RenderedOverlays<'_>, name: String| {
-        let files = (Arc::clone(run), rendered);
-        judged(session, args, files, run.layer.clone(), (name, ""))
-    };
-    let rendered = RenderedOverlays::default();
-    let mut before = state(&old, &rendered, shown(&base))?;
-    let reusing = RenderedOverlays::reusing(&old.set, &rendered);
-    let mut after = state(&new, &reusing, after.name)?;
+    let (old, new) = ((old, shown(&base)), (new, after.name));
+    let (mut before, mut after) = judged_both(session, args, old, new)?;
     ignore_missing_paths(&mut before, &mut after);
     Ok(States {
         before,
@@ -196,9 +190,10 @@ fn read_before(
 ) -> Result<(Run, Snapshot, Option<LoadedConfig>), Stop> {
     let limited = |files: &Snapshot| session.limited(files.files());
     let config = |files: &Snapshot| own_config(session, args, &limited(files), &shown(base));
+    let paths = after.files.read_among(changed.paths());
     if let Some(files) = repository.snapshot_before(&after.files, &changed)
         && let Some(old) =
-            run.with_changed_contents(session, &args.common, limited(&files), &changed.paths())?
+            run.with_changed_contents(session, &args.common, limited(&files), &paths)?
     {
         let own = config(&files)?;
         let is_same_context = |own: &LoadedConfig| has_context_of(args, own, run);

@@ -28,10 +28,11 @@ fn before_last_commit(opened: &Repository) -> Option<Snapshot> {
 /// Returns the files before the last commit, derived from those after it; `None` if others must be read again.
 fn derived(opened: &Repository) -> Option<SourceSet> {
     let [before, after] = last_commits(opened);
-    let set = load_commit(opened, &after);
+    let snapshot = opened.snapshot(&after).unwrap();
+    let set = load(opened.root(), snapshot.files());
     let changed = opened.changed(&before, &Side::Commit(after)).unwrap();
-    let files = before_last_commit(opened)?.files();
-    set.with_changed_contents(&changed.paths(), &files)
+    let files = opened.snapshot_before(&snapshot, &changed)?.files();
+    set.with_changed_contents(&snapshot.read_among(changed.paths()), &files)
 }
 
 /// Edits files of a folder of fixtures one after the other, and checks the state before each edit if it can be derived from
@@ -68,6 +69,68 @@ fn the_first_state_follows_from_the_second_one() {
         count += derived_states(folder);
     }
     assert!(count >= 10, "{count}");
+}
+
+const KUSTOMIZATION: &str =
+    "resources: [web.yaml]\nimages:\n- {name: nginx, newTag: '1'}\nnamespace: shop\n";
+
+/// Returns whether the state before a change of some files can be derived from the state after it. If so, it equals the
+/// state that is read.
+fn is_derived_after(changes: &[(&str, &str)]) -> bool {
+    let repository = TestRepository::new();
+    repository.write("web.yaml", POD);
+    repository.write("README.md", "text\n");
+    repository.write(".gitignore", "ignored\n");
+    repository.write("kustomization.yaml", KUSTOMIZATION);
+    repository.commit("one");
+    for (path, text) in changes {
+        repository.write(path, text);
+    }
+    repository.commit("two");
+    let opened = repository.open();
+    let [before, _] = last_commits(&opened);
+    let Some(derived) = derived(&opened) else {
+        return false;
+    };
+    let read = load_commit(&repository.open(), &before);
+    assert_eq!(format!("{derived:#?}"), format!("{read:#?}"), "{changes:?}");
+    true
+}
+
+#[test]
+fn contents_that_are_not_read_have_no_effect() {
+    let web = (
+        "web.yaml",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: other}\n",
+    );
+    assert!(is_derived_after(&[web, ("README.md", "other text\n")]));
+    assert!(!is_derived_after(&[web, (".gitignore", "README.md\n")]));
+}
+
+#[test]
+fn a_kustomization_may_change_images_and_replicas() {
+    let changed = |old: &str, new: &str| KUSTOMIZATION.replace(old, new);
+    let replicas = format!("{KUSTOMIZATION}replicas: [{{name: web, count: 2}}]\n");
+    for text in [
+        changed("'1'", "'1.25'"),
+        changed("nginx", "caddy"),
+        replicas,
+    ] {
+        assert!(is_derived_after(&[("kustomization.yaml", &text)]), "{text}");
+    }
+    let kind = format!("{KUSTOMIZATION}kind: Component\n");
+    for text in [
+        changed("web.yaml", "./web.yaml"),
+        changed("shop", "bank"),
+        changed("'1'}", "'1'}\npatches: [{path: web.yaml}]"),
+        changed("name: nginx", "name: &a nginx"),
+        kind,
+    ] {
+        assert!(
+            !is_derived_after(&[("kustomization.yaml", &text)]),
+            "{text}"
+        );
+    }
 }
 
 #[test]
@@ -154,7 +217,7 @@ fn derived_from_working_tree(repository: &TestRepository) -> Option<SourceSet> {
     let set = load(&repository.root, snapshot.files());
     let changed = opened.changed(&head, &Side::WorkingTree).unwrap();
     let files = opened.snapshot_before(&snapshot, &changed)?.files();
-    set.with_changed_contents(&changed.paths(), &files)
+    set.with_changed_contents(&snapshot.read_among(changed.paths()), &files)
 }
 
 /// Returns a repository with a change of the working tree.

@@ -8,5 +8,6 @@ mod random;
 mod renderings;
 mod repository;
 mod revisions;
+mod same_facts;
 mod sharing;
 mod snapshots;
