@@ -236,22 +236,27 @@ impl<'t> Inventory<'t> {
             policy.check_workloads(&inventory.workloads, settings);
         }
         inventory.repositories = repositories;
-        inventory.ports = PortIndex::of(&inventory.peer_authentications, &inventory.services);
-        inventory.services.index_labels(service_selector);
-        inventory.inbound_filters.index_labels(workload_selector);
-        inventory.network_policies.index_labels(|policy| {
+        inventory.index();
+        inventory
+    }
+
+    /// Indexes facts by port and by label selector. Call it after the last fact was added or replaced.
+    pub(super) fn index(&mut self) {
+        self.ports = PortIndex::of(&self.peer_authentications, &self.services);
+        self.services.index_labels(service_selector);
+        self.inbound_filters.index_labels(workload_selector);
+        self.network_policies.index_labels(|policy| {
             let spec = policy.node.get("spec");
             let selector = spec.and_then(|spec| spec.get("podSelector"));
             LabelSelector::from_mapping(selector.and_then(|selector| selector.get("matchLabels")))
         });
         let policies = [
-            &mut inventory.peer_authentications,
-            &mut inventory.authorization_policies,
+            &mut self.peer_authentications,
+            &mut self.authorization_policies,
         ];
         for policies in policies {
             policies.index_labels(|policy| PeerAuthentication::of(policy).selector());
         }
-        inventory
     }
 
     /// Returns whether findings about a rendering are reported.

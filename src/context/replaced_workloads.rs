@@ -35,15 +35,7 @@ impl<'t> Context<'t> {
             if same.next().is_some() {
                 return None;
             }
-            // Where an object is deployed does not depend on its content.
-            let object = Object {
-                location_file: old.location_file,
-                rendered_by: old.rendered_by,
-                overlay: old.overlay,
-                destination: old.destination.clone(),
-                cluster: old.cluster.clone(),
-                ..(*new).clone()
-            };
+            let object = replacing(old, new);
             replaced.push((at, Workload::from_object(&object)?));
         }
         let positions = replaced.iter().map(|(at, _)| *at).collect();
@@ -57,8 +49,20 @@ impl<'t> Context<'t> {
     }
 }
 
+/// Returns the object that replaces another one at its place. Where an object is deployed does not depend on its content.
+pub(super) fn replacing<'t>(old: &Object<'t>, new: &Object<'t>) -> Object<'t> {
+    Object {
+        location_file: old.location_file,
+        rendered_by: old.rendered_by,
+        overlay: old.overlay,
+        destination: old.destination.clone(),
+        cluster: old.cluster.clone(),
+        ..new.clone()
+    }
+}
+
 /// Returns whether two objects are those of one place in two states of the files.
-fn is_same_place(old: &Object<'_>, new: &Object<'_>) -> bool {
+pub(super) fn is_same_place(old: &Object<'_>, new: &Object<'_>) -> bool {
     old.document.index == new.document.index
         && old.path() == new.path()
         && old.rendered_by == new.rendered_by

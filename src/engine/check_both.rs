@@ -11,7 +11,7 @@ use crate::source::SourceSet;
 
 use super::analysis::Analysis;
 use super::check::{Fixes, check_analysed, finish, problems};
-use super::live_edit::{Kept, LiveEdit};
+use super::live_edit::{FactChange, Kept, LiveEdit};
 use super::outcome::Outcome;
 #[cfg(debug_assertions)]
 use super::panic_isolation::trip_planted;
@@ -53,7 +53,8 @@ fn edit_between<'a>(
     let groups = rendered.groups(before);
     // No fix is placed.
     let after = (Cow::Borrowed(after), Kept::Nodes);
-    LiveEdit::between(before, &renderings, (&groups, rendered.in_use()), after)
+    let edit = LiveEdit::between(before, &renderings, (&groups, rendered.in_use()), after);
+    (edit.facts == FactChange::None).then_some(edit)
 }
 
 fn both<T: Send>(

@@ -15,7 +15,7 @@ use crate::source::SourceSet;
 
 use super::analysis::Analysis;
 use super::check::{Fixes, check, check_analysed, finish};
-use super::live_edit::{Kept, LiveEdit};
+use super::live_edit::{FactChange, Kept, LiveEdit, is_workload};
 use super::outcome::Outcome;
 use super::panic_report::catch_panic;
 use super::rendered_overlays::RenderedOverlays;
@@ -34,6 +34,8 @@ pub struct LiveCheck<'s, 't> {
     pub outcome: Outcome,
     /// The facts and the predictions; `None` if meshprobe panicked on a file.
     pub facts: Option<LiveFacts<'s, 't>>,
+    /// Whether the facts are those of the state before, so that they were not collected again.
+    pub has_kept_facts: bool,
 }
 
 /// The facts about a set of files, and the predictions of all workloads.
@@ -52,55 +54,96 @@ pub trait LiveView {
 
     /// Returns the files after the change, if only the contents of some of them differ and the settings still apply.
     fn edited(&mut self, set: &SourceSet) -> Option<SourceSet>;
+
+    /// Returns whether the files have changed since the state `set` whose check is under way, which is not shown then.
+    fn is_outdated(&mut self, set: &SourceSet) -> bool {
+        let _ = set;
+        false
+    }
 }
 
 /// Checks all files as [`check`](super::check()) does, with their verified fixes, on the threads of `pool`, and shows the
 /// result on the current thread.
 ///
-/// Repeats this after edits that keep all facts, with the result of a check of all files, and in less time: only the edited
-/// workloads are predicted again. Returns the files that it has shown last. `rendered` is empty, or belongs to `set`.
+/// Repeats this after edits, with the result of a check of all files. If an edit keeps all facts, this takes less time: only
+/// the edited workloads are predicted again. Returns the files of the last state. `rendered` is empty, or belongs to `set`.
 pub fn check_live(
-    (set, mut rendered): (SourceSet, RenderedOverlays<'static>),
+    files: (SourceSet, RenderedOverlays<'static>),
     settings: &Settings,
     pool: &ThreadPool,
     view: &mut impl LiveView,
 ) -> (SourceSet, RenderedOverlays<'static>) {
+    let mut files = files;
+    loop {
+        let (after, end) = check_states(files, settings, pool, view);
+        files = after;
+        if end != End::FactsChanged {
+            return files;
+        }
+    }
+}
+
+/// Why no further state is checked with the same facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// The view does not know a further edit.
+    NoEdit,
+    /// The last state may have other facts.
+    FactsChanged,
+    /// meshprobe panicked on the last state.
+    Panicked,
+}
+
+/// Checks the state `set` and those after edits that keep all facts. Returns the last state, which is not shown if its facts
+/// have to be collected.
+fn check_states(
+    (set, mut rendered): (SourceSet, RenderedOverlays<'static>),
+    settings: &Settings,
+    pool: &ThreadPool,
+    view: &mut impl LiveView,
+) -> ((SourceSet, RenderedOverlays<'static>), End) {
     let edits: Vec<OnceLock<LiveEdit<'static>>> =
         std::iter::repeat_with(OnceLock::new).take(EDITS).collect();
     let groups = rendered.groups(&set);
-    let shown = pool
-        .install(|| catch_panic(|| rendered.of(&set)))
-        .ok()
-        .map(|renderings| {
-            let state = State {
-                set: &set,
-                renderings,
-                current: renderings.iter().collect(),
-                groups: (&groups, rendered.in_use()),
-                settings,
-                pool,
-            };
-            state.show_all(&edits, view)
-        });
-    if shown.flatten().is_none() {
+    let renderings = pool.install(|| catch_panic(|| rendered.of(&set)));
+    let shown = renderings.ok().and_then(|renderings| {
+        let state = State {
+            set: &set,
+            renderings,
+            current: renderings.iter().collect(),
+            groups: (&groups, rendered.in_use()),
+            settings,
+            pool,
+        };
+        state.show_all(&edits, view)
+    });
+    let end = shown.unwrap_or_else(|| {
         view.show(LiveCheck {
             set: &set,
             outcome: pool.install(|| check(&set, settings)),
             facts: None,
+            has_kept_facts: false,
         });
-    }
+        End::Panicked
+    });
     let mut last = set;
     for edit in edits.into_iter().filter_map(OnceLock::into_inner) {
+        match edit.rendered {
+            Some(changed) => rendered.replace(changed),
+            None => {
+                let render = || RenderedOverlays::after(&edit.set, (&last, rendered));
+                rendered = pool.install(|| catch_panic(render)).unwrap_or_default();
+            }
+        }
         last = edit.set.into_owned();
-        rendered.replace(edit.rendered);
     }
-    (last, rendered)
+    ((last, rendered), end)
 }
 
 /// A state of the files with its renderings.
 struct State<'t> {
     set: &'t SourceSet,
-    /// The renderings of the first state. Those of later ones differ from them only in workloads.
+    /// The renderings of the first state. Those of later ones differ from them only in objects that are replaced.
     renderings: &'t [Rendering],
     current: Vec<&'t Rendering>,
     /// The groups of the kustomizations, and the bytes that rendering them has reserved.
@@ -109,78 +152,118 @@ struct State<'t> {
     pool: &'t ThreadPool,
 }
 
+/// What is read from the texts of files: suppressions, and problems with the files.
+type Read = (Suppressions, Vec<Finding>);
+
 impl<'t> State<'t> {
     /// Shows the check of this state, and of those after edits that keep all facts. Returns `None` if meshprobe panicked
-    /// on this state.
+    /// before this state was shown.
     fn show_all(
         mut self,
         edits: &'t [OnceLock<LiveEdit<'static>>],
         view: &mut impl LiveView,
-    ) -> Option<()> {
+    ) -> Option<End> {
         let (set, settings, renderings, pool) =
             (self.set, self.settings, self.renderings, self.pool);
+        let mut edits = edits.iter();
+        if view.is_outdated(set) {
+            return Some(match view.edited(set).zip(edits.next()) {
+                Some((after, place)) => self.leave(place, after),
+                None => End::NoEdit,
+            });
+        }
         let collect = || {
             let read = || (Suppressions::read(set), input_diagnostics(set));
-            rayon::join(|| Context::new(set, renderings, settings), read)
-        };
-        let (mut context, read) = pool.install(|| catch_panic(collect)).ok()?;
-        let mut predictions = Vec::new();
-        let check = || {
-            predictions = predict::predict_all(&context);
-            self.check(&context, &mut predictions, read)
-        };
-        let mut outcome = pool.install(|| catch_panic(check)).ok()?;
-        let mut edits = edits.iter();
-        loop {
-            let facts = LiveFacts {
-                context: &context,
-                predictions: &predictions,
+            let facts = || {
+                let context = Context::new(set, renderings, settings);
+                let predictions = predict::predict_all(&context);
+                (context, predictions)
             };
-            view.show(LiveCheck {
-                set: self.set,
-                outcome,
-                facts: Some(facts),
-            });
-            let place = edits.next();
-            let checked = place.zip(view.edited(self.set)).and_then(|(place, after)| {
-                let check = || self.apply(place, after, &mut context, &mut predictions);
-                pool.install(|| catch_panic(check)).ok().flatten()
-            });
-            match checked {
-                Some(found) => outcome = found,
-                None => return Some(()),
+            rayon::join(facts, read)
+        };
+        let ((mut context, mut predictions), read) = pool.install(|| catch_panic(collect)).ok()?;
+        let mut read = Some(read);
+        let mut has_kept_facts = false;
+        loop {
+            // A state of which the facts are known is worth its facts for the next one, even if it is not shown.
+            if let Some(read) = read.take().filter(|_| !view.is_outdated(self.set)) {
+                let check = || self.check(&context, &mut predictions, read);
+                let outcome = match pool.install(|| catch_panic(check)) {
+                    Ok(outcome) => outcome,
+                    Err(_) if has_kept_facts => return Some(End::Panicked),
+                    Err(_) => return None,
+                };
+                let facts = LiveFacts {
+                    context: &context,
+                    predictions: &predictions,
+                };
+                view.show(LiveCheck {
+                    set: self.set,
+                    outcome,
+                    facts: Some(facts),
+                    has_kept_facts,
+                });
             }
+            let Some((after, place)) = view.edited(self.set).zip(edits.next()) else {
+                return Some(End::NoEdit);
+            };
+            if edits.len() == 0 {
+                return Some(self.leave(place, after));
+            }
+            let apply = || self.apply(place, after, &mut context, &mut predictions);
+            match pool.install(|| catch_panic(apply)) {
+                Ok(Some(found)) => read = Some(found),
+                Ok(None) => return Some(End::FactsChanged),
+                Err(_) => return Some(End::Panicked),
+            }
+            has_kept_facts = true;
         }
     }
 
-    /// Checks the state after an edit. Returns `None` if the edit does not keep all facts.
+    /// Keeps the state after an edit, with what has to be rendered again, for a collection of all facts.
+    fn leave(&self, place: &'t OnceLock<LiveEdit<'static>>, after: SourceSet) -> End {
+        place.get_or_init(|| LiveEdit::unknown(Cow::Owned(after)));
+        End::FactsChanged
+    }
+
+    /// Collects what the state after an edit differs in. Returns `None` if the edit does not keep all facts.
     fn apply(
         &mut self,
         place: &'t OnceLock<LiveEdit<'static>>,
         after: SourceSet,
         context: &mut Context<'t>,
         predictions: &mut Vec<WorkloadPrediction<'t>>,
-    ) -> Option<Outcome> {
+    ) -> Option<Read> {
         let edit = LiveEdit::between(
             self.set,
             &self.current,
             self.groups,
             (Cow::Owned(after), Kept::Text),
-        )?;
+        );
         let edit = place.get_or_init(|| edit);
-        let positions = context.replace_workloads(&edit.set, &edit.workloads())?;
+        if edit.facts == FactChange::Unknown {
+            return None;
+        }
+        let (workloads, others): (Vec<_>, Vec<_>) =
+            edit.objects().into_iter().partition(is_workload);
+        let positions = context.replace_workloads(&edit.set, &workloads)?;
+        if edit.facts == FactChange::Replaced {
+            context.replace_facts(&edit.files, &others)?;
+        }
         self.set = &edit.set;
-        for (at, rendering) in &edit.rendered {
+        for (at, rendering) in edit.rendered.iter().flatten() {
             if let Some(current) = self.current.get_mut(*at) {
                 *current = rendering;
             }
         }
         let set = self.set;
-        let (read, ()) = rayon::join(
-            || (Suppressions::read(set), input_diagnostics(set)),
-            || predict::predict_again(context, predictions, &positions),
-        );
-        Some(self.check(context, predictions, read))
+        let predict = || match edit.facts {
+            FactChange::None => predict::predict_again(context, predictions, &positions),
+            _ => *predictions = predict::predict_all(context),
+        };
+        let read = || (Suppressions::read(set), input_diagnostics(set));
+        let (read, ()) = rayon::join(read, predict);
+        Some(read)
     }
 
     /// Runs the rules on the predictions.
@@ -188,7 +271,7 @@ impl<'t> State<'t> {
         &self,
         context: &Context<'t>,
         predictions: &mut Vec<WorkloadPrediction<'t>>,
-        (suppressions, problems): (Suppressions, Vec<Finding>),
+        (suppressions, problems): Read,
     ) -> Outcome {
         let analysis = Analysis {
             renderings: self.renderings,

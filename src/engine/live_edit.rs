@@ -1,9 +1,9 @@
-//! Edits after which all facts hold, so that only the edited workloads are predicted again.
+//! Edits of files, and whether the facts hold after them, so that only the edited workloads are predicted again.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::context::is_interchangeable;
+use crate::context::{is_interchangeable, is_replaceable};
 use crate::gitops::{ChangedFiles, render_relevant_changed};
 use crate::kube::{Object, runs_pods};
 use crate::kustomize::complete::has_complete;
@@ -22,86 +22,126 @@ pub(super) enum Kept {
     Nodes,
 }
 
-/// A state of the files after edits that keep all facts.
+/// What edits change of the facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FactChange {
+    /// Nothing.
+    None,
+    /// Those that objects in the edited files state, which are replaced.
+    Replaced,
+    /// Anything: a fact may differ, or what one object sees of another.
+    Unknown,
+}
+
+/// The renderings that differ, each with its position.
+type Renderings = Vec<(usize, Rendering)>;
+
+/// A state of the files after edits.
 #[derive(Debug)]
 pub(super) struct LiveEdit<'s> {
     /// The files.
     pub(super) set: Cow<'s, SourceSet>,
-    /// The renderings that differ, each with its position.
-    pub(super) rendered: Vec<(usize, Rendering)>,
+    /// The renderings that differ; `None` if all of them may differ.
+    pub(super) rendered: Option<Renderings>,
+    /// What differs from the facts before the edits.
+    pub(super) facts: FactChange,
     /// The paths of the edited files.
-    files: Vec<Arc<str>>,
+    pub(super) files: Vec<Arc<str>>,
 }
 
 impl<'s> LiveEdit<'s> {
     /// Returns the edits from one state of the files to another one. `groups` are those of the kustomizations, with
     /// the bytes that rendering them has reserved.
     ///
-    /// Returns `None` if a fact may differ, or what one object sees of another: if something other than workloads differs,
-    /// or an identity, a label, or the part of a kustomization that is not rendered.
+    /// All facts may differ if an identity or a label of a workload differs, an object that determines what is deployed or how
+    /// a mesh is installed, or the part of a kustomization that is not rendered.
     pub(super) fn between(
         before: &SourceSet,
         renderings: &[&Rendering],
         groups: (&[Group], usize),
         (after, kept): (Cow<'s, SourceSet>, Kept),
-    ) -> Option<Self> {
-        let changed = ChangedFiles::between(before, &after)?;
-        let has_same_facts = |(old, new)| has_same_facts(old, new, kept);
-        if !changed.iter().all(has_same_facts) {
-            return None;
-        }
-        let rendered = render_relevant_changed(&after, (&changed, renderings), groups)?;
-        let keeps_facts = |(at, new): &(usize, Rendering)| {
-            let old = renderings.get(*at);
-            old.is_some_and(|old| renders_same_facts(old, new, kept))
+    ) -> Self {
+        let Some(changed) = ChangedFiles::between(before, &after) else {
+            return Self::unknown(after);
         };
-        if !rendered.iter().all(keeps_facts) {
-            return None;
-        }
+        let written = changed.iter();
+        let written = written.map(|(old, new)| change_in_file(old, new, kept));
+        let written = written.max().unwrap_or(FactChange::None);
+        let rendered = render_relevant_changed(&after, (&changed, renderings), groups);
+        let change_of = |(at, new): &(usize, Rendering)| {
+            let old = renderings.get(*at);
+            old.map_or(FactChange::Unknown, |old| change_between(old, new, kept))
+        };
+        let facts = match &rendered {
+            Some(rendered) if written != FactChange::Unknown => {
+                let changes = rendered.iter().map(change_of);
+                changes.max().map_or(written, |change| change.max(written))
+            }
+            _ => FactChange::Unknown,
+        };
         let files = changed.iter().map(|(_, new)| Arc::clone(&new.path));
         let files = files.collect();
         drop(changed);
-        Some(Self {
-            files,
-            rendered,
+        Self {
             set: after,
-        })
+            rendered,
+            facts,
+            files,
+        }
     }
 
-    /// Returns the workloads of this state that may differ from those before the edit.
-    pub(super) fn workloads(&self) -> Vec<Object<'_>> {
+    /// Returns a state of which nothing is known.
+    pub(super) const fn unknown(set: Cow<'s, SourceSet>) -> Self {
+        Self {
+            set,
+            rendered: None,
+            facts: FactChange::Unknown,
+            files: Vec::new(),
+        }
+    }
+
+    /// Returns the objects of this state that may differ from those before the edits.
+    pub(super) fn objects(&self) -> Vec<Object<'_>> {
         let files = self.files.iter().filter_map(|path| self.set.file(path));
         let written = files
             .flat_map(|file| &file.documents)
             .filter(|document| !document.patch)
             .flat_map(Object::all_in);
-        let rendered = self
-            .rendered
-            .iter()
-            .flat_map(|(_, rendering)| rendering.objects());
-        written
-            .chain(rendered)
-            .filter(|object| runs_pods(object.group(), object.kind))
-            .collect()
+        let rendered = self.rendered.iter().flatten();
+        let rendered = rendered.flat_map(|(_, rendering)| rendering.objects());
+        written.chain(rendered).collect()
+    }
+
+    /// Returns the workloads of this state that may differ from those before the edits.
+    pub(super) fn workloads(&self) -> Vec<Object<'_>> {
+        self.objects().into_iter().filter(is_workload).collect()
     }
 }
 
-/// Returns whether two states of a file have the same facts, and the same workloads but for what only their own pods depend
-/// on.
-fn has_same_facts(old: &SourceFile, new: &SourceFile, kept: Kept) -> bool {
-    // Such a kustomization states no fact itself.
+/// Returns what differs between the facts of two states of a file.
+fn change_in_file(old: &SourceFile, new: &SourceFile, kept: Kept) -> FactChange {
     if is_kustomization(&old.path) {
-        return kept == Kept::Nodes && changes_only_pods(old, new);
+        // Such a kustomization states no fact itself.
+        return match kept == Kept::Nodes && changes_only_pods(old, new) {
+            true => FactChange::None,
+            false => FactChange::Unknown,
+        };
     }
-    let mut documents = old.documents.iter().zip(&new.documents);
-    old.fault.is_none()
-        && new.fault.is_none()
-        && old.documents.len() == new.documents.len()
-        && documents.all(|(before, after)| {
-            is_unchanged((old, before), (new, after))
-                || kept == Kept::Nodes && has_same_nodes(before, after)
-                || has_same_workloads(before, after)
-        })
+    let is_comparable =
+        old.fault.is_none() && new.fault.is_none() && old.documents.len() == new.documents.len();
+    if !is_comparable {
+        return FactChange::Unknown;
+    }
+    let change = |(before, after)| {
+        let is_same = is_unchanged((old, before), (new, after))
+            || kept == Kept::Nodes && has_same_nodes(before, after);
+        match is_same {
+            true => FactChange::None,
+            false => change_in_document(before, after),
+        }
+    };
+    let documents = old.documents.iter().zip(&new.documents);
+    documents.map(change).max().unwrap_or(FactChange::Unknown)
 }
 
 /// Returns whether a document has the same text at the same place.
@@ -128,9 +168,8 @@ fn has_same_nodes(old: &Document, new: &Document) -> bool {
         && old.ambiguities == new.ambiguities
 }
 
-/// Returns whether two states of a document contain nothing but workloads that can replace each other. A patch must not be a
-/// complete object.
-fn has_same_workloads(old: &Document, new: &Document) -> bool {
+/// Returns what differs between the facts of two states of a document. A patch must not be a complete object.
+fn change_in_document(old: &Document, new: &Document) -> FactChange {
     let is_readable =
         |document: &Document| matches!(document.content, Content::Tree(_) | Content::Empty);
     let is_complete_patch = |document: &Document| document.patch && has_complete(document);
@@ -139,30 +178,53 @@ fn has_same_workloads(old: &Document, new: &Document) -> bool {
         || [old, new].into_iter().any(is_complete_patch)
         || ![old, new].into_iter().all(is_readable)
     {
-        return false;
+        return FactChange::Unknown;
     }
-    let (old, new) = (Object::all_in(old), Object::all_in(new));
-    let mut pairs = old.iter().zip(&new);
-    old.len() == new.len() && pairs.all(|(old, new)| is_interchangeable(old, new))
+    change_between_objects(&Object::all_in(old), &Object::all_in(new))
 }
 
-/// Returns whether a rendering differs from that before the edit only in its workloads.
-fn renders_same_facts(old: &Rendering, new: &Rendering, kept: Kept) -> bool {
-    let is_same = |(old, new): (&RenderedDocument, &RenderedDocument)| {
-        let has_same_route = old.item == new.item
-            && (old.may_deploy, old.runs_pods) == (new.may_deploy, new.runs_pods)
-            && old.document.path == new.document.path
-            && old.document.index == new.document.index;
-        has_same_route && (is_equal(old, new, kept) || is_same_workload(old, new))
+fn change_between_objects(old: &[Object<'_>], new: &[Object<'_>]) -> FactChange {
+    if old.len() != new.len() {
+        return FactChange::Unknown;
+    }
+    let change = |(old, new)| match (is_interchangeable(old, new), is_replaceable(old, new)) {
+        (true, _) => FactChange::None,
+        (false, true) => FactChange::Replaced,
+        (false, false) => FactChange::Unknown,
     };
-    let is_same_object = |(old, new): (Object<'_>, Object<'_>)| {
-        !runs_pods(old.group(), old.kind) || is_interchangeable(&old, &new)
-    };
-    old.notes == new.notes
+    let changes = old.iter().zip(new).map(change);
+    changes.max().unwrap_or(FactChange::None)
+}
+
+/// Returns what differs between the facts of a rendering and of that before the edit.
+fn change_between(old: &Rendering, new: &Rendering, kept: Kept) -> FactChange {
+    let is_same = old.notes == new.notes
         && old.has_unknown_objects == new.has_unknown_objects
-        && old.documents.len() == new.documents.len()
-        && old.documents.iter().zip(&*new.documents).all(is_same)
-        && old.objects().zip(new.objects()).all(is_same_object)
+        && old.documents.len() == new.documents.len();
+    if !is_same {
+        return FactChange::Unknown;
+    }
+    let documents = old.documents.iter().zip(&*new.documents);
+    let changes = documents.map(|(old, new)| change_in_rendered(old, new, kept));
+    changes.max().unwrap_or(FactChange::None)
+}
+
+fn change_in_rendered(old: &RenderedDocument, new: &RenderedDocument, kept: Kept) -> FactChange {
+    let has_same_route = old.item == new.item
+        && (old.may_deploy, old.runs_pods) == (new.may_deploy, new.runs_pods)
+        && old.document.path == new.document.path
+        && old.document.index == new.document.index;
+    if !has_same_route {
+        return FactChange::Unknown;
+    }
+    if is_equal(old, new, kept) {
+        return FactChange::None;
+    }
+    let [old, new] = [&old.document, &new.document].map(Object::all_in);
+    match old.is_empty() {
+        true => FactChange::Unknown,
+        false => change_between_objects(&old, &new),
+    }
 }
 
 /// Returns whether two rendered documents are equal, and each part of them has the same origin.
@@ -180,12 +242,7 @@ fn is_equal(old: &RenderedDocument, new: &RenderedDocument, kept: Kept) -> bool 
     }
 }
 
-/// Returns whether two rendered documents contain workloads only.
-fn is_same_workload(old: &RenderedDocument, new: &RenderedDocument) -> bool {
-    let all = |rendered: &RenderedDocument| {
-        let objects = Object::all_in(&rendered.document);
-        let mut objects = objects.iter();
-        objects.len() > 0 && objects.all(|object| runs_pods(object.group(), object.kind))
-    };
-    all(old) && all(new)
+/// Returns whether an object is a workload of a built-in kind.
+pub(super) fn is_workload(object: &Object<'_>) -> bool {
+    runs_pods(object.group(), object.kind)
 }

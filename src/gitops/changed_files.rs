@@ -7,9 +7,12 @@ use memchr::{memchr, memchr3, memmem};
 
 use crate::gitops::differing_files::{States, differing_files};
 use crate::gitops::named_entries::{has_other_name, last_name, names_in, texts};
+use crate::kube::Object;
 use crate::kustomize::Rendering;
 use crate::kustomize::locate::folder_of;
-use crate::source::{SourceFile, SourceSet, changes_only_pods, is_kustomization};
+use crate::source::{
+    Content, Document, SourceFile, SourceSet, changes_only_pods, is_kustomization,
+};
 
 /// The files whose contents differ, in both states.
 #[derive(Debug)]
@@ -96,16 +99,34 @@ impl<'s> ChangedFiles<'s> {
         let states_deployment = |file: &SourceFile| {
             let contains =
                 |part: &&str| memmem::find(file.text.as_bytes(), part.as_bytes()).is_some();
-            // Deployments may replace variables with the values of these objects.
-            let values = ["ConfigMap", "Secret"];
             ["valuesFrom", "fluxcd.io/", "argoproj.io/"]
                 .iter()
                 .any(contains)
-                || !deployed.is_empty() && values.iter().any(contains)
         };
+        // Deployments may replace variables with values.
+        let has_other_values =
+            |old, new| !deployed.is_empty() && !values_in(old).eq(values_in(new));
         let is_deployed = |path: &str| deployed.iter().any(|deployed| deployed.contains(path));
         self.files.iter().any(|(old, new)| {
-            states_deployment(old) || states_deployment(new) || is_deployed(&new.path)
+            states_deployment(old)
+                || states_deployment(new)
+                || has_other_values(old, new)
+                || is_deployed(&new.path)
         })
     }
+}
+
+/// Iterates over the texts of the documents in a file that are a ConfigMap or a Secret, or of which that is not known.
+fn values_in(file: &SourceFile) -> impl Iterator<Item = &str> {
+    let has_values = |document: &&Document| match &document.content {
+        Content::Tree(_) => {
+            let objects = Object::all_in(document);
+            let mut kinds = objects.iter().map(|object| object.kind);
+            kinds.any(|kind| matches!(kind, "ConfigMap" | "Secret"))
+        }
+        Content::Empty | Content::Plain(_) | Content::NotKubernetes => false,
+        Content::Template | Content::Broken { .. } => true,
+    };
+    let documents = file.documents.iter().filter(has_values);
+    documents.map(|document| document.segment.slice(&file.text))
 }

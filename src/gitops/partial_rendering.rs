@@ -1,16 +1,18 @@
 //! Renders only what the contents of some files change.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::changed_files::ChangedFiles;
-use crate::gitops::render::render_group;
+use crate::gitops::render::render_roots_of;
 use crate::kustomize::budget;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::Group;
-use crate::kustomize::{RenderedDocument, Rendering};
+use crate::kustomize::{OriginMap, Rendering};
 use crate::source::{Document, SourceFile, SourceSet};
-use crate::yaml::{NodeRef, Tree};
+use crate::yaml::{NodeRef, Span, Tree};
 
 /// The part of the memory limit that all renderings may need if those of a changed file are rendered alone. All of them
 /// have to be rendered in order otherwise, because the limit may leave out the last ones.
@@ -47,7 +49,10 @@ pub(crate) fn render_changed(
     let all: usize = groups.iter().map(|group| group.members.len()).sum();
     let rendered: Vec<Vec<Rendering>> = affected
         .par_iter()
-        .map(|group| render_group(sources, group, all, is_wanted))
+        .map(|group| {
+            let roots = affected_roots(group, &paths);
+            render_roots_of(sources, (group, &roots), all, is_wanted)
+        })
         .collect();
     let mut found = Vec::new();
     for rendering in rendered.into_iter().flatten() {
@@ -59,6 +64,22 @@ pub(crate) fn render_changed(
         found.push((at, rendering));
     }
     Some(found)
+}
+
+/// Returns the roots of a group that include one of the kustomizations at these paths, in their order.
+fn affected_roots<'g>(group: &'g Group, paths: &HashSet<&str>) -> Vec<&'g Arc<str>> {
+    // What a member of a cycle includes depends on where the rendering starts.
+    if group.has_cycle {
+        return group.roots.iter().collect();
+    }
+    let members = group.members.iter();
+    let named = members.map(|member| paths.contains(&**member)).collect();
+    let affected = group.including(named);
+    let is_affected = |root: &&Arc<str>| {
+        let member = group.members.binary_search(root).ok();
+        member.is_none_or(|member| affected.get(member) != Some(&false))
+    };
+    group.roots.iter().filter(is_affected).collect()
 }
 
 /// Returns whether an object of Flux or Argo CD may deploy a kustomization of the groups in its own way.
@@ -99,16 +120,24 @@ fn components(file: &SourceFile) -> Vec<&str> {
     found
 }
 
-/// Returns whether two renderings of a kustomization include the same documents, and none that deploys others.
+/// Returns whether two renderings of a kustomization include the same documents, and deploy the same.
 fn has_same_inputs(old: &Rendering, new: &Rendering) -> bool {
-    let deploys = |rendering: &Rendering| {
-        let mut documents = rendering.documents.iter();
-        documents.any(|document: &RenderedDocument| document.may_deploy)
-    };
     new.left_out.is_none()
         && old.used == new.used
         && old.patches == new.patches
         && old.applied == new.applied
-        && !deploys(old)
-        && !deploys(new)
+        && deploying(old).eq(deploying(new))
+}
+
+/// Iterates over the texts and the places of the objects of a rendering that may deploy others.
+fn deploying(rendering: &Rendering) -> impl Iterator<Item = (Option<&str>, &OriginMap, Span)> {
+    let documents = rendering.documents.iter();
+    documents
+        .filter(|document| document.may_deploy)
+        .map(|rendered| {
+            let document = &rendered.document;
+            let tree = document.tree();
+            let text = tree.map(|tree| tree.segment().slice(tree.text()));
+            (text, &rendered.origin, document.segment)
+        })
 }

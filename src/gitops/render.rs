@@ -185,17 +185,17 @@ fn render_root<'s>(
     finish(sources, budget, root, None, &accumulator, is_wanted)
 }
 
-/// Renders the roots of one group among `all` kustomizations, as if no object deployed them.
-pub(super) fn render_group(
+/// Renders some roots of one group among `all` kustomizations, as if no object deployed them.
+pub(super) fn render_roots_of(
     sources: &SourceSet,
-    group: &Group,
+    (group, roots): (&Group, &[&Arc<str>]),
     all: usize,
     is_wanted: &impl Fn(&Resource) -> bool,
 ) -> Vec<Rendering> {
     let budget = Arc::new(budget::of(sources));
     let mut builder = Builder::for_share(sources, budget, group.members.len(), all);
-    let mut render = |root: &Arc<str>| render_root(sources, &mut builder, root, is_wanted);
-    group.roots.iter().map(&mut render).collect()
+    let mut render = |root: &&Arc<str>| render_root(sources, &mut builder, root, is_wanted);
+    roots.iter().map(&mut render).collect()
 }
 
 /// Returns renderings without objects for the deployments that are new in the last round and are not rendered.

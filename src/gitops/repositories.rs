@@ -5,7 +5,7 @@
 //! repository. If one of the URLs is not known, the source counts as this repository.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 
@@ -32,7 +32,12 @@ pub(crate) struct Repositories<'t> {
     height: usize,
     /// The names of the sources whose folders are in the tree.
     found: BTreeSet<&'t str>,
+    /// The folders of paths in this repository that were resolved, by the deploying file and the path.
+    resolved: Mutex<Resolved>,
 }
+
+/// Folders by the file that names them and the path, as far as they are in the tree.
+type Resolved = HashMap<(Arc<str>, String), Option<String>>;
 
 /// Kind, name and namespace of a source.
 type SourceKey<'t> = (&'t str, &'t str, Scope<'t>);
@@ -167,7 +172,7 @@ impl<'t> Repositories<'t> {
             if parts.is_empty() && !is_bootstrap {
                 continue;
             }
-            let folder = deployed_folder::resolve(set, object.path(), &parts);
+            let folder = self.resolve(set, object.path(), &parts);
             if !folder.is_some_and(|folder| paths::contains(&folder, object.path())) {
                 continue;
             }
@@ -230,10 +235,22 @@ impl<'t> Repositories<'t> {
         parts: &[&str],
     ) -> Option<String> {
         match self.place(set, object, name, parts.is_empty()) {
-            SourcePlace::Here => deployed_folder::resolve(set, object.path(), parts),
+            SourcePlace::Here => self.resolve(set, object.path(), parts),
             SourcePlace::InRun(root) => deployed_folder::below(set, &root, parts),
             SourcePlace::Elsewhere { .. } => None,
         }
+    }
+
+    /// Resolves a path in the repository of a file. Each is resolved once, because several questions depend on it.
+    fn resolve(&self, set: &SourceSet, file: &Arc<str>, parts: &[&str]) -> Option<String> {
+        let key = (Arc::clone(file), parts.join("/"));
+        let lock = || self.resolved.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = lock().get(&key).cloned();
+        found.unwrap_or_else(|| {
+            let folder = deployed_folder::resolve(set, file, parts);
+            lock().insert(key, folder.clone());
+            folder
+        })
     }
 
     /// Returns whether the tree contains the folder that an object deploys from a source.

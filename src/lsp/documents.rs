@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
+use hashbrown::HashSet;
 
 use super::buffers::{Buffer, Buffers};
 use super::diagnostics::is_valid;
@@ -14,6 +15,8 @@ use super::encoding::{Encoding, Lines};
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     buffers: Arc<Buffers>,
+    /// The paths of the documents that the client saves on its own, without a command of the user.
+    saved_by_client: HashSet<PathBuf>,
 }
 
 impl Documents {
@@ -61,10 +64,21 @@ impl Documents {
         Some(self.insert(buffer))
     }
 
-    /// Accepts the text of a saved document, valid or not. Returns its resolved path; `None` if it is not open.
+    /// Records that a document will be saved, and whether a command of the user saves it.
+    pub(super) fn will_save(&mut self, path: PathBuf, is_command: bool) {
+        match is_command {
+            true => self.saved_by_client.remove(&path),
+            false => self.saved_by_client.insert(path),
+        };
+    }
+
+    /// Accepts the text of a document that the user has saved, valid or not. Returns its resolved path; `None` if it is not
+    /// open. If the client saves a document on its own, the user may still be typing.
     pub(super) fn save(&mut self, path: &Path) -> Option<PathBuf> {
         let mut buffer = Arc::unwrap_or_clone(Arc::clone(self.buffers.get(path)?));
-        if let Some(draft) = buffer.draft.take() {
+        if !self.saved_by_client.remove(path)
+            && let Some(draft) = buffer.draft.take()
+        {
             buffer.text = draft.text;
         }
         Some(self.insert(buffer))
@@ -149,6 +163,9 @@ mod tests {
         let buffer = buffers.get(path).unwrap();
         assert_eq!(&*buffer.text, object);
         assert!(buffer.shown_text().ends_with("spec: ["));
+        documents.will_save(path.into(), false);
+        documents.save(path);
+        assert_eq!(&*documents.buffers().get(path).unwrap().text, object);
         documents.save(path);
         let buffers = documents.buffers();
         assert!(buffers.get(path).unwrap().text.ends_with("spec: ["));

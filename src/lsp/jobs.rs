@@ -11,10 +11,11 @@ use serde_json::Value;
 use super::buffers::Buffers;
 use super::requests;
 use super::workspace_pull::WorkspacePull;
+use crate::source::SourceSet;
 
 /// The time without another change after which an analysis starts: changes that the client sends together are analysed
-/// together.
-const QUIET: Duration = Duration::from_millis(8);
+/// together. A later change ends the analysis.
+const QUIET: Duration = Duration::from_millis(3);
 
 /// A job of a worker.
 pub(super) enum Job {
@@ -61,6 +62,11 @@ impl Change {
     /// Returns whether only the contents of the named files have changed.
     pub(super) const fn is_of_contents(&self) -> bool {
         !self.files && !self.anything && self.settings.is_none()
+    }
+
+    /// Returns whether all files have the contents that they have in a set.
+    pub(super) fn keeps_contents(&self, set: &SourceSet) -> bool {
+        self.is_of_contents() && set.has_contents(&self.paths, &self.buffers.over_disk())
     }
 
     /// Adds a later change.

@@ -31,6 +31,7 @@ mod shared;
 mod shown_file;
 mod transport;
 mod uri;
+mod view;
 mod watched_files;
 mod worker;
 mod workspace_pull;

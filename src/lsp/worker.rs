@@ -17,8 +17,7 @@ use super::reload::{Loaded, load};
 use super::root::{Root, innermost};
 use super::shared::Shared;
 use super::{diagnostics, requests};
-use crate::engine::{LiveCheck, LiveView, check_live};
-use crate::source::SourceSet;
+use crate::engine::LiveCheck;
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
@@ -28,14 +27,16 @@ const LATEST: Duration = Duration::from_millis(500);
 
 /// The thread that analyses one folder of the workspace.
 pub(super) struct Worker {
-    root: Root,
-    shared: Arc<Shared>,
-    jobs: Receiver<Job>,
-    settings: Value,
-    publisher: Publisher,
+    pub(super) root: Root,
+    pub(super) shared: Arc<Shared>,
+    pub(super) jobs: Receiver<Job>,
+    /// The settings of the client.
+    pub(super) settings: Value,
+    pub(super) publisher: Publisher,
+    /// The time at which diagnostics were published last.
     published: Instant,
     /// The problems with the settings that the user has seen.
-    problems: Vec<SettingsError>,
+    pub(super) problems: Vec<SettingsError>,
 }
 
 impl Worker {
@@ -51,56 +52,8 @@ impl Worker {
         }
     }
 
-    /// Analyses the folder after each change until the server ends.
-    pub(super) fn run(mut self, first: Change) {
-        let name = self.root.folder.display().to_string();
-        let title = format!("meshprobe: reading {name}");
-        let mut progress = Some(Progress::begin(&self.shared.client, title.clone(), title));
-        let mut previous: Option<Loaded> = None;
-        let mut next = Some(Next {
-            change: first,
-            queries: Vec::new(),
-        });
-        while let Some(Next { change, queries }) = next {
-            next = match self.reload(previous.take(), &change) {
-                Some(loaded) => {
-                    let Loaded {
-                        plan,
-                        set,
-                        rendered,
-                    } = loaded;
-                    let settings = plan.settings.clone();
-                    let shared = Arc::clone(&self.shared);
-                    let mut view = View {
-                        worker: &mut self,
-                        plan,
-                        progress: progress.take(),
-                        change,
-                        queries,
-                        next: None,
-                        next_plan: None,
-                    };
-                    let files = (set, rendered);
-                    let (set, rendered) = check_live(files, &settings, &shared.pool, &mut view);
-                    let View { plan, next, .. } = view;
-                    previous = Some(Loaded {
-                        plan,
-                        set,
-                        rendered,
-                    });
-                    next
-                }
-                None => {
-                    progress = None;
-                    self.wait(&change, queries)
-                }
-            };
-        }
-        self.publisher.clear(&self.shared.client);
-    }
-
     /// Loads the files. While the settings are not valid, the last valid ones apply; returns `None` if there are none.
-    fn reload(&mut self, previous: Option<Loaded>, change: &Change) -> Option<Loaded> {
+    pub(super) fn reload(&mut self, previous: Option<Loaded>, change: &Change) -> Option<Loaded> {
         if let Some(settings) = &change.settings {
             self.settings = settings.clone();
         }
@@ -127,8 +80,13 @@ impl Worker {
         Some(load(plan, previous, change, pool))
     }
 
+    /// Returns whether diagnostics have to be published even if a later change is already waiting.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.published.elapsed() > LATEST
+    }
+
     /// Publishes the diagnostics, and answers requests until something changes. Returns `None` if the server ends.
-    fn serve(
+    pub(super) fn serve(
         &mut self,
         mut live: LiveCheck<'_, '_>,
         plan: &Plan,
@@ -155,7 +113,7 @@ impl Worker {
             };
             let is_outdated = matches!(waiting, Some(Job::Change(_)));
             let is_pull = queries.iter().any(Query::is_pull);
-            if !is_outdated || is_pull || self.published.elapsed() > LATEST {
+            if !is_outdated || is_pull || self.is_overdue() {
                 self.publish(&analysis);
             }
             *progress = None;
@@ -171,10 +129,7 @@ impl Worker {
                 }
             };
             // The text that is checked is often the same: a document is opened, saved, or not valid yet.
-            let files = next.change.buffers.over_disk();
-            let is_same =
-                next.change.is_of_contents() && live.set.has_contents(&next.change.paths, &files);
-            if !is_same {
+            if !next.change.keeps_contents(live.set) {
                 return Some(next);
             }
             buffers = next.change.buffers;
@@ -234,7 +189,7 @@ impl Worker {
     }
 
     /// Waits for the next change of a folder that has never had valid settings.
-    fn wait(&mut self, change: &Change, queries: Vec<Query>) -> Option<Next> {
+    pub(super) fn wait(&mut self, change: &Change, queries: Vec<Query>) -> Option<Next> {
         let problems = problem_diagnostics(&self.problems);
         self.publisher
             .publish_only(&self.shared.client, &change.buffers, problems);
@@ -266,48 +221,4 @@ fn problem_diagnostics(problems: &[SettingsError]) -> Vec<(PathBuf, Diagnostic)>
         Some((path, diagnostic))
     };
     problems.iter().filter_map(diagnostic).collect()
-}
-
-/// A worker that serves the states of its folder.
-struct View<'w> {
-    worker: &'w mut Worker,
-    plan: Plan,
-    /// Shown until the first diagnostics are published.
-    progress: Option<Progress>,
-    /// The change that has led to the state, and the requests that the state answers first.
-    change: Change,
-    queries: Vec<Query>,
-    /// The next change, and its plan if it is an edit; `None` if the server ends.
-    next: Option<Next>,
-    next_plan: Option<Plan>,
-}
-
-impl LiveView for View<'_> {
-    fn show(&mut self, live: LiveCheck<'_, '_>) {
-        if let (Some(plan), Some(next)) = (self.next_plan.take(), self.next.take()) {
-            (self.plan, self.change, self.queries) = (plan, next.change, next.queries);
-        }
-        let change = (&self.change, std::mem::take(&mut self.queries));
-        let worker = &mut *self.worker;
-        self.next = worker.serve(live, &self.plan, change, &mut self.progress);
-    }
-
-    fn edited(&mut self, set: &SourceSet) -> Option<SourceSet> {
-        let change = &self.next.as_ref()?.change;
-        if !change.is_of_contents() || !self.worker.problems.is_empty() {
-            return None;
-        }
-        let files = change.buffers.over_disk();
-        let edited = set.with_changed_contents(&change.paths, &files)?;
-        let worker = &self.worker;
-        let plan = worker
-            .shared
-            .loader
-            .plan(&worker.root, &worker.settings, &files);
-        let plan = plan.ok().filter(|plan| {
-            plan.settings == self.plan.settings && plan.context_option == self.plan.context_option
-        })?;
-        self.next_plan = Some(plan);
-        Some(edited)
-    }
 }

@@ -87,6 +87,19 @@ impl<'t> Cursor<'t> {
     }
 }
 
+impl Cursor<'_> {
+    /// Iterates over the text that the position is about, and, in an object that is not a workload, the texts around it up to
+    /// the whole object: one line of a policy alone decides little.
+    pub(in crate::lsp) fn subjects(&self) -> impl Iterator<Item = Span> {
+        let object = self.object.as_ref();
+        let policy = object.filter(|object| Workload::from_object(object).is_none());
+        let around = self.entries.iter().map(|entry| entry.span());
+        let around = around.filter(move |_| policy.is_some());
+        let whole = policy.map(|object| object.node.span());
+        self.subject().into_iter().chain(around).chain(whole)
+    }
+}
+
 /// Returns the entry of a mapping that contains an offset.
 fn entry_at(mapping: NodeRef<'_>, offset: usize) -> Option<Entry<'_>> {
     if !mapping.is_mapping() {

@@ -7,7 +7,8 @@ use gen_lsp_types::{
 use crate::lsp::analysis::Analysis;
 use crate::lsp::insight::{Cursor, decided_by, deciding_locations, handlers_in};
 
-/// Returns the lines that decide the probe at the position; at such a line, the probes that it decides.
+/// Returns the lines that decide the probe at the position; at such a line, the probes that it decides. At another line of an
+/// object that decides probes, returns those that the text around the line decides.
 pub(super) fn definition(
     analysis: &Analysis<'_, '_>,
     params: &DefinitionParams,
@@ -50,8 +51,11 @@ fn locations(
             .for_each(&mut add);
     }
     if here.is_empty() {
-        let decisions = decided_by(analysis, cursor.file, cursor.subject()?);
-        if with_itself && !decisions.is_empty() {
+        let spans = cursor.subjects();
+        let decided = |span| decided_by(analysis, cursor.file, span);
+        let mut decisions = spans.map(decided);
+        let decisions = decisions.find(|decisions| !decisions.is_empty())?;
+        if with_itself {
             let entry = cursor.entry()?;
             add(analysis.location(&cursor.file.path, entry.key.span())?);
         }

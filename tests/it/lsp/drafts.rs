@@ -159,3 +159,37 @@ fn the_lines_that_are_typed_grow_and_shrink() {
         );
     }
 }
+
+#[test]
+fn lines_between_two_edits_keep_their_answers() {
+    let project = broken_project();
+    let half = half_typed();
+    let draft = format!("# typed\n{half}  - name: [\n");
+    let mut editor = editor_with_draft(&project, &draft);
+    let hover = editor.ask("hover", WEB, &draft, "readinessProbe");
+    let text = hover["contents"]["value"].as_str().unwrap();
+    assert!(text.contains("**fails**"), "{text}");
+    let line = draft
+        .lines()
+        .position(|line| line.contains("readinessProbe"));
+    assert_eq!(editor.hints(WEB)[0]["position"]["line"], json!(line));
+    assert_eq!(editor.ask("hover", WEB, &draft, "half"), Value::Null);
+}
+
+#[test]
+fn hints_stay_while_the_client_saves_half_typed_text() {
+    let project = broken_project();
+    let draft = half_typed();
+    let mut editor = editor_with_draft(&project, &draft);
+    for (reason, hints) in [(2, 1), (3, 1), (1, 0)] {
+        project.write(WEB, &draft);
+        editor.will_save(WEB, reason);
+        editor.save(WEB);
+        editor.changed_on_disk(WEB, 2);
+        editor.settle();
+        assert_eq!(editor.hints(WEB).len(), hints, "{reason}");
+        let summary = editor.summary(WEB);
+        let is_error = |found: &String| found.starts_with("1 syntax-error ");
+        assert!(summary.iter().any(is_error), "{summary:?}");
+    }
+}

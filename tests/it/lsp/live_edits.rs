@@ -8,6 +8,7 @@ use meshprobe::filesystem::FileSystem;
 use meshprobe::settings::Settings;
 use meshprobe::source::{Input, Request, SourceSet};
 
+use super::mesh_manifest::MeshManifest;
 use super::random_edits::{Random, edits, kustomization, mesh_fact, patch};
 use crate::support::project::Project;
 
@@ -26,6 +27,8 @@ struct Manifest {
     suppression: &'static str,
     comment: &'static str,
     second: String,
+    /// A fact in front of the Deployment, which therefore moves.
+    first: Option<MeshManifest>,
     end: &'static str,
     has_crlf: bool,
 }
@@ -42,6 +45,7 @@ impl Manifest {
             suppression: "",
             comment: "",
             second: String::new(),
+            first: None,
             end: "",
             has_crlf: false,
         }
@@ -53,7 +57,11 @@ impl Manifest {
         if random.below(2) == 0 {
             (self.end, self.second) = ("", String::new());
         }
-        match random.below(16) {
+        match random.below(18) {
+            16 | 17 => match &mut self.first {
+                Some(first) => first.edit(random),
+                None => self.first = Some(MeshManifest::new(random)),
+            },
             0..4 => {
                 self.probe = *random.one_of(&[
                     "httpGet: {path: /ready, port: 8080}",
@@ -116,11 +124,14 @@ impl Manifest {
             suppression,
             comment,
             second,
+            first,
             end,
             has_crlf,
         } = self;
+        let first = first.as_ref().map(|first| format!("{}---\n", first.text()));
+        let first = first.unwrap_or_default();
         let text = format!(
-            "{comment}apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  \
+            "{first}{comment}apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}, namespace: {namespace}}}\nspec:\n  \
              selector: {{matchLabels: {{app: {label}}}}}\n  template:\n    metadata:\n      labels: {{app: {label}}}\n      \
              {annotation}\n    spec:\n      {account}\n      containers:\n      - name: web\n        image: nginx\n        \
              {suppression}readinessProbe: {{{probe}}}\n{end}{second}"
@@ -138,12 +149,14 @@ const WORKLOADS: [(&str, &str); 3] = [
     ("base/web.yaml", "web"),
 ];
 
+/// Files with several facts, each of which is edited in one respect at a time.
+const FACTS: [&str; 2] = ["mesh/facts.yaml", "base/facts.yaml"];
+
 const PATCH: &str = "overlays/prod/patch.yaml";
 
 /// Files of other kinds, with the number of edits of a workload for each edit of one of them.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 4] = [
     "mesh/mesh.yaml",
-    "mesh/mesh-two.yaml",
     "base/mesh.yaml",
     "base/kustomization.yaml",
     "overlays/prod/kustomization.yaml",
@@ -154,6 +167,7 @@ const RENDERED: &str = "---\n# Source: chart/templates/web.yaml\napiVersion: v1\
                         metadata: {name: rendered}\n";
 const SET: &str = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: set}\n\
                    spec: {generators: [{git: {directories: [{path: overlays/*}]}}], template: {}}\n";
+const DEPLOYED: &str = "flux/apps.yaml";
 const FLUX: &str = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\n\
                     metadata: {name: apps, namespace: flux-system}\nspec: {path: ./apps, targetNamespace: bank}\n";
 
@@ -201,15 +215,19 @@ struct Edited<'p> {
     request: Request,
     random: Random,
     manifests: Vec<Manifest>,
+    /// The manifests in each of [`FACTS`].
+    facts: Vec<Vec<MeshManifest>>,
+    number: usize,
     left: usize,
     log: Vec<String>,
     /// The last edited file, if its state has not been shown.
     pending: Option<PathBuf>,
-    /// Whether the state that is shown next follows another one with the same facts.
-    keeps_facts: bool,
     kept: usize,
     kept_renderings: usize,
+    /// The edits of facts after which not all facts were collected again.
+    replaced: usize,
     collected: usize,
+    skipped: usize,
 }
 
 impl Edited<'_> {
@@ -227,6 +245,12 @@ impl Edited<'_> {
             (path, text)
         } else if number == 1 {
             (PATCH, patch(random))
+        } else if number < 4 {
+            let at = random.below(FACTS.len());
+            let facts = &mut self.facts[at];
+            let edited = random.below(facts.len());
+            facts[edited].edit(random);
+            (FACTS[at], all_of(facts))
         } else {
             let at = random.below(WORKLOADS.len());
             self.manifests[at].edit(random);
@@ -240,15 +264,15 @@ impl Edited<'_> {
 
 impl LiveView for Edited<'_> {
     fn show(&mut self, live: LiveCheck<'_, '_>) {
-        let edited = self.pending.take();
-        if self.keeps_facts {
+        let edited = self.pending.take().unwrap_or_default();
+        let edited = edited.to_string_lossy();
+        if live.has_kept_facts {
             self.kept += 1;
-            let is_rendered = edited.is_some_and(|path| !path.to_string_lossy().contains("apps"));
-            self.kept_renderings += usize::from(is_rendered);
+            self.kept_renderings += usize::from(!edited.contains("apps"));
+            self.replaced += usize::from(edited.ends_with("facts.yaml"));
         } else {
             self.collected += 1;
         }
-        self.keeps_facts = true;
         let mut fresh = Once(Vec::new());
         let files = (engine::load(&self.request), RenderedOverlays::default());
         check_live(files, &Settings::default(), &pool(), &mut fresh);
@@ -256,7 +280,18 @@ impl LiveView for Edited<'_> {
         assert_eq!(shown(&live), fresh.0, "{last:#?}");
     }
 
+    fn is_outdated(&mut self, _: &SourceSet) -> bool {
+        let is_outdated = self.left > 0 && self.random.below(8) == 0;
+        self.skipped += usize::from(is_outdated);
+        is_outdated
+    }
+
     fn edited(&mut self, set: &SourceSet) -> Option<SourceSet> {
+        // In the middle, Flux deploys one of the folders.
+        if self.left == self.number / 2 && !self.project.path(DEPLOYED).exists() {
+            self.project.write(DEPLOYED, FLUX);
+            return None;
+        }
         self.left = self.left.checked_sub(1)?;
         let path = self.edit();
         self.pending = Some(path.clone());
@@ -271,10 +306,15 @@ fn pool() -> rayon::ThreadPool {
         .unwrap()
 }
 
-#[test]
-fn edits_of_workloads_keep_the_facts_and_have_the_result_of_a_check_of_all_files() {
+/// Returns a stream of manifests.
+fn all_of(facts: &[MeshManifest]) -> String {
+    let texts: Vec<String> = facts.iter().map(MeshManifest::text).collect();
+    texts.join("---\n")
+}
+
+/// A view of a new project.
+fn view<'p>(project: &'p Project, number: usize) -> Edited<'p> {
     let mut random = Random::new();
-    let project = Project::new();
     let manifests: Vec<Manifest> = WORKLOADS
         .iter()
         .map(|(_, name)| Manifest::new(name))
@@ -282,13 +322,15 @@ fn edits_of_workloads_keep_the_facts_and_have_the_result_of_a_check_of_all_files
     for ((path, _), manifest) in WORKLOADS.iter().zip(&manifests) {
         project.write(path, manifest.text());
     }
-    for path in ["mesh/mesh.yaml", "mesh/mesh-two.yaml", "base/mesh.yaml"] {
+    for path in ["mesh/mesh.yaml", "base/mesh.yaml"] {
         project.write(path, mesh_fact(&mut random));
     }
-    project.write(
-        "base/kustomization.yaml",
-        "resources: [web.yaml, mesh.yaml]\n",
-    );
+    let facts: Vec<Vec<MeshManifest>> = FACTS.iter().map(|_| MeshManifest::all()).collect();
+    for (path, facts) in FACTS.iter().zip(&facts) {
+        project.write(path, all_of(facts));
+    }
+    let base = "resources: [web.yaml, mesh.yaml, facts.yaml]\n";
+    project.write("base/kustomization.yaml", base);
     let overlay = "resources: [../../base]\nnamespace: shop\npatches: [{path: patch.yaml}]\n";
     project.write("overlays/prod/kustomization.yaml", overlay);
     project.write(
@@ -303,20 +345,29 @@ fn edits_of_workloads_keep_the_facts_and_have_the_result_of_a_check_of_all_files
         working_directory: project.path(""),
         ..Request::default()
     };
-    let number = edits(EDITS);
-    let mut view = Edited {
-        project: &project,
+    Edited {
+        project,
         request,
         random,
         manifests,
+        facts,
+        number,
         left: number,
         log: Vec::new(),
         pending: None,
-        keeps_facts: false,
         kept: 0,
         kept_renderings: 0,
+        replaced: 0,
         collected: 0,
-    };
+        skipped: 0,
+    }
+}
+
+#[test]
+fn checks_after_edits_have_the_result_of_a_check_of_all_files() {
+    let project = Project::new();
+    let number = edits(EDITS);
+    let mut view = view(&project, number);
     let (settings, pool) = (Settings::default(), pool());
     let mut files = (engine::load(&view.request), RenderedOverlays::default());
     loop {
@@ -324,24 +375,24 @@ fn edits_of_workloads_keep_the_facts_and_have_the_result_of_a_check_of_all_files
         if view.left == 0 && view.pending.is_none() {
             break;
         }
-        // In the middle, Flux deploys one of the folders.
-        if view.log.len() > number / 2 {
-            project.write("flux/apps.yaml", FLUX);
-        }
         let edited = view.pending.clone().unwrap_or_default();
+        let is_deployed = project.path(DEPLOYED).exists();
         let after = before
             .with_changed_contents(&[edited], &FileSystem::default())
-            .filter(|_| {
-                project.path("flux/apps.yaml").exists() == before.file("flux/apps.yaml").is_some()
-            })
+            .filter(|set| set.file(DEPLOYED).is_some() == is_deployed)
             .unwrap_or_else(|| engine::load(&view.request));
         let rendered = RenderedOverlays::after(&after, (&before, rendered));
-        view.keeps_facts = false;
         files = (after, rendered);
     }
-    let counts = (view.kept, view.kept_renderings, view.collected);
-    println!("kept facts, of which renderings; collected again: {counts:?}");
-    assert!(view.kept > number / 3, "{counts:?}");
-    assert!(view.kept_renderings > number / 12, "{counts:?}");
-    assert!(view.collected > number / 6, "{counts:?}");
+    let counts = [
+        ("kept", view.kept, 4),
+        ("kept renderings", view.kept_renderings, 12),
+        ("replaced facts", view.replaced, 30),
+        ("collected", view.collected, 6),
+        ("skipped", view.skipped, 12),
+    ];
+    println!("{counts:?}");
+    for (what, count, least) in counts {
+        assert!(count > number / least, "{what}: {counts:?}");
+    }
 }

@@ -9,6 +9,7 @@ mod hints;
 mod hover;
 mod lifecycle;
 mod live_edits;
+mod mesh_manifest;
 mod navigation;
 mod process;
 mod pull;

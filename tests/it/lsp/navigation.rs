@@ -56,6 +56,21 @@ fn a_line_that_decides_leads_to_its_probes() {
 }
 
 #[test]
+fn a_line_of_a_policy_that_decides_nothing_alone_leads_to_the_probes_of_the_policy() {
+    let project = broken_project();
+    let policy = mesh().replace("shop}\nspec:", "shop, labels: {team: shop}}\nspec:");
+    project.write(MESH, &policy);
+    let mut editor = Editor::open(&project);
+    for method in ["definition", "references"] {
+        for part in ["team", "spec", "security.istio.io"] {
+            let found = editor.ask(method, MESH, &policy, part);
+            let texts = texts_at(&editor, &found);
+            assert_eq!(texts, ["web.yaml:10: readinessProbe"], "{part}");
+        }
+    }
+}
+
+#[test]
 fn references_include_the_declaration_on_request() {
     let project = broken_project();
     let mut editor = Editor::open(&project);
