@@ -14,7 +14,7 @@ use crate::source::memory_budget::MemoryBudget;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::SourceFile;
 use crate::source::model::set::SourceSet;
-use crate::source::origin::{may_have_origin, may_name_origin};
+use crate::source::origin::{finds_origin, may_have_origin, may_name_origin};
 
 /// The maximum size of a text in bytes. A larger one may exceed the memory limit of a run.
 const LARGEST: usize = 1 << 20;
@@ -39,7 +39,8 @@ impl SourceSet {
             let after = is_self_contained(before).then(|| read_again(before, files, &budget))??;
             let is_same_kustomization =
                 !is_kustomization(&after.path) || changes_only_pods(before, &after);
-            if !is_self_contained(&after) || !is_same_kustomization {
+            // The chart of a file that `helm template` has written is often elsewhere.
+            if !is_self_contained(&after) || !is_same_kustomization || finds_origin(&after, files) {
                 return None;
             }
             if after.text != before.text {
@@ -104,7 +105,8 @@ fn is_self_contained(file: &SourceFile) -> bool {
         && !name.starts_with('.')
         && !text.starts_with("#!")
         && name != "Chart.yaml"
-        && !may_be_rendered(file)
+        && !file.rendered
+        && !file.has_origins()
         && !["fluxcd.io/", "argoproj.io/"]
             .iter()
             .any(|group| text.contains(group))

@@ -124,6 +124,11 @@ impl SourceFile {
         self.origins = Some(Arc::new(origins));
     }
 
+    /// Returns whether an object records an origin that was found.
+    pub(in crate::source) const fn has_origins(&self) -> bool {
+        self.origins.is_some()
+    }
+
     /// Returns the source of the text at `span`, if this is a rendered manifest that records it.
     #[must_use]
     pub fn source_of(&self, span: Span) -> Option<Source> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 
+use crate::filesystem::FileSystem;
 use crate::source::discover::request::{Input, Request};
 use crate::source::model::file::SourceFile;
 use crate::source::model::objects::objects_of;
@@ -35,6 +36,19 @@ pub fn mark_origins(set: &mut SourceSet, request: &Request) {
             }
         }
     }
+}
+
+/// Returns whether an object of a file that no renderer of this run has written records an origin that can be found.
+pub(in crate::source) fn finds_origin(file: &SourceFile, filesystem: &FileSystem) -> bool {
+    if !hint::may_have_origin(&file.text) {
+        return false;
+    }
+    let Some(working_directory) = file.directory.as_deref() else {
+        return true;
+    };
+    let mut files = Files::new(working_directory, filesystem);
+    files.enter(file, None);
+    Origins::new(origins(file, None, &mut files)).is_some()
 }
 
 pub(in crate::source) fn origins(

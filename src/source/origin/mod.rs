@@ -14,6 +14,7 @@ mod template;
 mod template_lines;
 
 pub(in crate::source) use hint::{may_have_origin, may_name_origin};
+pub(in crate::source) use mark::finds_origin;
 pub use mark::mark_origins;
 
 #[cfg(test)]

@@ -80,6 +80,11 @@ fn is_derived_after(changes: &[(&str, &str)]) -> bool {
     let repository = TestRepository::new();
     repository.write("web.yaml", POD);
     repository.write("README.md", "text\n");
+    repository.write(
+        "chart/Chart.yaml",
+        "{apiVersion: v2, name: chart, version: 1.0.0}\n",
+    );
+    repository.write("chart/templates/web.yaml", POD);
     repository.write(".gitignore", "ignored\n");
     repository.write("kustomization.yaml", KUSTOMIZATION);
     repository.commit("one");
@@ -105,6 +110,13 @@ fn contents_that_are_not_read_have_no_effect() {
     );
     assert!(is_derived_after(&[web, ("README.md", "other text\n")]));
     assert!(!is_derived_after(&[web, (".gitignore", "README.md\n")]));
+}
+
+#[test]
+fn an_origin_may_be_recorded_if_it_is_not_found() {
+    let of_chart = |name: &str| format!("# Source: {name}/templates/web.yaml\n{POD}");
+    assert!(is_derived_after(&[("web.yaml", &of_chart("absent"))]));
+    assert!(!is_derived_after(&[("web.yaml", &of_chart("chart"))]));
 }
 
 #[test]

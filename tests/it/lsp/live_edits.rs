@@ -98,7 +98,13 @@ impl Manifest {
                 ]);
             }
             9 | 10 => {
-                self.comment = *random.one_of(&["", "# a comment\n", "# \u{e4}\u{1f600}\n\n"]);
+                self.comment = *random.one_of(&[
+                    "",
+                    "# a comment\n",
+                    "# \u{e4}\u{1f600}\n\n",
+                    "# Source: absent/templates/web.yaml\n",
+                    "# Source: chart/templates/web.yaml\n",
+                ]);
             }
             11 => self.label = *random.one_of(&["web", "api"]),
             12 => self.namespace = *random.one_of(&["shop", "bank"]),
@@ -339,6 +345,11 @@ fn view<'p>(project: &'p Project, number: usize) -> Edited<'p> {
     );
     project.write(PATCH, patch(&mut random));
     project.write("vendor/rendered.yaml", RENDERED);
+    project.write(
+        "chart/Chart.yaml",
+        "{apiVersion: v2, name: chart, version: 1.0.0}\n",
+    );
+    project.write("chart/templates/web.yaml", RENDERED);
     project.write("argo/set.yaml", SET);
     let request = Request {
         targets: vec![Input::Path(project.path(""))],
