@@ -11,12 +11,13 @@ use crate::kube::ObjectId;
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::inline::{self, Documents};
 use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::locate::file;
+use crate::kustomize::locate::{absent_path, file};
 use crate::kustomize::merge::merge;
 use crate::kustomize::merge_result::PatchFailure;
 use crate::kustomize::metadata::{make_annotations, restore, with_text_metadata};
 use crate::kustomize::name_index::NameIndex;
 use crate::kustomize::node::{Node, Value};
+use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::rendering::{Note, Topic};
 use crate::kustomize::resource::{Resource, identity};
 use crate::kustomize::schema::Type;
@@ -67,7 +68,7 @@ pub(crate) fn strategic(sources: &SourceSet, k: &Kustomization<'_>) -> Vec<Resul
         let documents = match file(sources, k.folder, text.trim_end()) {
             Some(file) => inline::from_file(file),
             None if text.contains('\n') => inline::from_scalar(item, k, false),
-            None => Err(format!("`{text}` is not among the files read")),
+            None => Err(missing(sources, k, text)),
         };
         let mut patch = Patch::new(item.span(), documents)?;
         patch.is_legacy = true;
@@ -103,8 +104,8 @@ fn entry(
     let (documents, at) = match (text("path"), item.get("patch")) {
         (Some(path), None) => {
             let found = file(sources, k.folder, path);
-            let missing = || Err(format!("`{path}` is not among the files read"));
             let at = item.get("path").unwrap_or(item);
+            let missing = || Err(missing(sources, k, path));
             (found.map_or_else(missing, inline::any_patch_from_file), at)
         }
         (None, Some(patch)) => (inline::any_patch_from_scalar(patch, k, is_current), item),
@@ -139,6 +140,14 @@ fn entry(
     patch.may_rename = option("allowNameChange");
     patch.may_change_kind = option("allowKindChange");
     Ok(patch)
+}
+
+/// Returns why the patch file that `entry` names is not in the set.
+fn missing(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> String {
+    match absent_path(sources, k.folder, entry) {
+        Some(_) => format!("`{entry}` does not exist: {REFUSED}"),
+        None => format!("`{entry}` is not among the files read"),
+    }
 }
 
 impl Patch {

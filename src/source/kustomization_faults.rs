@@ -23,6 +23,9 @@ pub struct FieldFault {
 /// Fields of the top level that are not lists although they contain other fields.
 const OBJECTS: [&str; 4] = ["generatorOptions", "helmGlobals", "metadata", "sortOptions"];
 
+/// Mappings whose values are strings.
+const TEXTS: [&str; 2] = ["commonAnnotations", "commonLabels"];
+
 /// Fields whose content is not compared with the known fields: it has many, which differ from release to release.
 const OPEN: [&str; 4] = [
     "helmChartInflationGenerator",
@@ -107,6 +110,13 @@ fn wrong_value(entry: &Entry<'_>, name: &str, field: Field) -> Option<(Span, &'s
     let is_text = |node: NodeRef<'_>| node.is_null() || node.as_str().is_some();
     let (is_right, expected) = match field {
         Field::Text => (is_text(value), "a string"),
+        Field::Map if TEXTS.contains(&name) => {
+            let mut values = value.entries().map(|entry| entry.value);
+            (
+                value.is_mapping() && values.all(is_text),
+                "a mapping of strings",
+            )
+        }
         Field::Map => (value.is_mapping(), "a mapping"),
         Field::Struct(_) if OBJECTS.contains(&name) => (value.is_mapping(), "a mapping"),
         Field::Strings => (value.is_sequence(), "a list of strings"),

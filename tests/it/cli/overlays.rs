@@ -251,7 +251,7 @@ fn fields_that_are_not_modelled_and_may_change_a_probe_prevent_the_rewrite() {
     assert_refused(
         &missing,
         "annotation",
-        "`gone.yaml` is not among the files read",
+        "`gone.yaml` does not exist: kustomize refuses to build it",
     );
     let remote = project("components: ['https://example.test/x?ref=1']", &[]);
     assert_refused(&remote, "annotation", "is remote and not fetched");

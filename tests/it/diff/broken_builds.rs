@@ -67,6 +67,23 @@ fn all_that_breaks_a_build_is_a_regression_and_its_repair_an_improvement() {
             with(prod, &[(prod, "resources:\n- ../base\n- ../prod\n")]),
         ),
         (
+            "a patch file that does not exist",
+            with(
+                prod,
+                &[(
+                    prod,
+                    "resources:\n- ../base\npatches:\n- path: absent.yaml\n",
+                )],
+            ),
+        ),
+        (
+            "a number among the common labels",
+            with(
+                prod,
+                &[(prod, "resources:\n- ../base\ncommonLabels: {version: 1}\n")],
+            ),
+        ),
+        (
             "a patch without an object",
             with(
                 prod,
