@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::finding::Label;
+use crate::source::{is_kustomization, paths};
 use crate::yaml::Span;
 
 use super::cause::{Cause, Causes, Side};
-use super::included::{deploying_objects, entries_to};
+use super::included::{deploying_objects, entries_to, lists};
 use super::lines::Lines;
 use super::probe_state::ProbeState;
-use super::state::shown_path;
+use super::state::{below_root, shown_path};
 
 impl Causes<'_> {
     /// Returns the cause that the environment of a handler deploys it in only one state: its file, the entry of a
@@ -33,7 +34,10 @@ impl Causes<'_> {
             (None, Side::After) => "the workload is deployed now".to_owned(),
         };
         match own_line(probe, own, other) {
-            Some(place) => Cause::at(&place, &message, side),
+            Some(place) => {
+                let of_base = base_message(probe, &place, own.root(), side);
+                Cause::at(&place, &of_base.unwrap_or(message), side)
+            }
             None => Cause {
                 is_unchanged: true,
                 ..Cause::at(&environment_place(probe, own), &message, side)
@@ -63,17 +67,41 @@ fn own_file(probe: &ProbeState, own: &Lines<'_>, other: &Lines<'_>) -> Option<La
     files.find_map(|path| own.start_of_own_file(path, other))
 }
 
-/// Returns the entry of a kustomization, or the name of a deploying object, that only one state has.
+/// Returns the message for an entry of a base, which several environments can include; `None` for another line.
+fn base_message(probe: &ProbeState, place: &Label, root: &str, side: Side) -> Option<String> {
+    let is_base = is_kustomization(&place.path) && probe.rendered_by.as_ref() != Some(&place.path);
+    let path = below_root(&place.path, root);
+    let folder = paths::folder(path).trim_end_matches('/');
+    let name = if folder.is_empty() { path } else { folder };
+    is_base.then(|| match side {
+        Side::Before => format!("`{name}` does not include the workload any more"),
+        Side::After => format!("`{name}` includes the workload now"),
+    })
+}
+
+/// Returns the entry of a kustomization, or the name of a deploying object, that only one state has. If all lines of entries
+/// are in both states, it is the entry that kustomize does not read in the other one, such as below a misspelt field.
 fn own_line(probe: &ProbeState, own: &mut Lines<'_>, other: &mut Lines<'_>) -> Option<Label> {
     let set = own.set();
     let file = shown_path(own.root(), &probe.file);
     let root = probe.rendered_by.as_deref();
     let entries = root.map(|root| entries_to(set, root, &file));
+    let entries = entries.unwrap_or_default();
     let deployer = probe.deployer.as_deref();
     let deployer = deployer.and_then(|path| set.file(&shown_path(own.root(), path)));
     let objects = deployer.into_iter().flat_map(deploying_objects);
-    let mut places = entries.into_iter().flatten().chain(objects);
-    places.find(|place| own.has_more(place, other))
+    let labels = entries.iter().map(|(label, _)| label.clone());
+    let changed = labels
+        .chain(objects)
+        .find(|place| own.has_more(place, other));
+    let in_other = |path: &str| shown_path(other.root(), below_root(path, own.root()));
+    let is_read = |(label, target): &&(Label, Arc<str>)| {
+        lists(other.set(), &in_other(&label.path), &in_other(target))
+    };
+    changed.or_else(|| {
+        let unread = entries.iter().find(|entry| !is_read(entry));
+        unread.map(|(label, _)| label.clone())
+    })
 }
 
 /// Returns the start of the file of the environment, or else the line of the handler.

@@ -15,9 +15,9 @@ use crate::yaml::Tree;
 /// The fields of a kustomization that list other files.
 const LISTS: [&str; 3] = ["resources", "bases", "components"];
 
-/// Returns the entries by which the kustomization `root` includes a file, from the root to the file; empty if it does not.
-/// Both paths are those that are shown to the user.
-pub(super) fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<Label> {
+/// Returns the entries by which the kustomization `root` includes a file, from the root to the file, each with the path of
+/// the file that it names; empty if it does not include the file. All paths are those that are shown to the user.
+pub(super) fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<(Label, Arc<str>)> {
     let Some(root) = set.file(root) else {
         return Vec::new();
     };
@@ -40,11 +40,17 @@ pub(super) fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<Label
     let mut found = Vec::new();
     let mut at = wanted;
     while let Some((from, label)) = reached.get(at) {
-        found.push(label.clone());
+        found.push((label.clone(), Arc::from(at)));
         at = from;
     }
     found.reverse();
     found
+}
+
+/// Returns whether the kustomization at a path lists a file or another kustomization, given by its path.
+pub(super) fn lists(set: &SourceSet, kustomization: &str, wanted: &str) -> bool {
+    let file = set.file(kustomization);
+    file.is_some_and(|file| entries(set, file).any(|(target, _)| *target.path == *wanted))
 }
 
 /// Returns the files and kustomizations that a kustomization lists, each with its entry.

@@ -160,6 +160,33 @@ fn a_workload_that_moves_to_another_environment_is_a_change() {
 }
 
 #[test]
+fn an_entry_of_a_base_is_one_cause_for_all_environments_above_it() {
+    let with = |base: &'static str| {
+        tree(&[
+            ("base/kustomization.yaml", base),
+            ("prod/kustomization.yaml", "resources: [../base]\n"),
+            ("staging/kustomization.yaml", "resources: [../base]\n"),
+        ])
+    };
+    let text = |after: &'static str| {
+        let project = trees(&with(ALL), &with(after));
+        project.run(&["diff", "before", "after"]).stdout
+    };
+    let heading = |count: &str| {
+        format!(
+            "removed: {count} removed from an environment: before/base/kustomization.yaml:4 (in `before`): `base` does not include the workload any more"
+        )
+    };
+    let joined = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let removed = joined(text(WITHOUT_WEB));
+    assert!(removed.contains(&heading("2 probes")), "{removed}");
+    // The line of the entry remains, but kustomize does not read it.
+    let misspelt = "resource:\n- ../apps/ns.yaml\n- ../apps/mtls.yaml\n- ../apps/web.yaml\n";
+    let removed = joined(text(misspelt));
+    assert!(removed.contains(&heading("2 probes")), "{removed}");
+}
+
+#[test]
 fn an_entry_of_a_base_is_named_for_the_environments_above_it() {
     let with = |entries: &'static str| {
         tree(&[
