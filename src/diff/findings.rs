@@ -10,7 +10,7 @@ use super::class::Class;
 use super::comparison::Comparison;
 use super::finding_key::{FindingEntry, NOT_MODELLED, entries};
 use super::pairing::{Pairing, Repeated};
-use super::state::{State, relative};
+use super::state::{State, relative, shown_path};
 
 /// Compares the findings of two states, and adds the changes.
 pub(super) fn compare_findings(
@@ -19,7 +19,13 @@ pub(super) fn compare_findings(
     comparison: &mut Comparison,
 ) {
     let (old, new) = (entries(before, old_files), entries(after, new_files));
-    let pairing = pair_findings(&old, &new);
+    let has_file = |state: &State, set: &SourceSet, file: &str| {
+        let path = shown_path(&state.root, file);
+        set.file(&path).is_some()
+    };
+    let is_in_both =
+        |file: &str| has_file(before, old_files, file) && has_file(after, new_files, file);
+    let pairing = pair_findings(&old, &new, is_in_both);
     let is_counted = |pair: &&(usize, usize)| {
         let entry = new.get(pair.1);
         entry.is_some_and(|entry| !entry.is_of_handlers)
@@ -68,7 +74,12 @@ pub(super) fn compare_findings(
     }));
 }
 
-fn pair_findings(before: &[FindingEntry<'_>], after: &[FindingEntry<'_>]) -> Pairing {
+/// Pairs the findings of both states. `is_in_both` returns whether both states have a file, given relative to the tree.
+fn pair_findings(
+    before: &[FindingEntry<'_>],
+    after: &[FindingEntry<'_>],
+    is_in_both: impl Fn(&str) -> bool,
+) -> Pairing {
     let mut pairing = Pairing::new(before.len(), after.len());
     pairing.by(before, after, Repeated::InOrder, |entry| {
         Some((&entry.key, &entry.file, &entry.finding.message))
@@ -79,11 +90,22 @@ fn pair_findings(before: &[FindingEntry<'_>], after: &[FindingEntry<'_>]) -> Pai
     pairing.by(before, after, Repeated::InOrder, |entry| {
         entry.key.has_object().then_some(&entry.key)
     });
+    // The name of a kustomization says little without its folder.
+    let parts = |entry: &FindingEntry<'_>| -> Vec<String> {
+        let parts = entry.file.rsplit('/').take(2);
+        parts.map(str::to_owned).collect()
+    };
+    // The folder above several files is renamed. A fault that moves to a file that existed before is new there.
+    pairing.by(before, after, Repeated::InOrder, |entry| {
+        let is_renamed = !is_in_both(&entry.file);
+        is_renamed.then(|| {
+            let message = entry.finding.message.clone();
+            (entry.key.without_overlay(), parts(entry), message)
+        })
+    });
     // A renamed file or a renamed folder of an environment.
     pairing.by(before, after, Repeated::Never, |entry| {
-        // The name of a kustomization says little without its folder.
-        let parts: Vec<&str> = entry.file.rsplit('/').take(2).collect();
-        Some((entry.key.without_overlay(), parts))
+        Some((entry.key.without_overlay(), parts(entry)))
     });
     pairing
 }

@@ -202,3 +202,30 @@ fn the_folder_above_environments_can_be_renamed() {
         .collect();
     assert_eq!(compare(&before, &after), [""; 0]);
 }
+
+#[test]
+fn several_findings_of_a_renamed_folder_are_not_new() {
+    let absent = "resources: [ns.yaml]\npatches:\n- path: absent.yaml\n- path: missing.yaml\n";
+    let valid = "resources: [ns.yaml]\n";
+    let before = [
+        ("old/app/kustomization.yaml", absent),
+        ("old/app/ns.yaml", INJECTED),
+    ];
+    let after = [
+        ("new/app/kustomization.yaml", absent),
+        ("new/app/ns.yaml", INJECTED),
+    ];
+    assert_eq!(compare(&before, &after), [""; 0]);
+    // A fault that moves to another file that existed before is new there.
+    let both = |old: &'static str, new: &'static str| {
+        [
+            ("old/app/kustomization.yaml", old),
+            ("old/app/ns.yaml", INJECTED),
+            ("new/app/kustomization.yaml", new),
+            ("new/app/ns.yaml", INJECTED),
+        ]
+    };
+    let found = compare(&both(absent, valid), &both(valid, absent));
+    let is_regression = |change: &&String| change.starts_with("regression");
+    assert_eq!(found.iter().filter(is_regression).count(), 2, "{found:?}");
+}
