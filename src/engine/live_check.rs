@@ -34,7 +34,7 @@ pub struct LiveCheck<'s, 't> {
     pub outcome: Outcome,
     /// The facts and the predictions; `None` if meshprobe panicked on a file.
     pub facts: Option<LiveFacts<'s, 't>>,
-    /// Whether the facts are those of the state before, so that they were not collected again.
+    /// Whether the facts of the state before were kept, except those that were replaced, instead of collecting all facts.
     pub has_kept_facts: bool,
 }
 
@@ -65,8 +65,8 @@ pub trait LiveView {
 /// Checks all files as [`check`](super::check()) does, with their verified fixes, on the threads of `pool`, and shows the
 /// result on the current thread.
 ///
-/// Repeats this after edits, with the result of a check of all files. If an edit keeps all facts, this takes less time: only
-/// the edited workloads are predicted again. Returns the files of the last state. `rendered` is empty, or belongs to `set`.
+/// Repeats this after edits, with the result of a check of all files. This takes less time if an edit keeps all facts, so that
+/// only the edited workloads are predicted again, or changes only facts that can be replaced. Returns the files of the last state. `rendered` is empty, or belongs to `set`.
 pub fn check_live(
     files: (SourceSet, RenderedOverlays<'static>),
     settings: &Settings,
@@ -94,7 +94,7 @@ enum End {
     Panicked,
 }
 
-/// Checks the state `set` and those after edits that keep all facts. Returns the last state, which is not shown if its facts
+/// Checks the state `set` and those after edits that keep or replace its facts. Returns the last state, which is not shown if its facts
 /// have to be collected.
 fn check_states(
     (set, mut rendered): (SourceSet, RenderedOverlays<'static>),
@@ -156,7 +156,7 @@ struct State<'t> {
 type Read = (Suppressions, Vec<Finding>);
 
 impl<'t> State<'t> {
-    /// Shows the check of this state, and of those after edits that keep all facts. Returns `None` if meshprobe panicked
+    /// Shows the check of this state, and of those after edits that keep or replace its facts. Returns `None` if meshprobe panicked
     /// before this state was shown.
     fn show_all(
         mut self,
@@ -185,7 +185,7 @@ impl<'t> State<'t> {
         let mut read = Some(read);
         let mut has_kept_facts = false;
         loop {
-            // A state of which the facts are known is worth its facts for the next one, even if it is not shown.
+            // The facts of a state that is not shown still serve the next one.
             if let Some(read) = read.take().filter(|_| !view.is_outdated(self.set)) {
                 let check = || self.check(&context, &mut predictions, read);
                 let outcome = match pool.install(|| catch_panic(check)) {
@@ -226,7 +226,8 @@ impl<'t> State<'t> {
         End::FactsChanged
     }
 
-    /// Collects what the state after an edit differs in. Returns `None` if the edit does not keep all facts.
+    /// Applies an edit to the facts and the predictions, and reads what the texts state. Returns `None` if all facts have to
+    /// be collected again.
     fn apply(
         &mut self,
         place: &'t OnceLock<LiveEdit<'static>>,

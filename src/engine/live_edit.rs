@@ -210,7 +210,9 @@ fn change_between(old: &Rendering, new: &Rendering, kept: Kept) -> FactChange {
 }
 
 fn change_in_rendered(old: &RenderedDocument, new: &RenderedDocument, kept: Kept) -> FactChange {
+    // A fix is not applied to the text of an object that a kustomization changes.
     let has_same_route = old.item == new.item
+        && old.origin.is_same() == new.origin.is_same()
         && (old.may_deploy, old.runs_pods) == (new.may_deploy, new.runs_pods)
         && old.document.path == new.document.path
         && old.document.index == new.document.index;

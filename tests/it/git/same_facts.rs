@@ -139,11 +139,15 @@ fn a_change_of_a_fact_is_judged_apart() {
     ));
     let labelled = DEPLOYMENT.replace("{name: web}", "{name: web, labels: {a: b}}");
     let moved = format!("# a comment\n{namespace}");
+    let unchanged = "resources: [../web.yaml]\nimages:\n- {name: other, newTag: '1'}\n".to_owned();
+    let changed = unchanged.replace("other", "web");
     let unlabelled = namespace.replace("enabled", "disabled");
     for (path, before, after) in [
         ("mesh.yaml", namespace, unlabelled.as_str()),
         ("mesh.yaml", namespace, &moved),
         ("web.yaml", DEPLOYMENT, &labelled),
+        // One of them renders the Deployment as it is written.
+        ("overlay/kustomization.yaml", &unchanged, &changed),
     ] {
         assert!(!with_change(path, before, after), "{after}");
     }

@@ -374,6 +374,67 @@ fn view<'p>(project: &'p Project, number: usize) -> Edited<'p> {
     }
 }
 
+/// A view that compares the states before and after one edit of a file with checks of all files.
+struct EditedOnce<'p> {
+    project: &'p Project,
+    request: Request,
+    edit: Option<(&'static str, String)>,
+    /// What was shown of each state.
+    shown: Vec<String>,
+}
+
+impl LiveView for EditedOnce<'_> {
+    fn show(&mut self, live: LiveCheck<'_, '_>) {
+        let mut fresh = Once(Vec::new());
+        let files = (engine::load(&self.request), RenderedOverlays::default());
+        check_live(files, &Settings::default(), &pool(), &mut fresh);
+        let shown = shown(&live);
+        assert_eq!(shown, fresh.0);
+        self.shown.push(shown.concat());
+    }
+
+    fn edited(&mut self, set: &SourceSet) -> Option<SourceSet> {
+        let (path, text) = self.edit.take()?;
+        self.project.write(path, text);
+        let path = fs::canonicalize(self.project.path(path)).unwrap();
+        set.with_changed_contents(&[path], &FileSystem::default())
+    }
+}
+
+#[test]
+fn an_edit_after_which_a_kustomization_changes_the_object_demotes_its_fix() {
+    let project = Project::new();
+    let mut manifest = Manifest::new("web");
+    manifest.annotation = "annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}";
+    let text = manifest.text().replace("labels: {app: web}", "");
+    let edited = text.replace("image: nginx", "image: other");
+    project.write("base/web.yaml", text);
+    project.write("base/kustomization.yaml", "resources: [web.yaml]\n");
+    let overlay = "resources: [../base]\nimages: [{name: other, newTag: '1'}]\n";
+    project.write("prod/kustomization.yaml", overlay);
+    let mesh = "apiVersion: v1\nkind: Namespace\n\
+                metadata: {name: shop, labels: {istio-injection: enabled}}\n---\n\
+                apiVersion: security.istio.io/v1\nkind: PeerAuthentication\n\
+                metadata: {name: default, namespace: shop}\nspec: {mtls: {mode: STRICT}}\n";
+    project.write("mesh.yaml", mesh);
+    let request = Request {
+        targets: vec![Input::Path(project.path(""))],
+        working_directory: project.path(""),
+        ..Request::default()
+    };
+    let files = (engine::load(&request), RenderedOverlays::default());
+    let mut view = EditedOnce {
+        project: &project,
+        request,
+        edit: Some(("base/web.yaml", edited)),
+        shown: Vec::new(),
+    };
+    check_live(files, &Settings::default(), &pool(), &mut view);
+    let [before, after] = view.shown.try_into().unwrap();
+    let demoted = "a kustomization changes the object";
+    assert!(!before.contains(demoted) && after.contains(demoted));
+}
+
 #[test]
 fn checks_after_edits_have_the_result_of_a_check_of_all_files() {
     let project = Project::new();
