@@ -66,7 +66,8 @@ pub trait LiveView {
 /// result on the current thread.
 ///
 /// Repeats this after edits, with the result of a check of all files. This takes less time if an edit keeps all facts, so that
-/// only the edited workloads are predicted again, or changes only facts that can be replaced. Returns the files of the last state. `rendered` is empty, or belongs to `set`.
+/// only the edited workloads are predicted again, or changes only facts that can be replaced. Returns the files of the last
+/// state. `rendered` is empty, or belongs to `set`.
 pub fn check_live(
     files: (SourceSet, RenderedOverlays<'static>),
     settings: &Settings,
@@ -94,8 +95,8 @@ enum End {
     Panicked,
 }
 
-/// Checks the state `set` and those after edits that keep or replace its facts. Returns the last state, which is not shown if its facts
-/// have to be collected.
+/// Checks the state `set` and those after edits that keep or replace its facts. Returns the last state, which is not shown if
+/// its facts have to be collected.
 fn check_states(
     (set, mut rendered): (SourceSet, RenderedOverlays<'static>),
     settings: &Settings,
@@ -156,8 +157,8 @@ struct State<'t> {
 type Read = (Suppressions, Vec<Finding>);
 
 impl<'t> State<'t> {
-    /// Shows the check of this state, and of those after edits that keep or replace its facts. Returns `None` if meshprobe panicked
-    /// before this state was shown.
+    /// Shows the check of this state, and of those after edits that keep or replace its facts. Returns `None` if meshprobe
+    /// panicked before this state was shown.
     fn show_all(
         mut self,
         edits: &'t [OnceLock<LiveEdit<'static>>],

@@ -54,7 +54,7 @@ impl<'s> LiveEdit<'s> {
     /// the bytes that rendering them has reserved.
     ///
     /// All facts may differ if an identity or a label of a workload differs, an object that determines what is deployed or how
-    /// a mesh is installed, or the part of a kustomization that is not rendered.
+    /// a mesh is installed, the part of a kustomization that is not rendered, or whether a kustomization changes an object.
     pub(super) fn between(
         before: &SourceSet,
         renderings: &[&Rendering],

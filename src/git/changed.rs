@@ -34,8 +34,8 @@ pub struct ChangedPaths {
     files: HashSet<OsString>,
     /// Folders in which every path may differ, such as submodules.
     folders: Vec<PathBuf>,
-    /// If both states have the same paths, apart from those that git does not track, and only contents of regular files differ: the paths of these files, relative
-    /// to the root, with the names of their objects in the first state.
+    /// If both states have the same paths, apart from those that git does not track, and only contents of regular files
+    /// differ: the paths of these files, relative to the root, with the names of their objects in the first state.
     old_contents: Option<Vec<(PathBuf, String)>>,
     /// Files of the working tree that count as changed because git would convert them with a program, which is not run.
     filtered: Vec<PathBuf>,
