@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 
 use crate::context::Context;
-use crate::finding::Finding;
 use crate::kustomize::Rendering;
 use crate::predict::{self, WorkloadPrediction};
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
-use super::analysis::Analysis;
-use super::check::{Fixes, check_analysed, finish, problems};
+use super::check::{Fixes, problems};
+use super::kept_facts::{Read, check_kept};
 use super::live_edit::{FactChange, Kept, LiveEdit};
 use super::outcome::Outcome;
 #[cfg(debug_assertions)]
@@ -79,29 +78,15 @@ fn both<T: Send>(
     Some([first, second])
 }
 
-/// Runs the rules on the predictions of a state.
+/// Runs the rules on the predictions of a state. The view sees the predictions sorted by place.
 fn check<'t, T>(
     (context, renderings): (&Context<'t>, &'t [Rendering]),
     predictions: &mut Vec<WorkloadPrediction<'t>>,
-    (suppressions, problems): (Suppressions, Vec<Finding>),
+    read: Read,
     view: &impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T,
 ) -> Viewed<T> {
-    let analysis = Analysis {
-        renderings,
-        context,
-        predictions: std::mem::take(predictions),
-    };
-    let (set, settings) = (context.sources, context.settings);
-    let mut checked = check_analysed(set, settings, &analysis, suppressions);
-    *predictions = analysis.predictions;
-    checked.view = Some(predict::view_by_place(predictions, |predictions| {
-        view(context, predictions)
-    }));
-    finish(
-        set,
-        settings,
-        Fixes::Removed,
-        checked,
-        (Vec::new(), problems),
-    )
+    let state = (context, renderings);
+    check_kept(state, predictions, read, Fixes::Removed, |predictions| {
+        predict::view_by_place(predictions, |sorted| view(context, sorted))
+    })
 }

@@ -6,15 +6,14 @@ use std::sync::OnceLock;
 use rayon::ThreadPool;
 
 use crate::context::Context;
-use crate::finding::Finding;
 use crate::kustomize::Rendering;
 use crate::kustomize::roots::Group;
 use crate::predict::{self, WorkloadPrediction};
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
-use super::analysis::Analysis;
-use super::check::{Fixes, check, check_analysed, finish};
+use super::check::{Fixes, check};
+use super::kept_facts::{Read, check_kept};
 use super::live_edit::{FactChange, Kept, LiveEdit, is_workload};
 use super::outcome::Outcome;
 use super::panic_report::catch_panic;
@@ -153,9 +152,6 @@ struct State<'t> {
     pool: &'t ThreadPool,
 }
 
-/// What is read from the texts of files: suppressions, and problems with the files.
-type Read = (Suppressions, Vec<Finding>);
-
 impl<'t> State<'t> {
     /// Shows the check of this state, and of those after edits that keep or replace its facts. Returns `None` if meshprobe
     /// panicked before this state was shown.
@@ -273,18 +269,9 @@ impl<'t> State<'t> {
         &self,
         context: &Context<'t>,
         predictions: &mut Vec<WorkloadPrediction<'t>>,
-        (suppressions, problems): Read,
+        read: Read,
     ) -> Outcome {
-        let analysis = Analysis {
-            renderings: self.renderings,
-            context,
-            predictions: std::mem::take(predictions),
-        };
-        let (set, settings) = (self.set, self.settings);
-        let checked = check_analysed::<()>(set, settings, &analysis, suppressions);
-        let problems = (Vec::new(), problems);
-        let (outcome, _) = finish(set, settings, Fixes::Verified, checked, problems);
-        *predictions = analysis.predictions;
-        outcome
+        let state = (context, self.renderings);
+        check_kept(state, predictions, read, Fixes::Verified, |_| ()).0
     }
 }

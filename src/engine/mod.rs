@@ -28,6 +28,7 @@ mod found_findings;
 mod guard_docs;
 mod halving;
 mod input_diagnostics;
+mod kept_facts;
 mod left_out;
 mod levels;
 mod live_check;

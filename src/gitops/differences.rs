@@ -51,13 +51,9 @@ impl<'p> Differences<'p> {
     }
 
     fn compare_files(&mut self) {
-        for states in differing_files(self.before, self.sources) {
-            let (Some(file), is_in_both) =
-                (states.0.or(states.1), states.0.and(states.1).is_some())
-            else {
-                continue;
-            };
-            if !is_in_both {
+        for (old, new) in differing_files(self.before, self.sources) {
+            let Some(file) = old.or(new) else { continue };
+            if old.is_none() || new.is_none() {
                 self.folders.extend(folders_above(&file.path));
             }
             self.add(file);

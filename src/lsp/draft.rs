@@ -187,26 +187,18 @@ mod tests {
         assert!(moved("", "a").is_empty());
     }
 
+    fn shown(draft: &Draft, start: usize, end: usize) -> &str {
+        draft.shown_span(Span::new(start, end)).slice(&draft.text)
+    }
+
     #[test]
     fn a_span_around_lines_that_differ_grows_with_them() {
         let draft = Draft::new("a\nb\nc\nd\n", "a\nb: [\nx\nc\nd\n".into());
-        let shown = |start, end| {
-            draft
-                .shown_span(Span::new(start, end))
-                .slice(&draft.text)
-                .to_owned()
-        };
-        assert_eq!(shown(0, 5), "a\nb: [\nx\nc");
-        assert_eq!(shown(2, 3), "b: [\nx\n");
-        assert_eq!(shown(3, 7), "b: [\nx\nc\nd");
+        assert_eq!(shown(&draft, 0, 5), "a\nb: [\nx\nc");
+        assert_eq!(shown(&draft, 2, 3), "b: [\nx\n");
+        assert_eq!(shown(&draft, 3, 7), "b: [\nx\nc\nd");
         let draft = Draft::new("a\nb\nc\nd\n", "x\nb\ny\nd\nz\n".into());
-        let shown = |start, end| {
-            draft
-                .shown_span(Span::new(start, end))
-                .slice(&draft.text)
-                .to_owned()
-        };
-        assert_eq!(shown(0, 2), "x\n");
-        assert_eq!(shown(2, 5), "b\ny\n");
+        assert_eq!(shown(&draft, 0, 2), "x\n");
+        assert_eq!(shown(&draft, 2, 5), "b\ny\n");
     }
 }

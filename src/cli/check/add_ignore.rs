@@ -4,29 +4,25 @@ use std::collections::BTreeSet;
 
 use crate::engine::{self, Exit, Outcome};
 use crate::report::{self, Hint, counted};
-use crate::settings::Settings;
 use crate::source::SourceSet;
 
-use super::super::args::CheckArgs;
-use super::super::baseline::Known;
 use super::super::environments::reject_unknown_environments;
-use super::super::input::Run;
 use super::super::output::write;
 use super::super::reports::{Reported, Reports};
-use super::super::session::{OutputStream, Session};
+use super::super::session::OutputStream;
 use super::super::stop::Stop;
 use super::super::terminal::terminal_style;
-use super::result::{exit, style_of_stdout};
+use super::invocation::Invocation;
 
 /// Writes suppressions, and reports the findings that no comment can suppress.
-pub(super) fn add_ignore(
-    session: &Session,
-    run: &Run,
-    args: &CheckArgs,
-    settings: &Settings,
-    known: &Known,
-    reason: &str,
-) -> Result<Exit, Stop> {
+pub(super) fn add_ignore(invocation: Invocation<'_>, reason: &str) -> Result<Exit, Stop> {
+    let Invocation {
+        session,
+        run,
+        args,
+        settings,
+        known,
+    } = invocation;
     let reports = Reports::new(session, args, settings)?;
     let added = run.on_threads(session, || {
         engine::add_ignore(&run.set, settings, reason, |set, outcome| {
@@ -60,7 +56,7 @@ pub(super) fn add_ignore(
         ));
         session.print_whole(added.set.from_stdin())?;
     } else {
-        let style = style_of_stdout(session, args);
+        let style = invocation.style_of_stdout();
         reports.print(reported, style)?;
     }
     if !args.common.quiet {
@@ -69,7 +65,7 @@ pub(super) fn add_ignore(
             session.errln(&unsuppressed(&added.set, path));
         }
     }
-    Ok(exit(session, run, &added.outcome, args, settings).or(failed, Exit::Failure))
+    Ok(invocation.exit(&added.outcome).or(failed, Exit::Failure))
 }
 
 /// Explains why `--add-ignore` did not suppress the findings of a file, and what to do.

@@ -2,29 +2,26 @@
 
 use crate::engine::{self, Exit, Fixed};
 use crate::report::{Hint, counted};
-use crate::settings::Settings;
 
-use super::super::args::CheckArgs;
-use super::super::baseline::Known;
 use super::super::environments::reject_unknown_environments;
-use super::super::input::Run;
 use super::super::output::{print_diffs, write};
 use super::super::reports::{Reported, Reports};
 use super::super::session::{OutputStream, Session};
 use super::super::stop::Stop;
 use super::super::terminal::terminal_style;
-use super::result::{exit, lacks_workloads, report_not_judged, style_of_stdout};
+use super::invocation::Invocation;
 
 /// Fixes the files, writes them, and reports the findings that remain.
-pub(super) fn fix(
-    session: &Session,
-    run: &Run,
-    args: &CheckArgs,
-    settings: &Settings,
-    known: &Known,
-) -> Result<Exit, Stop> {
+pub(super) fn fix(invocation: Invocation<'_>) -> Result<Exit, Stop> {
+    let Invocation {
+        session,
+        run,
+        args,
+        settings,
+        known,
+    } = invocation;
     let reports = Reports::new(session, args, settings)?;
-    let mut fixed = fixed(session, run, args, settings, known)?;
+    let mut fixed = fixed(invocation)?;
     let failures = write(session, &fixed.changed);
     let mut failed = !failures.is_empty();
     if failed {
@@ -50,24 +47,25 @@ pub(super) fn fix(
         reports.eprint(reported, style)?;
         failed |= !session.print_whole(fixed.set.from_stdin())?;
     } else {
-        let style = style_of_stdout(session, args);
+        let style = invocation.style_of_stdout();
         reports.print(reported, style)?;
     }
-    Ok(exit(session, run, &fixed.outcome, args, settings).or(failed, Exit::Failure))
+    Ok(invocation.exit(&fixed.outcome).or(failed, Exit::Failure))
 }
 
 /// Shows the changes of `--fix`. Only a run without `--diff` reports the findings.
-pub(super) fn diff(
-    session: &Session,
-    run: &Run,
-    args: &CheckArgs,
-    settings: &Settings,
-    known: &Known,
-) -> Result<Exit, Stop> {
-    let fixed = fixed(session, run, args, settings, known)?;
+pub(super) fn diff(invocation: Invocation<'_>) -> Result<Exit, Stop> {
+    let Invocation {
+        session,
+        run,
+        args,
+        known,
+        ..
+    } = invocation;
+    let fixed = fixed(invocation)?;
     known.report_stale(session, args, &fixed.set, &fixed.outcome);
     report_unsettled(session, &fixed);
-    print_diffs(session, &fixed.changed, style_of_stdout(session, args))?;
+    print_diffs(session, &fixed.changed, invocation.style_of_stdout())?;
     if !args.common.quiet {
         session.errln(&match fixed.changed.len() {
             0 => "Nothing to fix.".to_owned(),
@@ -78,22 +76,23 @@ pub(super) fn diff(
             ),
         });
     }
-    report_not_judged(session, args, &fixed.outcome);
-    let lacks_workloads = lacks_workloads(session, args, &fixed.outcome);
+    invocation.report_not_judged(&fixed.outcome);
+    let lacks_workloads = invocation.lacks_workloads(&fixed.outcome);
     Ok(run
         .exit()
         .or(!fixed.changed.is_empty() || lacks_workloads, Exit::Findings))
 }
 
 /// Fixes the files in memory.
-fn fixed(
-    session: &Session,
-    run: &Run,
-    args: &CheckArgs,
-    settings: &Settings,
-    known: &Known,
-) -> Result<Fixed, Stop> {
-    let fixed = run.on_threads(session, || {
+fn fixed(invocation: Invocation<'_>) -> Result<Fixed, Stop> {
+    let Invocation {
+        run,
+        args,
+        settings,
+        known,
+        ..
+    } = invocation;
+    let fixed = run.on_threads(invocation.session, || {
         engine::fix_unknown(&run.set, settings, args.unsafe_fixes, |set, outcome| {
             known.suppress(set, outcome);
         })

@@ -14,13 +14,13 @@ use super::stop::Stop;
 
 mod add_ignore;
 mod fix;
+mod invocation;
 mod options;
-mod result;
 
 use add_ignore::add_ignore;
 use fix::{diff, fix};
+use invocation::Invocation;
 pub(super) use options::options;
-use result::{exit, lacks_workloads, report_not_judged, style_of_stdout};
 
 pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let options = options(args)?;
@@ -36,24 +36,31 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
     let known = Known::read(session, (&run.layer, &run.request), args)?;
+    let invocation = Invocation {
+        session,
+        run: &run,
+        args,
+        settings: &settings,
+        known: &known,
+    };
     if let Some(reason) = &args.add_ignore {
-        return add_ignore(session, &run, args, &settings, &known, reason.trim());
+        return add_ignore(invocation, reason.trim());
     }
     if args.diff {
-        return diff(session, &run, args, &settings, &known);
+        return diff(invocation);
     }
     if args.fix {
-        return fix(session, &run, args, &settings, &known);
+        return fix(invocation);
     }
     let reports = Reports::new(session, args, &settings)?;
     let (mut outcome, probes) = run.on_threads(session, || reports.check(&run.set));
     reject_unknown_environments(&args.environments, outcome.unknown_environments.as_ref())?;
     if let Some(file) = &args.write_baseline {
         baseline::write(session, &run, file, &outcome, args.common.quiet)?;
-        report_not_judged(session, args, &outcome);
+        invocation.report_not_judged(&outcome);
         return Ok(run
             .exit()
-            .or(lacks_workloads(session, args, &outcome), Exit::Findings));
+            .or(invocation.lacks_workloads(&outcome), Exit::Findings));
     }
     known.suppress(&run.set, &mut outcome);
     known.report_stale(session, args, &run.set, &outcome);
@@ -64,13 +71,13 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         probes: &probes,
     };
     let failed = reports.write(reported)?;
-    reports.print(reported, style_of_stdout(session, args))?;
-    let exit = exit(session, &run, &outcome, args, &settings).or(failed, Exit::Failure);
+    reports.print(reported, invocation.style_of_stdout())?;
+    let exit = invocation.exit(&outcome).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)
 }
 
-/// Rejects options that edit files if the manifests are rendered: there is no file to edit.
+/// Rejects options that edit files if the manifests are rendered, because rendered manifests have no file.
 /// `renders_charts` is the setting of the options and the configuration.
 fn reject_rendered_edits(args: &CheckArgs, renders_charts: bool) -> Result<(), Stop> {
     let options = [

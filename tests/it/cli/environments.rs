@@ -293,11 +293,11 @@ fn a_finding_in_a_namespace_names_the_overlays() {
 #[test]
 fn overlays_of_several_applications_are_named_after_their_paths() {
     let namespace = Manifest::namespace("shop").labels("istio-injection: enable");
-    let project = Project::with(&[("shared/namespace.yaml", &namespace.to_string())]);
+    let project = Project::with(&[("common/namespace.yaml", &namespace.to_string())]);
     for name in ["web", "api"] {
         let pod = web().replace("name: web", &format!("name: {name}"));
         project.write(&format!("{name}/base/pod.yaml"), pod);
-        let resources = "resources: [pod.yaml, ../../shared/namespace.yaml]\n";
+        let resources = "resources: [pod.yaml, ../../common/namespace.yaml]\n";
         project.write(&format!("{name}/base/kustomization.yaml"), resources);
         for overlay in ["prod", "stage"] {
             let path = format!("{name}/{overlay}/kustomization.yaml");

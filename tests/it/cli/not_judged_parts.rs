@@ -68,11 +68,11 @@ fn what_a_kustomization_adds_next_to_judged_workloads_is_named() {
         ("app/web.yaml", WEB),
         (
             "app/kustomization.yaml",
-            "resources: [web.yaml, 'https://git.example/base?ref=v1', ../shared/bse]\nhelmCharts: [{name: redis}]\n",
+            "resources: [web.yaml, 'https://git.example/base?ref=v1', ../common/bse]\nhelmCharts: [{name: redis}]\n",
         ),
-        ("shared/base/kustomization.yaml", "resources: [n.yaml]\n"),
+        ("common/base/kustomization.yaml", "resources: [n.yaml]\n"),
         (
-            "shared/base/n.yaml",
+            "common/base/n.yaml",
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: n}\n",
         ),
     ]);
@@ -85,7 +85,7 @@ fn what_a_kustomization_adds_next_to_judged_workloads_is_named() {
             .collect::<Vec<_>>(),
         [
             "a part of `app/kustomization.yaml` is not among the files: `https://git.example/base?ref=v1` is remote \
-             and not fetched; `../shared/bse` does not exist; `helmCharts` is not modelled: check the output of the \
+             and not fetched; `../common/bse` does not exist; `helmCharts` is not modelled: check the output of the \
              build: `kustomize build --enable-helm app | meshprobe check --context . -`"
         ],
         "{found:?}"
@@ -102,11 +102,11 @@ fn what_a_kustomization_adds_next_to_judged_workloads_is_named() {
     assert_eq!(warnings[0].0, "warning", "{warnings:?}");
     assert_eq!(
         warnings[0].1,
-        "`../shared/bse` does not exist: kustomize refuses to build it"
+        "`../common/bse` does not exist: kustomize refuses to build it"
     );
     assert_eq!(
         warnings[0].2,
-        "correct the path (`shared/base` exists), or remove the entry"
+        "correct the path (`common/base` exists), or remove the entry"
     );
     assert!(
         warnings.len() == 2 && warnings[1].0 == "note",

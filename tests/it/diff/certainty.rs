@@ -42,7 +42,7 @@ fn an_outcome_that_becomes_an_assumption_is_a_change() {
         .run(&["diff", "before", "after"])
         .stdout;
     assert!(text.contains("; assumed, was default"), "{text}");
-    // More certainty is no change of the probe.
+    // A more certain prediction is not a change of the probe.
     let back = trees(&assumed, &known).run(&JSON).exits(0);
     let back = changes(&back);
     assert!(
