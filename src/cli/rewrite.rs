@@ -1,19 +1,16 @@
 //! `meshprobe rewrite`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::{self, CopyError, Exit, RewriteCounts, Rewritten, failing};
+use crate::engine::{self, Exit, RewriteCounts, Rewritten, failing};
 use crate::finding::{Finding, Severity};
 use crate::report::{counted, escape_control, rewrite_sum};
 use crate::settings::{FailOn, FormChoice};
 
 use super::args::RewriteArgs;
-use super::input::{
-    Gate, RenderFallback, Run, exclude_earlier_copies, prepare, print_files, print_findings,
-};
-use super::output::{print_diffs, report_failures, write};
+use super::input::{Gate, RenderFallback, Run, prepare, print_files, print_findings};
+use super::output::{print_diffs, write};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
@@ -29,36 +26,31 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.vm || args.from_deployment {
         return vm::run(session, args);
     }
-    if args.common.renders() && (args.write || args.output.is_some()) {
-        return Err(Stop::usage(
-            "`--write` and `-o` cannot be used with `--kustomize` or `--helm`",
-        )
-        .help("remove the option: rendered manifests are printed to standard output"));
+    if args.output.is_some() {
+        return Err(Stop::usage("`-o` requires `--vm` or `--from-deployment`")
+            .help("use `--write` to rewrite in place, or `--diff` to preview the changes"));
+    }
+    if args.common.renders() && args.write {
+        return Err(
+            Stop::usage("`--write` cannot be used with `--kustomize` or `--helm`")
+                .help("remove it: rendered manifests are printed to standard output"),
+        );
     }
     let mut run = prepare(
         session,
         &args.common,
         RenderFallback::Nothing,
         Gate::Rewrite,
-        args.output.as_deref(),
+        None,
     )?;
     if args.emit_envoy {
         return emit(session, &run, args);
     }
     if prints_result(args) && !run.single && has_files(&run) {
         return Err(
-            Stop::usage("only one file can be printed to standard output").help(
-                "use `--write` to rewrite in place, `-o DIR` to write a copy, or `--diff` to \
-                 preview the changes",
-            ),
+            Stop::usage("only one file can be printed to standard output")
+                .help("use `--write` to rewrite in place, or `--diff` to preview the changes"),
         );
-    }
-    if args.output.is_some() && run.single && run.from_stdin {
-        return Err(Stop::usage("`-o` cannot be used for standard input")
-            .help("remove `-o`: the result is printed to standard output"));
-    }
-    if let Some(directory) = &args.output {
-        exclude_earlier_copies(&mut run, directory);
     }
     run.layer.preview = args.preview;
     run.layer.allow.extend(args.allow.iter().copied());
@@ -95,7 +87,7 @@ fn is_refusal(finding: &Finding) -> bool {
 
 /// Returns whether the result is printed, instead of written or shown as a diff.
 const fn prints_result(args: &RewriteArgs) -> bool {
-    !args.write && !args.diff && args.output.is_none()
+    !args.write && !args.diff
 }
 
 fn has_files(run: &Run) -> bool {
@@ -141,8 +133,6 @@ struct Delivered {
     failed: bool,
     /// The changed files that could not be written.
     unwritten: BTreeSet<Arc<str>>,
-    /// How many files were copied by `-o`.
-    copied: usize,
 }
 
 /// Writes the changed files, prints them, or shows the changes.
@@ -161,18 +151,7 @@ fn deliver(
         return Ok(Delivered::default());
     }
     let mut delivered = Delivered::default();
-    if let Some(directory) = &args.output {
-        let copy = engine::copy_tree(&run.request, &rewritten.changed, directory)
-            .map_err(|error| not_copied(directory, &error))?;
-        report_failures(session, &copy.failures);
-        for link in &copy.skipped {
-            let (path, why) = (&link.path, &link.reason);
-            session.errln(&format!("note: `{path}` was not copied: {why}"));
-        }
-        delivered.failed = !copy.failures.is_empty();
-        delivered.copied = copy.files;
-        delivered.unwritten = copy.unwritten;
-    } else if args.write {
+    if args.write {
         let failures = write(session, &rewritten.changed).into_iter();
         delivered.unwritten = failures.map(|failure| failure.path).collect();
     } else if run.single || has_files(run) {
@@ -190,15 +169,6 @@ fn deliver(
 /// Returns the last line of output: what was changed, and what to know before it is applied.
 fn summary(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> String {
     let files = rewritten.changed.len();
-    let copied = args
-        .output
-        .as_deref()
-        .filter(|_| delivered.copied > 0)
-        .map(|directory| {
-            let copied = counted(delivered.copied, "file");
-            format!(" Copied {copied} to {}.", directory.display())
-        })
-        .unwrap_or_default();
     let counts = RewriteCounts::of(&rewritten.workloads, &delivered.unwritten);
     let RewriteCounts {
         workloads,
@@ -217,18 +187,18 @@ fn summary(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> 
             count => format!(", {count} opted out"),
         };
         let workloads = counted(workloads, "workload");
-        return format!("{nothing} ({workloads}{opted_out}).{copied}");
+        return format!("{nothing} ({workloads}{opted_out}).");
     }
     let would = if args.diff { "would be " } else { "" };
     let sum = rewrite_sum(&counts, &format!("{would}{done}"));
     if files == 0 {
-        return format!("{sum}.{copied}");
+        return format!("{sum}.");
     }
     let changed = if args.diff { "Would change" } else { "Changed" };
     let files_changed = counted(files, "file");
     if !delivered.unwritten.is_empty() {
         let written = files.saturating_sub(delivered.unwritten.len());
-        return format!("{sum}. {changed} {written} of {files_changed}.{copied}");
+        return format!("{sum}. {changed} {written} of {files_changed}.");
     }
     let warning = match counts.previewed {
         0 => "",
@@ -238,18 +208,5 @@ fn summary(rewritten: &Rewritten, args: &RewriteArgs, delivered: &Delivered) -> 
     if prints_result(args) {
         return format!("{sum}{note}.");
     }
-    format!("{sum}. {changed} {files_changed}{note}.{copied}")
-}
-
-fn not_copied(directory: &Path, error: &CopyError) -> Stop {
-    let directory = directory.display();
-    match error {
-        CopyError::OverwritesInput(path) => Stop::usage(format!(
-            "`-o {directory}` would overwrite the input `{path}`"
-        ))
-        .help("use `--write` to rewrite in place"),
-        CopyError::Rejected(reason) => {
-            Stop::usage(format!("invalid value `{directory}` for `-o`: {reason}"))
-        }
-    }
+    format!("{sum}. {changed} {files_changed}{note}.")
 }

@@ -1,15 +1,15 @@
 //! `meshprobe rewrite --vm` and `--from-deployment`, which generate files for virtual machines.
 
+use std::path::Path;
+
 use crate::engine::{self, Exit, GeneratedFiles, failing};
 use crate::finding::Severity;
 use crate::report::counted;
 use crate::settings::FailOn;
-use crate::source::SourceSet;
+use crate::source::{Input, SourceSet, canonical};
 
 use crate::cli::args::RewriteArgs;
-use crate::cli::input::{
-    Gate, RenderFallback, exclude_earlier_copies, prepare, print_files, print_findings,
-};
+use crate::cli::input::{Gate, RenderFallback, Run, prepare, print_files, print_findings};
 use crate::cli::output::report_failures;
 use crate::cli::session::Session;
 use crate::cli::stop::Stop;
@@ -24,7 +24,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         output,
     )?;
     if let Some(directory) = &args.output {
-        exclude_earlier_copies(&mut run, directory);
+        exclude_output(&mut run, directory);
     }
     run.layer.allow.extend(args.allow.iter().copied());
     let settings = run.layer.resolved(FailOn::default());
@@ -51,6 +51,27 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         .exit()
         .or(refused, Exit::Findings)
         .or(unwritten > 0, Exit::Failure))
+}
+
+/// Removes the files below the folder for output, which an earlier run may have written, unless a target is in it.
+fn exclude_output(run: &mut Run, directory: &Path) {
+    let base = &run.request.working_directory;
+    let Ok(folder) = canonical(&base.join(directory)) else {
+        return;
+    };
+    let is_named = run.request.targets.iter().any(|target| match target {
+        Input::Path(named) | Input::Resolved(named) => {
+            canonical(&base.join(named)).is_ok_and(|named| named.starts_with(&folder))
+        }
+        Input::Bytes { .. } | Input::Rendered(_) => false,
+    });
+    if is_named {
+        return;
+    }
+    run.set.files.retain(|file| {
+        let location = file.location.as_deref();
+        !location.is_some_and(|path| path.starts_with(&folder))
+    });
 }
 
 /// Prints or writes the files, and returns how many could not be written.

@@ -15,12 +15,10 @@ mod check;
 mod check_both;
 mod context_fixes;
 mod context_option;
-mod copy_tree;
 mod document_diagnostics;
 mod emit;
 mod encrypted;
 mod exit;
-mod file_content;
 mod fix;
 mod fix_history;
 mod fix_round;
@@ -65,7 +63,6 @@ mod unsupported_parts;
 mod vm;
 mod write;
 
-pub use crate::engine::copy_tree::{CopyError, TreeCopy, copy_tree, is_earlier_copy};
 pub use crate::engine::guard_docs::GUARDS;
 pub use crate::engine::input_diagnostics::input_diagnostics;
 pub use crate::engine::vm::{

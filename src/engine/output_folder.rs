@@ -2,11 +2,10 @@
 //! a link in it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::{Folder, Kind};
+use crate::filesystem::Folder;
 use crate::source::resolved_as_named;
 
 /// A folder for output, which need not exist yet.
@@ -34,44 +33,10 @@ impl OutputFolder {
         self.real.join(below)
     }
 
-    /// Returns the kind of the entry at `below`; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// The error of the system; also if a link is in the path.
-    pub(super) fn kind(&self, below: &Path) -> io::Result<Option<Kind>> {
-        let place = self.place(below);
-        let (folder, name) = split(&place)?;
-        match Folder::open(folder) {
-            Ok(folder) => folder.kind(name),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Opens the regular file at `below` for reading.
-    ///
-    /// # Errors
-    /// The same as of [`OutputFolder::kind`].
-    pub(super) fn open_file(&self, below: &Path) -> io::Result<File> {
-        let place = self.place(below);
-        let (folder, name) = split(&place)?;
-        Folder::open(folder)?.open_file(name)
-    }
-
-    /// Returns the target of the link at `below`.
-    ///
-    /// # Errors
-    /// The same as of [`OutputFolder::kind`].
-    pub(super) fn read_link(&self, below: &Path) -> io::Result<PathBuf> {
-        let place = self.place(below);
-        let (folder, name) = split(&place)?;
-        Folder::open(folder)?.read_link(name)
-    }
-
     /// Opens the folder that contains `below`, and creates it if it is missing. Also returns the name of `below` in it.
     ///
     /// # Errors
-    /// The same as of [`OutputFolder::kind`].
+    /// The error of the system; also if a link is in the path.
     pub(super) fn folder_of(&self, below: &Path) -> io::Result<(Folder, OsString)> {
         let place = self.place(below);
         let (folder, name) = split(&place)?;

@@ -2,15 +2,14 @@
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io;
+use std::io::{self, Write as _};
 
 use crate::filesystem::{Folder, Kind};
 use crate::source::TEMPORARY;
 
 use super::attributes;
-use super::file_content::FileContent;
 
 /// How often a file is written if another run removes the temporary file.
 const TRIES: usize = 3;
@@ -23,8 +22,6 @@ const NAMES: usize = 64;
 pub(super) enum FileAttributes<'m> {
     /// The default permissions of the user.
     New,
-    /// The permissions of the file that is copied.
-    Copy(&'m Permissions),
     /// The permissions and extended attributes of the file that is replaced, and its owner if the system allows it.
     File(&'m File),
 }
@@ -36,7 +33,7 @@ pub(super) enum FileAttributes<'m> {
 pub(super) fn replace(
     folder: &Folder,
     name: &OsStr,
-    content: &FileContent<'_>,
+    content: &[u8],
     attributes: FileAttributes<'_>,
 ) -> io::Result<()> {
     replace_while(folder, name, content, attributes, || Ok(true))
@@ -50,7 +47,7 @@ pub(super) fn replace(
 pub(super) fn replace_while(
     folder: &Folder,
     name: &OsStr,
-    content: &FileContent<'_>,
+    content: &[u8],
     attributes: FileAttributes<'_>,
     is_wanted: impl Fn() -> io::Result<bool>,
 ) -> io::Result<()> {
@@ -80,20 +77,19 @@ struct Temporary<'f> {
 impl<'f> Temporary<'f> {
     fn written(
         folder: &'f Folder,
-        content: &FileContent<'_>,
+        content: &[u8],
         attributes: FileAttributes<'_>,
     ) -> io::Result<Self> {
         // A new file has the default permissions of the user. Other files get the permissions of the file that they
         // replace; until then, only their owner can read them.
         let temporary = Self::create(folder, !matches!(attributes, FileAttributes::New))?;
-        let file = &temporary.file;
+        let mut file = &temporary.file;
         // The lock shows other runs that this file is in use. On Windows, a lock would block readers.
         #[cfg(unix)]
         let _ = file.lock();
-        content.write_to(file)?;
+        file.write_all(content)?;
         match attributes {
             FileAttributes::New => {}
-            FileAttributes::Copy(permissions) => file.set_permissions(permissions.clone())?,
             FileAttributes::File(original) => attributes::copy(original, file)?,
         }
         // Without this call, a crash shortly afterwards could leave an empty file under the final name.

@@ -8,12 +8,11 @@ use crate::filesystem::Kind;
 use crate::finding::{Finding, Label, Severity};
 use crate::rewrite::{self, GeneratedDocument};
 use crate::settings::Settings;
-use crate::source::{Role, SourceFile, SourceSet, io_error_reason};
+use crate::source::{Role, SourceFile, SourceSet, io_error_reason, shown_path};
 use crate::yaml::Span;
 
 use crate::engine::analysis::{analyse, with_context};
 use crate::engine::emit::text_of;
-use crate::engine::file_content::FileContent;
 use crate::engine::input_diagnostics::input_diagnostics;
 use crate::engine::notices::EDIT_REFUSED;
 use crate::engine::outcome::with_levels;
@@ -141,8 +140,10 @@ pub fn write_generated(
     directory: &Path,
     set: &SourceSet,
 ) -> Result<Vec<WriteFailure>, String> {
-    let output = OutputFolder::find(&working_directory.join(directory))
-        .map_err(|link| format!("the link `{}` leads out of the repository", link.display()))?;
+    let output = OutputFolder::find(&working_directory.join(directory)).map_err(|link| {
+        let link = shown_path(&link, working_directory);
+        format!("the link `{link}` leads out of the repository")
+    })?;
     let is_single = made.files.len() + made.refused == 1;
     let files = &made.files;
     let path_of = |made: &GeneratedFile| -> PathBuf {
@@ -206,12 +207,7 @@ fn write_one(output: &OutputFolder, below: &Path, text: &str) -> Result<(), Stri
         let attributes = original
             .as_ref()
             .map_or(FileAttributes::New, FileAttributes::File);
-        replace(
-            &folder,
-            &name,
-            &FileContent::Bytes(text.as_bytes()),
-            attributes,
-        )
+        replace(&folder, &name, text.as_bytes(), attributes)
     };
     write().map_err(|error: std::io::Error| io_error_reason(&error))
 }

@@ -13,7 +13,6 @@ use crate::source::{
 };
 
 use super::changed::Changed;
-use super::file_content::FileContent;
 use super::replace::{FileAttributes, clean, replace, replace_while};
 
 /// A file that could not be written.
@@ -66,12 +65,11 @@ fn write_one(target: &Path, file: &Changed, cleaned: &mut BTreeSet<PathBuf>) -> 
     if cfg!(unix) && cleaned.insert(directory.to_path_buf()) {
         clean(&folder);
     }
-    let content = FileContent::Bytes(file.after.as_bytes());
     let is_wanted = || is_wanted(&folder, name, file);
     replace_while(
         &folder,
         name,
-        &content,
+        file.after.as_bytes(),
         FileAttributes::File(&original),
         is_wanted,
     )
@@ -120,7 +118,7 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
     }
     let (folder, place) = report_folder(path)?;
     let name = place.file_name().unwrap_or_default();
-    let content = FileContent::Bytes(text.as_bytes());
+    let content = text.as_bytes();
     match folder.kind(name).map_err(message)? {
         Some(Kind::Folder) => Err("it is a folder".into()),
         Some(Kind::File) => {
@@ -134,10 +132,10 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
                 return Err("it is read-only".into());
             }
             may_write(&folder, name).map_err(message)?;
-            replace(&folder, name, &content, FileAttributes::File(&original)).map_err(message)
+            replace(&folder, name, content, FileAttributes::File(&original)).map_err(message)
         }
         None | Some(Kind::Link) => {
-            replace(&folder, name, &content, FileAttributes::New).map_err(message)
+            replace(&folder, name, content, FileAttributes::New).map_err(message)
         }
         Some(Kind::Pipe | Kind::Socket | Kind::Device) => fs::write(&place, text).map_err(message),
     }

@@ -150,23 +150,7 @@ impl Folder {
     /// # Errors
     /// The error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
-        remove(&self.0.join(name))
-    }
-
-    /// Creates a symbolic link to a folder.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub fn link(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        link(target, &self.0.join(name))
-    }
-
-    /// Returns the target of a symbolic link.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
-        fs::read_link(self.0.join(name))
+        fs::remove_file(self.0.join(name))
     }
 
     /// Lists the folder, in the order of the system.
@@ -176,30 +160,4 @@ impl Folder {
     pub fn entries(&self) -> io::Result<Vec<io::Result<Entry>>> {
         entries(&self.0)
     }
-}
-
-/// Removes an entry. Windows removes links to folders like folders, and other entries like files.
-#[cfg(windows)]
-fn remove(place: &Path) -> io::Result<()> {
-    use std::os::windows::fs::FileTypeExt as _;
-    if fs::symlink_metadata(place)?.file_type().is_symlink_dir() {
-        fs::remove_dir(place)
-    } else {
-        fs::remove_file(place)
-    }
-}
-
-#[cfg(not(windows))]
-fn remove(place: &Path) -> io::Result<()> {
-    fs::remove_file(place)
-}
-
-#[cfg(windows)]
-fn link(target: &Path, place: &Path) -> io::Result<()> {
-    std::os::windows::fs::symlink_dir(target, place)
-}
-
-#[cfg(not(windows))]
-fn link(_: &Path, _: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::Unsupported.into())
 }

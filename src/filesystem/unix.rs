@@ -1,11 +1,11 @@
 //! Access relative to open folders; the system refuses links.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Component, Path};
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
@@ -128,23 +128,6 @@ impl Folder {
     /// The error of the system.
     pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
-    }
-
-    /// Creates a symbolic link to `target`.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub fn link(&self, target: &Path, name: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::symlinkat(target, &self.0, name)?)
-    }
-
-    /// Returns the target of a symbolic link.
-    ///
-    /// # Errors
-    /// The error of the system.
-    pub fn read_link(&self, name: &OsStr) -> io::Result<PathBuf> {
-        let target = rustix::fs::readlinkat(&self.0, name, Vec::new())?;
-        Ok(OsString::from_vec(target.into_bytes()).into())
     }
 
     /// Lists the folder, in the order of the system.

@@ -33,19 +33,6 @@ impl FileSystem {
         }
     }
 
-    /// Returns the root of the repository of a file and the files that git tracks in it, if git tracks that
-    /// file. If the index cannot be read, the file may be tracked, and the set of tracked files is empty.
-    #[must_use]
-    pub fn tracked_with(&self, file: &Path) -> Option<(PathBuf, TrackedFiles)> {
-        let root = self.repository_root(file.parent()?)?;
-        let tracked = match TrackedFiles::read(root, self) {
-            Some(Ok(tracked)) if !tracked.contains(file.strip_prefix(root).ok()?) => return None,
-            Some(Ok(tracked)) => tracked,
-            Some(Err(_)) | None => TrackedFiles::default(),
-        };
-        Some((root.to_path_buf(), tracked))
-    }
-
     /// Resolves a path from a file of the tree, relative to a folder that exists.
     ///
     /// # Errors

@@ -43,10 +43,9 @@ pub use chart::{
     HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
 };
 pub use discover::{
-    Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, TreeItem,
-    TreeKind, WalkOptions, find, mark_hidden, mark_repositories, tree_items,
+    Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, WalkOptions,
+    find, mark_hidden, mark_repositories,
 };
-pub(crate) use escaped_name::escaped_name;
 pub use git::TrackedFiles;
 pub(crate) use io_error::NO_SUCH_FILE;
 pub use io_error::io_error_reason;
@@ -61,8 +60,7 @@ pub use model::{
     IgnoredFolder, Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
 };
 pub use on_disk::{
-    boundary, kustomization_in, read_file, read_text, resolved_as_named, resolved_within,
-    tracked_with, tree_root,
+    boundary, kustomization_in, read_file, read_text, resolved_as_named, resolved_within, tree_root,
 };
 pub use origin::mark_origins;
 pub use parse_budget::parse_budget;

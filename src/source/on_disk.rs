@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::filesystem::FileSystem;
-use crate::source::git::index::TrackedFiles;
 
 /// Returns [`FileSystem::boundary`] on disk.
 #[must_use]
@@ -30,12 +29,6 @@ pub fn resolved_within(
 /// The same as of [`FileSystem::resolved_as_named`].
 pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
     FileSystem::default().resolved_as_named(path)
-}
-
-/// Returns [`FileSystem::tracked_with`] on disk.
-#[must_use]
-pub fn tracked_with(file: &Path) -> Option<(PathBuf, TrackedFiles)> {
-    FileSystem::default().tracked_with(file)
 }
 
 /// Returns [`FileSystem::tree_root`] on disk.

@@ -189,8 +189,8 @@ pub(in crate::cli) enum Command {
     Check(CheckArgs),
     /// Apply the mesh's probe rewrite to the manifests, ahead of deployment.
     ///
-    /// Prints the result if the input is standard input or one file. For several files, use --write,
-    /// -o or --diff. A rewrite changes the pod template, so deploying it triggers a rollout.
+    /// Prints the result if the input is standard input or one file. For several files, use --write
+    /// or --diff. A rewrite changes the pod template, so deploying it triggers a rollout.
     #[command(after_help = REWRITE_CODES)]
     Rewrite(RewriteArgs),
     /// Show how the mesh changes each probe, which result the kubelet gets, and why.

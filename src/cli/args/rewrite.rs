@@ -25,18 +25,6 @@ pub(in crate::cli) struct RewriteArgs {
     #[arg(long, help_heading = "Rewrite", conflicts_with = "write")]
     pub(in crate::cli) diff: bool,
 
-    /// Write a copy of the tree, with the rewritten files, to this folder.
-    ///
-    /// Copies every file below the given paths, including unchanged files and files that are not
-    /// manifests, so that references between files still work. Files that are excluded by
-    /// .gitignore or --exclude are not copied. Paths are kept relative to the folder that contains
-    /// all given paths: `rewrite k8s -o out` copies k8s/a/b.yaml to out/a/b.yaml. Links to files
-    /// become files. A link to a folder stays a link if that folder is copied, too; otherwise it
-    /// becomes a folder. Existing files are never overwritten, except for copies of an earlier run,
-    /// which out/.meshprobe-copy lists. Standard input is written to standard output.
-    #[arg(short, long, value_name = "DIR", help_heading = "Rewrite", conflicts_with_all = ["write", "diff"])]
-    pub(in crate::cli) output: Option<PathBuf>,
-
     /// Undo the rewrite: restore the original probes from the prober env (ISTIO_KUBE_APP_PROBERS).
     ///
     /// Works for rewrites by meshprobe, in any form, and by the injector. The prober env contains
@@ -63,6 +51,12 @@ pub(in crate::cli) struct RewriteArgs {
     /// of these groups instead.
     #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
     pub(in crate::cli) from_deployment: bool,
+
+    /// Write the files of --vm or --from-deployment to this folder.
+    ///
+    /// Files of the folder are not read.
+    #[arg(short, long, value_name = "DIR", help_heading = "Virtual machines", conflicts_with_all = ["write", "diff"])]
+    pub(in crate::cli) output: Option<PathBuf>,
 
     /// Show pods as the webhook of a mesh other than Istio would change them.
     ///

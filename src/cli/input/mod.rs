@@ -24,9 +24,9 @@ mod run;
 pub(super) use mode::{Gate, RenderFallback};
 pub(super) use plan::{Planned, plan};
 pub(super) use printed::{print_files, print_findings};
-pub(super) use run::{Run, exclude_earlier_copies};
+pub(super) use run::Run;
 
-/// Reads the settings and the files of a run, which writes copies to `output`.
+/// Reads the settings and the files of a run, which writes files to `output`.
 ///
 /// # Errors
 /// An option, a path or the configuration file is invalid.

@@ -138,12 +138,3 @@ impl Run {
             .or(self.set.files.iter().any(not_rendered), Exit::Failure)
     }
 }
-
-/// Removes the files from a run that an earlier run has copied into `directory`.
-pub(in crate::cli) fn exclude_earlier_copies(run: &mut Run, directory: &Path) {
-    let request = &run.request;
-    run.set.files.retain(|file| {
-        let location = file.location.as_deref();
-        !location.is_some_and(|path| engine::is_earlier_copy(request, directory, path))
-    });
-}

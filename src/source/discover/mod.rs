@@ -1,7 +1,6 @@
 //! Finds the files of a run: walks directories, and follows the references of kustomizations.
 
 pub(super) mod candidate;
-mod dir_listing;
 mod find;
 pub(super) mod folders;
 mod generated;
@@ -19,7 +18,6 @@ mod walk_options;
 mod walk_root;
 
 pub use candidate::Candidate;
-pub use dir_listing::{TreeItem, TreeKind, tree_items};
 pub use find::find;
 pub use folders::Folders;
 pub use hidden::mark_hidden;

@@ -1,7 +1,6 @@
 //! Walks directories. Each one is listed once, and later code uses the recorded listing.
 
 use std::collections::VecDeque;
-use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -36,27 +35,8 @@ pub(in crate::source) fn walk(
         options,
         bounds,
         shown,
-        wanted: is_manifest,
     };
     walk.all(folders)
-}
-
-/// Lists all files below `root`, whether or not they are manifests, and links to directories. Follows links and omits
-/// files like [`walk`].
-pub(in crate::source) fn walk_all(
-    root: &Root,
-    options: &WalkOptions,
-    shown: impl Fn(&Path) -> String,
-) -> Vec<WalkEntry> {
-    let walk = Walk {
-        files: &root.files,
-        root,
-        options,
-        bounds: &WalkBounds::default(),
-        shown,
-        wanted: |_| true,
-    };
-    walk.all(&mut Folders::default())
 }
 
 struct Walk<'w, S> {
@@ -65,7 +45,6 @@ struct Walk<'w, S> {
     options: &'w WalkOptions,
     bounds: &'w WalkBounds,
     shown: S,
-    wanted: fn(&OsStr) -> bool,
 }
 
 /// Folder to list.
@@ -138,7 +117,7 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
     ) {
         let is_directory = entry.kind == Kind::Folder;
         let is_git = entry.name == GIT;
-        let is_wanted = || (self.wanted)(&entry.name) && !is_temporary(&entry.name);
+        let is_wanted = || is_manifest(&entry.name) && !is_temporary(&entry.name);
         if is_git || !(is_directory || entry.kind == Kind::Link || is_wanted()) {
             return;
         }

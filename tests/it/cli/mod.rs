@@ -86,7 +86,6 @@ mod report_files;
 mod reports;
 mod repository_facts;
 mod rewrite_messages;
-mod rewrite_output_folder;
 mod rewrite_several_meshes;
 mod rewrite_sums;
 mod rule_names;

@@ -76,23 +76,6 @@ fn folders() {
                 |project| project.run(&["rewrite", "--write", "."]),
             ),
             row(
-                "a link to the folder `/usr`, `rewrite -o`",
-                &linked("all", "/usr"),
-                0,
-                "not copied",
-                |project| project.run(&["rewrite", "-o", "out", "."]),
-            ),
-            row(
-                "the same without a repository",
-                &shop_with(|project| {
-                    fs::remove_dir(project.path(".git")).unwrap();
-                    symlink("/usr", project.path("all")).unwrap();
-                }),
-                0,
-                "not copied",
-                |project| project.run(&["rewrite", "-o", "out", "."]),
-            ),
-            row(
                 "a link to `/dev/zero`",
                 &linked("zero.yaml", "/dev/zero"),
                 0,
@@ -107,13 +90,6 @@ fn folders() {
                 |project| check_with(project, &["zero.yaml"]),
             ),
             row("a named pipe", &pipe(), 0, "pipe.yaml", check),
-            row(
-                "the same, `rewrite -o`",
-                &pipe(),
-                0,
-                "`pipe.yaml` was not copied",
-                |project| project.run(&["rewrite", "-o", "out", "."]),
-            ),
             row("a socket", &socket(), 0, "socket.yaml", check),
             row(
                 "the same, named by the user",

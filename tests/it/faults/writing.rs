@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 
@@ -24,10 +24,6 @@ fn shop_with(prepare: impl FnOnce(&Project)) -> Project {
 
 fn report(to: &'static str) -> impl Fn(&Project) -> Run {
     move |project| project.run(&["check", "--quiet", "--report", to])
-}
-
-fn copy(to: &'static str) -> impl Fn(&Project) -> Run {
-    move |project| project.run(&["rewrite", "--quiet", "-o", to, "."])
 }
 
 /// Prepares the folder as [`shop_with`] does, and makes git track all files.
@@ -137,13 +133,6 @@ fn writing() {
                 "",
                 rewrite,
             ),
-            row(
-                "the same, `rewrite -o`",
-                &shop_with(|project| project.write(".meshprobe-abc123.tmp", deployment("half"))),
-                0,
-                "",
-                copy("out"),
-            ),
             interrupted("a run that is killed while it writes (SIGKILL)", "KILL", 9),
             interrupted("Ctrl-C while it writes (SIGINT)", "INT", 2),
             simultaneous_runs(),
@@ -165,65 +154,6 @@ fn writing() {
                 0,
                 "",
                 rewrite,
-            ),
-            row("`-o` onto the folder itself", &shop(), 2, "-o", copy(".")),
-            row(
-                "`-o` onto a file of the user",
-                &shop_with(|project| project.write("out/web.yaml", "mine: 1\n")),
-                2,
-                "-o",
-                copy("out"),
-            ),
-            row(
-                "`-o` through a tracked link out of the repository",
-                &tracked(|project| symlink("..", project.path("out")).unwrap()),
-                2,
-                "-o",
-                copy("out"),
-            ),
-            row(
-                "`-o` into a folder that contains a link",
-                &shop_with(|project| {
-                    project.write("sub/web.yaml", deployment("sub"));
-                    project.write("out/x", "");
-                    symlink("..", project.path("out/sub")).unwrap();
-                }),
-                2,
-                "-o",
-                copy("out"),
-            ),
-            row(
-                "`-o` onto a file of the user that a list in git names as a copy",
-                &shop_with(|project| {
-                    project.write("out/.meshprobe-copy", "web.yaml\n");
-                    project.git("", &["init", "--quiet"]);
-                    project.git("", &["add", "--all"]);
-                    project.write("out/web.yaml", "mine");
-                }),
-                2,
-                "-o",
-                copy("out"),
-            ),
-            row(
-                "`-o` below a file",
-                &shop(),
-                2,
-                "is not a folder",
-                copy("web.yaml/out"),
-            ),
-            row(
-                "`-o` into a folder that does not exist",
-                &shop(),
-                0,
-                "",
-                copy("new/out"),
-            ),
-            row(
-                "`-o` onto a device",
-                &shop(),
-                2,
-                "is not a folder",
-                copy("/dev/full"),
             ),
             row(
                 "`--from-deployment -o` onto a file that was read",
@@ -542,25 +472,4 @@ fn a_file_without_write_permission_for_the_user_is_not_replaced() {
     let (owner, mode, text) = state();
     assert_eq!((owner, mode), (65534, 0o666));
     assert_ne!(text, deployment("web"));
-}
-
-#[test]
-fn a_large_file_is_copied_with_its_holes() {
-    let project = shop();
-    let file = fs::File::create(project.path("blob.bin")).unwrap();
-    file.set_len(300 << 20).unwrap();
-    let data = [b"begin".as_slice(), &[0; 5], b"x"].concat();
-    file.write_all_at(&data, 200 << 20).unwrap();
-    let run = copy("out")(&project);
-    assert_eq!(run.code, 0, "{}", run.stderr);
-    let copied = fs::File::open(project.path("out/blob.bin")).unwrap();
-    let metadata = copied.metadata().unwrap();
-    assert_eq!(metadata.len(), 300 << 20);
-    assert!(metadata.blocks() * 512 < 4 << 20, "{}", metadata.blocks());
-    let mut copied_data = vec![1; data.len()];
-    copied.read_exact_at(&mut copied_data, 200 << 20).unwrap();
-    assert_eq!(copied_data, data);
-    // The second copy is compared with the first one.
-    let again = copy("out")(&project);
-    assert_eq!(again.code, 0, "{}", again.stderr);
 }
