@@ -56,7 +56,7 @@ version_of_ref() {
   fi
   command -v git >/dev/null || return 0
   # The peeled line of an annotated tag, "^{}", follows the line of the tag object.
-  git ls-remote "$repository" 2>/dev/null | awk -v ref="$1" '
+  run_git "${scratch:?}" --git-dir=none ls-remote "$repository" 2>/dev/null | awk -v ref="$1" '
     { name = $2; sub(/\^\{\}$/, "", name); commit[name] = $1 }
     END {
       wanted = ref

@@ -24,9 +24,22 @@ no_diff() {
   return 1
 }
 
-# Runs git in the working folder, without questions for a password, implicit fetches and hooks.
+# Prints the nearest folder with `.git`, from a folder up to the workspace. Git must not search for a repository itself: a
+# pull request can contain a folder that git would use as a bare repository, but nothing with the name `.git`.
+repository_of() {
+  local folder workspace
+  folder="$(cd -- "$1" 2>/dev/null && pwd -P)" || return 1
+  workspace="$(cd "${GITHUB_WORKSPACE:-.}" && pwd -P)"
+  while [ ! -e "$folder/.git" ]; do
+    case "$folder" in "$workspace" | / | '') return 1 ;; esac
+    folder="${folder%/*}"
+  done
+  printf '%s' "$folder"
+}
+
+# Runs git at the root of the repository.
 quiet_git() {
-  GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 GIT_LITERAL_PATHSPECS=1 git -c core.hooksPath=/dev/null "$@" </dev/null
+  run_git "${git_root:?}" "$@" </dev/null
 }
 
 # Sets $base or $instead, and prints the errors of git.
@@ -36,7 +49,8 @@ find_base() {
   esac
   is_object_name "$PULL_BASE" || no_diff 'the base in the event is not the name of a commit' || return
   command -v git >/dev/null || no_diff 'git is not on PATH' || return
-  local head
+  local head git_root
+  git_root="$(repository_of .)" || no_diff 'working-directory is not in a repository of the workspace' || return
   head="$(quiet_git rev-parse --verify 'HEAD^{commit}')" ||
     no_diff 'git cannot read a commit that is checked out in working-directory' || return
   base_of "$head" || return
@@ -87,8 +101,7 @@ merge_base() {
 fetch_base() {
   is_object_name "$base" || no_diff 'the base of the pull request is not the name of a commit' || return
   if quiet_git cat-file -e "$base^{commit}" 2>/dev/null; then return 0; fi
-  quiet_git -c gc.auto=0 -c maintenance.auto=false -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 \
-    fetch --no-tags --no-recurse-submodules --depth=1 origin "$base" ||
+  quiet_git fetch --no-tags --no-recurse-submodules --depth=1 origin "$base" ||
     no_diff 'the base of the pull request cannot be fetched; set "fetch-depth: 0" for the checkout, or keep its credentials'
 }
 
@@ -107,18 +120,22 @@ fetch_missing_objects() {
 
 # Fetches the objects that standard input names. The filter omits only what nobody names.
 fetch_objects() {
-  GIT_TERMINAL_PROMPT=0 GIT_NO_LAZY_FETCH=1 git -c core.hooksPath=/dev/null -c gc.auto=0 -c maintenance.auto=false \
-    -c fetch.negotiationAlgorithm=noop -c http.lowSpeedLimit=1 -c http.lowSpeedTime=60 \
+  run_git "${git_root:?}" -c fetch.negotiationAlgorithm=noop \
     fetch --quiet --no-tags --no-write-fetch-head --no-recurse-submodules --filter=blob:none --stdin origin
 }
 
 # Succeeds if each path is in one of the commits. An earlier step of the job may have written others.
 has_paths() {
-  local line
+  local line path below
+  below="$(pwd -P)/"
+  below="${below#"$git_root"/}"
   while read -r line || [ -n "$line" ]; do
     case "$line" in '' | . | ./) continue ;; esac
-    [ -n "$(quiet_git ls-tree HEAD -- "$line")" ] || [ -n "$(quiet_git ls-tree "$base" -- "$line")" ] ||
+    case "$line" in /* | [A-Za-z]:*) path="$line" ;; *) path="$below$line" ;; esac
+    [ -n "$(quiet_git ls-tree HEAD -- "$path")" ] || [ -n "$(quiet_git ls-tree "$base" -- "$path")" ] ||
       no_diff 'one of the paths is not in the pull request, such as a folder that an earlier step wrote' || return
+    [ ! -d "$line" ] || [ "$(repository_of "$line")" = "$git_root" ] ||
+      no_diff 'one of the paths is in another repository, such as a submodule' || return
   done <<<"$INPUT_PATHS"
 }
 

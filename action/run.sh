@@ -8,6 +8,8 @@
 set -euo pipefail
 
 action="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+# shellcheck source=git.sh
+source "$action/action/git.sh"
 # shellcheck source=install.sh
 source "$action/action/install.sh"
 # shellcheck source=mode.sh

@@ -9,7 +9,9 @@ use super::error::GitError;
 use super::names::text;
 
 /// Settings that override those of the repository and of the user.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 10] = [
+    // A folder of the tree can look like a bare repository, with settings that the tree contains.
+    "safe.bareRepository=explicit",
     // A setting may name a program.
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -20,12 +22,17 @@ const SETTINGS: [&str; 8] = [
     "core.ignoreStat=false",
     "protocol.allow=never",
     "submodule.recurse=false",
+    // `GIT_GRAFT_FILE` would cause a hint.
+    "advice.graftFileDeprecated=false",
 ];
 
-/// Variables that override the settings of the user, or prevent that a command writes, waits or uses the network.
-const VARIABLES: [(&str, &str); 6] = [
+/// Variables that override the settings of the user, or prevent that a command writes, waits or uses the network, or that
+/// the repository replaces an object by another one.
+const VARIABLES: [(&str, &str); 8] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_GRAFT_FILE", "/dev/null"),
     ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("LC_ALL", "C"),
@@ -33,12 +40,13 @@ const VARIABLES: [(&str, &str); 6] = [
 ];
 
 /// Variables that would select another repository than that of the path, or change the meaning of arguments.
-const REMOVED: [&str; 12] = [
+const REMOVED: [&str; 13] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",
     "GIT_NAMESPACE",
     "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
     "GIT_SHALLOW_FILE",
     "GIT_EXTERNAL_DIFF",
     "GIT_DIFF_OPTS",
@@ -61,8 +69,9 @@ pub(super) struct Git {
 }
 
 impl Git {
-    /// Creates the command in a folder of a repository.
-    pub(super) fn in_folder(folder: &Path) -> Self {
+    /// Creates the command in a folder that contains `.git`, where git does not search for a repository. Only
+    /// [`super::location`] may decide that a folder is the root of a repository.
+    pub(super) fn at_root(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
             is_git_folder: false,
@@ -71,12 +80,13 @@ impl Git {
         }
     }
 
-    /// Creates the command for a folder of git inside of that of a repository which git trusts.
+    /// Creates the command for a folder of git that is known to be one: inside of that of a repository which git trusts, or
+    /// a bare repository.
     pub(super) fn in_git_folder(folder: &Path) -> Self {
         Self {
             is_git_folder: true,
             keeps_index: false,
-            ..Self::in_folder(folder)
+            ..Self::at_root(folder)
         }
     }
 

@@ -12,6 +12,8 @@ pub enum GitError {
     NotARepository(PathBuf),
     /// A path is in a folder of git, such as `.git`.
     InsideGitFolder(PathBuf),
+    /// A folder of git is in the working tree of another repository, whose commits may contain it.
+    InsideWorkingTree(PathBuf, PathBuf),
     /// The repository belongs to another user, so git does not trust it.
     DubiousOwnership(PathBuf),
     /// The repository has no commit.
@@ -60,6 +62,12 @@ impl fmt::Display for GitError {
                     path.display()
                 )
             }
+            Self::InsideWorkingTree(path, root) => write!(
+                formatter,
+                "the folder of git `{}` is in the working tree of `{}`",
+                path.display(),
+                root.display()
+            ),
             Self::DubiousOwnership(path) => write!(
                 formatter,
                 "git does not read the repository of `{}`, because it belongs to another user",
@@ -128,6 +136,9 @@ impl GitError {
             Self::NotARepository(_) | Self::InsideGitFolder(_) => {
                 "run the command in the working tree of a repository, or compare two paths: `meshprobe diff BEFORE AFTER`"
                     .to_owned()
+            }
+            Self::InsideWorkingTree(..) => {
+                "a commit of the outer repository may contain it, so it is not used; move it out of the working tree".to_owned()
             }
             Self::DubiousOwnership(path) => format!(
                 "if you trust it, run `git config --global --add safe.directory {}`",

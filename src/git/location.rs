@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::command::Git;
 use super::error::GitError;
 use super::names::{path_of, text};
-use crate::filesystem::canonical;
+use crate::filesystem::{Disk, ReadFiles as _, canonical};
 
 /// The resolved folders of a repository.
 #[derive(Debug)]
@@ -26,20 +26,80 @@ const KIND: [&str; 2] = ["--is-bare-repository", "--is-inside-work-tree"];
 const OWN: &str = "--absolute-git-dir";
 const COMMON: &str = "--git-common-dir";
 const INDEX: [&str; 2] = ["--git-path", "index"];
+/// Maximum size of a file with the name of a folder of git, in bytes. Source: git 2.47, `setup.c`, `read_gitfile_gently`.
+const LONGEST: u64 = 1 << 20;
 /// Fails outside of a working tree.
 const ROOT: &str = "--show-toplevel";
 
 impl Location {
-    /// Finds the repository of a folder.
+    /// Finds the repository of a folder: that of the nearest folder above it which contains `.git`, or else the folder
+    /// itself if it is a bare repository. Git does not search for it: a commit can contain a folder that git would use as a
+    /// bare repository, but nothing with the name `.git`.
     ///
     /// # Errors
     /// The folder is not in a repository, or git does not trust it.
     pub(super) fn of(folder: &Path) -> Result<Self, GitError> {
-        let git = Git::in_folder(folder);
-        match Self::at_once(&git)? {
-            Some(found) => Ok(found),
-            None => Self::one_by_one(&git),
+        let named = || folder.to_path_buf();
+        let folder = canonical(folder).map_err(|_| GitError::NotARepository(named()))?;
+        let mut is_below_git = false;
+        for root in roots(&folder) {
+            is_below_git = true;
+            if let Some(found) = Self::at(root)? {
+                let is_inside = [&found.own, &found.common].map(|git| folder.starts_with(git));
+                return match is_inside.contains(&true) {
+                    true => Err(GitError::InsideGitFolder(named())),
+                    false => Ok(found),
+                };
+            }
         }
+        let found = match is_below_git {
+            true => None,
+            false => Self::bare(&folder)?,
+        };
+        found.ok_or_else(|| GitError::NotARepository(named()))
+    }
+
+    /// Returns the repository of a folder that contains `.git`; `None` if git does not use that `.git`.
+    pub(super) fn at(root: &Path) -> Result<Option<Self>, GitError> {
+        let git = Git::at_root(root);
+        let found = match Self::at_once(&git)? {
+            Some(found) => found,
+            None => match Self::one_by_one(&git) {
+                Err(GitError::NotARepository(_)) => return Ok(None),
+                found => found?,
+            },
+        };
+        // Git skips a folder `.git` that is not complete. It does not skip a file.
+        if git_folder_at(root).is_some_and(|named| named != found.own) {
+            return Ok(None);
+        }
+        for folder in [&found.own, &found.common] {
+            if let Some(outer) = tree_with(folder, &found.common) {
+                return Err(GitError::InsideWorkingTree(
+                    folder.clone(),
+                    outer.to_path_buf(),
+                ));
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// Returns the command of git in the repository.
+    pub(super) fn git(&self) -> Git {
+        let Some(root) = &self.root else {
+            return Git::in_git_folder(&self.own);
+        };
+        let mut git = Git::at_root(root);
+        // Hooks of git name the index of the commit. The index of another repository must not be used.
+        git.keeps_index = self.index_folder.starts_with(&self.own);
+        git
+    }
+
+    /// Returns a bare repository.
+    fn bare(folder: &Path) -> Result<Option<Self>, GitError> {
+        let git = Git::at_root(folder).with_settings(vec!["safe.bareRepository=all".to_owned()]);
+        let found = Self::one_by_one(&git)?;
+        Ok(Some(found).filter(|found| found.is_bare && found.own == folder))
     }
 
     /// Runs git once; returns `None` if its output is ambiguous, because a path contains a line break, or if the folder
@@ -85,6 +145,34 @@ impl Location {
             root,
         })
     }
+}
+
+/// Iterates over the folders that contain `.git`, from a folder upward.
+pub(super) fn roots(folder: &Path) -> impl Iterator<Item = &Path> {
+    let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    folder.ancestors().filter(has_git)
+}
+
+/// Returns the resolved folder to which `.git` leads.
+fn git_folder_at(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    if git.is_dir() {
+        return canonical(&git).ok();
+    }
+    let text = Disk.open_file(&git).and_then(|file| file.read(LONGEST));
+    let text = text.ok()?;
+    let named = text.strip_prefix(b"gitdir: ")?;
+    canonical(&root.join(path_of(line(named)))).ok()
+}
+
+/// Returns the root of the working tree that contains a folder of git under a name which a commit can contain. A folder
+/// next to which `.git` names the repository in question is not such a root.
+fn tree_with<'p>(folder: &'p Path, common: &Path) -> Option<&'p Path> {
+    roots(folder).find(|root| {
+        let below = folder.strip_prefix(root).unwrap_or(folder);
+        let is_in_git = below.iter().any(|name| name == ".git");
+        !is_in_git && git_folder_at(root).is_none_or(|named| named != *common)
+    })
 }
 
 /// Returns the resolved path for a path that is relative to the folder of a command.

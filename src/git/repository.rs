@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::command::Git;
 use super::error::GitError;
 use super::known::Known;
-use super::location::Location;
+use super::location::{Location, roots};
 use super::names::text;
 use super::storage;
 use crate::filesystem::canonical;
@@ -52,7 +52,8 @@ impl Commit {
 }
 
 impl Repository {
-    /// Finds the repository of a path, which may be a file, and need not exist. The handle keeps what is read of
+    /// Finds the repository of a path, which may be a file, and need not exist. No folder that a commit can contain is used
+    /// as a repository, unless no folder above it contains `.git`. The handle keeps what is read of
     /// commits and of the flags of the index.
     ///
     /// # Errors
@@ -61,14 +62,12 @@ impl Repository {
         let folder = path.ancestors().find(|above| above.is_dir());
         let folder = folder.ok_or_else(|| GitError::NotARepository(path.to_path_buf()))?;
         let found = Location::of(folder)?;
+        let git = found.git();
         let root = match (found.root, found.is_bare) {
             (Some(root), _) => root,
             (None, true) => found.own.clone(),
             (None, false) => return Err(GitError::InsideGitFolder(path.to_path_buf())),
         };
-        let mut git = Git::in_folder(&root);
-        // Hooks of git name the index of the commit. The index of another repository must not be used.
-        git.keeps_index = found.index_folder.starts_with(&found.own);
         Ok(Self {
             known: Arc::new(Known::new(&git)),
             git,
@@ -88,6 +87,13 @@ impl Repository {
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Returns whether this is the repository of a folder.
+    #[must_use]
+    pub fn is_nearest_to(&self, folder: &Path) -> bool {
+        let folder = canonical(folder).unwrap_or_default();
+        roots(&folder).next().unwrap_or(&folder) == self.root
     }
 
     /// Returns the resolved paths from which git reads: the working tree, the folders of git, the names of revisions, and

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use super::blobs::Blobs;
 use super::command::Git;
 use super::error::GitError;
+use super::location::{Location, roots};
 use super::names::{path_of, text};
 use super::repository::Repository;
 use super::tree::{GITLINK, LINK, Listed, Node, Object, Tree, list};
@@ -154,13 +155,9 @@ fn repository_of(git_folders: &[&Path], name: &Path, on_disk: &Path) -> Option<(
             return Some((Git::in_git_folder(folder), folder.to_path_buf()));
         }
     }
-    // Without `.git`, git would find the outer repository.
-    on_disk.join(".git").symlink_metadata().ok()?;
-    let mut git = Git::in_folder(on_disk);
-    git.keeps_index = false;
-    let output = git.run(&["rev-parse", "--absolute-git-dir"]).ok()?;
-    let folder = path_of(output.strip_suffix(b"\n").unwrap_or(&output));
-    Some((git, folder))
+    let on_disk = roots(on_disk).next().filter(|root| *root == on_disk)?;
+    let found = Location::at(on_disk).ok()??;
+    Some((found.git(), found.own))
 }
 
 /// Returns the names of the submodules by their paths, as `.gitmodules` of a revision declares them.

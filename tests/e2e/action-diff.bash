@@ -193,9 +193,39 @@ on_pull 0 "$(report 0 0 0)"
 checked 'the clone is partial, and its files cannot be fetched'
 rm -rf "$work/space/clone/.git"
 on_pull 0 "$(report 0 0 0)" GIT_CEILING_DIRECTORIES="$work/space"
+checked 'working-directory is not in a repository of the workspace'
+clone_at "$pull_merge" --depth=1
+rm "$work/space/clone/.git/HEAD"
+on_pull 0 "$(report 0 0 0)"
 checked 'git cannot read a commit that is checked out in working-directory'
 not_run "$work"
 pass "pull request: \`check\` runs without a base"
+
+# A folder of the pull request that looks like a repository is not used: its settings name a command, and its HEAD is any
+# commit.
+for head in HEAD FETCH_HEAD; do
+  clone_at "$pull_merge" --depth=1
+  false="$work/space/clone/demo"
+  mkdir -p "$false/refs/heads"
+  printf 'ref: refs/heads/x\n' >"$false/HEAD"
+  ln -s "../../../.git/$head" "$false/refs/heads/x"
+  ln -s ../.git/objects ../.git/shallow "$false"
+  printf '[core]\n\tbare = true\n\tsshCommand = touch %s/pwned\n[protocol "ext"]\n\tallow = always\n[remote "origin"]\n\turl = "ext::sh -c touch%% %s/pwned"\n' \
+    "$work" "$work" >"$false/config"
+  on_pull 0 "$(changes 0 0 0)" INPUT_WORKING_DIRECTORY=clone/demo INPUT_PATHS=apps
+  compared "$newer_base"
+  on_pull 0 "$(changes 0 0 0)" INPUT_PATHS=demo
+  compared "$newer_base"
+  if PATH="$work/bin:$PATH" bash -c 'cd "$1" && meshprobe diff --since "$2" --until HEAD --require-workloads' _ "$false" "$newer_base" >"$work/log" 2>&1; then
+    fail_with "$work/log" "the tool compared the wrong repository"
+  fi
+  has "$work/log" 'STRICT for namespace `shop`'
+done
+not_run "$work"
+git init --quiet "$work/space/clone/demo/apps"
+on_pull 0 "$(report 0 0 0)" INPUT_PATHS=demo/apps
+checked 'one of the paths is in another repository, such as a submodule'
+pass "pull request: no folder of the tree is used as a repository"
 
 # 4. The real tool: only the pull request, and no text of the manifests is a command. Files of the working tree do not count.
 clone_at "$pull_merge" --depth=1

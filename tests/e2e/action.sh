@@ -58,7 +58,7 @@ FAKE
 # commit, a tag that moves with them, and a branch that is ahead of them.
 cat >"$work/fake/git" <<'FAKE'
 #!/usr/bin/env bash
-[ "$1" = ls-remote ] || exec "$(PATH="${PATH#*:}" command -v git)" "$@"
+case " $* " in *' ls-remote '*) ;; *) exec "$(PATH="${PATH#*:}" command -v git)" "$@" ;; esac
 tag=1111111111111111111111111111111111111111 commit=2222222222222222222222222222222222222222
 printf '%s\t%s\n' "$commit" refs/tags/v9 3333333333333333333333333333333333333333 refs/heads/main \
   "$tag" refs/tags/v9.9.9 "$commit" 'refs/tags/v9.9.9^{}' \

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use regex::Regex;
+
 use crate::support::rust_code::{USE, code, imported_paths, rust_files};
 
 /// The layers from the bottom to the top; each uses only the layers before it.
@@ -268,6 +270,51 @@ fn programs_are_run_in_one_place() {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Git must not search for a repository in a folder of the tree, which can contain one with settings of its own.
+#[test]
+fn git_is_run_in_one_place() {
+    let calls = [
+        ("Command::new(\"git\")", &["git/command.rs"][..]),
+        ("Git::at_root(", &["git/location.rs"]),
+        (
+            "Git::in_git_folder(",
+            &["git/location.rs", "git/submodules.rs"],
+        ),
+    ];
+    for (call, places) in calls {
+        let sources = sources();
+        let found = sources
+            .iter()
+            .filter(|source| source.code.iter().any(|(_, line)| line.contains(call)));
+        let found: Vec<&str> = found.map(|source| source.path.as_str()).collect();
+        assert_eq!(found, places, "{call}");
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let scripts = fs::read_dir(root.join("action")).unwrap();
+    let scripts = scripts
+        .map(|entry| entry.unwrap().path())
+        .chain([root.join("action.yml")]);
+    // A message, which is quoted, or a comment may contain the word.
+    let word = Regex::new(r"(^|[^\w$/.:-])git($|[^\w./:])").unwrap();
+    let quoted = Regex::new(r"'[^']*'|(^|\s)#.*|description:.*").unwrap();
+    let mut found = Vec::new();
+    for script in scripts {
+        let text = fs::read_to_string(&script).unwrap();
+        let lines = text.lines().map(|line| quoted.replace_all(line, ""));
+        found.extend(
+            lines
+                .filter(|line| word.is_match(line) && !line.contains("command -v git"))
+                .map(|line| line.trim().to_owned()),
+        );
+    }
+    assert_eq!(
+        found,
+        [
+            "git -C \"$folder\" -c safe.bareRepository=explicit -c core.hooksPath=/dev/null -c core.fsmonitor=false \\"
+        ]
+    );
 }
 
 /// Names of one mesh that rules may use: the names of its annotations and the format of their values,

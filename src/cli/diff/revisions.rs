@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use crate::engine::{Exit, unread_paths};
 use crate::git::{ChangedPaths, Commit, GitError, Repository, Side, Snapshot};
-use crate::source::SharedFiles;
+use crate::source::{SharedFiles, shown_path};
 
 use super::super::args::DiffArgs;
 use super::super::config::LoadedConfig;
 use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
+use super::super::paths::resolve_named_path;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::granted::reject_stored_outside;
@@ -32,11 +33,9 @@ struct After {
 pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     reject_rendered(args)?;
     let directory = session.directory()?;
-    let named = args.common.paths.first().map(|path| directory.join(path));
-    let repository = Repository::discover(named.as_deref().unwrap_or(directory)).map_err(stop)?;
+    let repository = repository(args, directory)?;
     reject_stored_outside(session, &repository)?;
     reject_revisions_as_paths(&repository, &args.common.paths, directory)?;
-    reject_other_repositories(&repository, args, directory)?;
     let base = base(&repository, args)?;
     let after = after(&repository, args)?;
     let run = read_after(session, args, &repository, &after)?;
@@ -64,28 +63,32 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         changed_config,
         only_release: false,
         what_if: None,
-        notes: notes.into_iter().collect(),
+        notes: other_repository(&repository, directory)
+            .into_iter()
+            .chain(notes)
+            .collect(),
         are_trees: false,
         changed_paths,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })
 }
 
-/// Rejects paths of another repository, and a state that a bare repository does not have.
-fn reject_other_repositories(
-    repository: &Repository,
-    args: &DiffArgs,
-    directory: &Path,
-) -> Result<(), Stop> {
+/// Returns the repository of the paths, or of the working directory.
+fn repository(args: &DiffArgs, directory: &Path) -> Result<Repository, Stop> {
+    let paths = args.common.paths.iter();
+    // A link of one repository must not select another one.
+    let named = paths.map(|path| resolve_named_path("diff", path, directory));
+    let named: Vec<PathBuf> = named.collect::<Result<_, _>>()?;
+    let first = named.first().map_or(directory, PathBuf::as_path);
+    let repository = Repository::discover(first).map_err(stop)?;
     if repository.is_bare() && args.until.is_none() {
         return Err(
             Stop::usage("a bare repository has no working tree and no index")
                 .help("name both revisions with `--since` and `--until`"),
         );
     }
-    // The repository is that of the first path.
-    for path in args.common.paths.iter().skip(1) {
-        let other = Repository::discover(&directory.join(path)).map_err(stop)?;
+    for (path, real) in args.common.paths.iter().zip(&named).skip(1) {
+        let other = Repository::discover(real).map_err(stop)?;
         if other.root() != repository.root() {
             let (path, root) = (path.display(), repository.root().display());
             return Err(
@@ -94,7 +97,15 @@ fn reject_other_repositories(
             );
         }
     }
-    Ok(())
+    Ok(repository)
+}
+
+/// Returns a note if the repository is not that of the working directory.
+fn other_repository(repository: &Repository, directory: &Path) -> Option<String> {
+    let is_other = !repository.is_nearest_to(directory);
+    let root = shown_path(repository.root(), directory);
+    is_other
+        .then(|| format!("the compared repository is `{root}`, not that of the working directory"))
 }
 
 /// Rejects options that render or read something else than the files of a revision.

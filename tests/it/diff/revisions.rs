@@ -1,5 +1,8 @@
 //! Two revisions of a git repository, or a revision and the working tree.
 
+use std::fs;
+use std::os::unix::fs::symlink;
+
 use super::{cause, changes, report};
 use crate::support::Run;
 use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT};
@@ -232,16 +235,54 @@ fn paths_of_another_repository_are_rejected() {
     );
 }
 
+/// Commit `base` in the name of another repository: a link that leads there must not select it.
+#[test]
+fn a_link_of_the_tree_does_not_select_another_repository() {
+    let [project, other] = [repository(), repository()];
+    project.git("", &["branch", "base"]);
+    other.git("", &["branch", "base"]);
+    let target = other.path("apps");
+    fs::remove_dir_all(project.path("apps")).unwrap();
+    symlink(&target, project.path("apps")).unwrap();
+    commit(&project, "link");
+    for options in [
+        &["--since", "base"][..],
+        &["--since", "base", "--until", "HEAD"],
+    ] {
+        let run = project
+            .run(&[&["diff"], options, &["apps"]].concat())
+            .exits(2);
+        assert!(
+            run.stderr
+                .contains("the link `apps` leads out of the repository"),
+            "{}",
+            run.stderr
+        );
+    }
+    // A link that git does not track belongs to the user.
+    symlink(&target, project.path("mine")).unwrap();
+    let run = project.run(&["diff", "--since", "base", "mine"]).exits(0);
+    assert!(
+        run.stderr.contains("not that of the working directory"),
+        "{}",
+        run.stderr
+    );
+}
+
 #[test]
 fn a_bare_repository_needs_both_revisions() {
     let project = repository();
     project.write("infra/mtls.yaml", STRICT);
     commit(&project, "strict");
-    project.git("", &["clone", "--quiet", "--bare", ".", "bare.git"]);
+    let bare = Project::new();
+    // A folder in a working tree is not used as a bare repository.
+    fs::remove_dir(bare.path(".git")).unwrap();
+    let source = project.path("").to_string_lossy().into_owned();
+    bare.git("", &["clone", "--quiet", "--bare", &source, "bare.git"]);
     let options = [&JSON[..], &["--since", "HEAD~1"]].concat();
-    project.run_in("bare.git", &options, "").exits(2);
+    bare.run_in("bare.git", &options, "").exits(2);
     let both = [&options[..], &["--until", "HEAD"]].concat();
-    let run = project.run_in("bare.git", &both, "").exits(1);
+    let run = bare.run_in("bare.git", &both, "").exits(1);
     assert_eq!(changes(&run), BROKEN);
 }
 

@@ -3,6 +3,7 @@
 mod changes;
 mod clones;
 mod contents;
+mod discovery;
 mod environment;
 mod random;
 mod renderings;
