@@ -32,7 +32,7 @@ impl<'t> PeerAuthentication<'t> {
     }
 
     fn field(self, key: &str) -> Option<Entry<'t>> {
-        self.spec?.entry(key)
+        self.spec?.set_entry(key)
     }
 
     /// Returns the entry `selector`, if set.
@@ -51,12 +51,11 @@ impl<'t> PeerAuthentication<'t> {
     /// Returns whether the selector requires a label, or another tool fills it in.
     #[must_use]
     pub fn has_selector(self) -> bool {
-        let has_labels = |node: NodeRef<'_>| !node.is_null() && !is_empty_mapping(node);
         self.selector_entry().is_some_and(|selector| {
             let selector = selector.value;
-            match selector.get("matchLabels") {
-                Some(labels) => has_labels(labels),
-                None => !selector.is_mapping() && !selector.is_null(),
+            match selector.get_set("matchLabels") {
+                Some(labels) => !is_empty_mapping(labels),
+                None => !selector.is_mapping(),
             }
         })
     }
@@ -70,7 +69,7 @@ impl<'t> PeerAuthentication<'t> {
     /// Returns the entry `mtls.mode`, if set.
     #[must_use]
     pub fn mode(self) -> Option<Entry<'t>> {
-        self.mtls_entry()?.value.entry("mode")
+        self.mtls_entry()?.value.set_entry("mode")
     }
 
     /// Returns the entry `portLevelMtls`, if set.
@@ -85,10 +84,11 @@ impl<'t> PeerAuthentication<'t> {
             .map(|entry| entry.value)
             .into_iter()
             .flat_map(NodeRef::effective_entries)
+            .filter(|entry| !entry.value.is_null())
             .map(|entry| PortMode {
                 entry,
                 port: entry.key.text().and_then(|text| text.parse().ok()),
-                mode: entry.value.entry("mode"),
+                mode: entry.value.set_entry("mode"),
             })
     }
 }

@@ -54,10 +54,7 @@ pub fn machines<'t>(context: &Context<'t>) -> Vec<MachinePrediction<'t>> {
 }
 
 fn machine<'t>(context: &Context<'t>, group: &Object<'t>) -> Option<MachinePrediction<'t>> {
-    let probe = group.node.get("spec")?.entry("probe")?;
-    if probe.value.is_null() {
-        return None;
-    }
+    let probe = group.node.get("spec")?.set_entry("probe")?;
     let kept = vm::kept(probe.value);
     let decision = decide(context, group, probe.value);
     Some(MachinePrediction {

@@ -42,7 +42,7 @@ fn report<'t>(policy: &Object<'t>) -> Vec<Finding> {
 
 fn report_mode<'t>(policy: &Object<'t>, route: &FieldPath, mode: Entry<'t>) -> Option<Finding> {
     let word = mode.value.text()?;
-    if mode.value.is_null() || MODES.contains(&word) || placeholder::contains(word) {
+    if MODES.contains(&word) || placeholder::contains(word) {
         return None;
     }
     let message = format!(

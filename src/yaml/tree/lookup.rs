@@ -117,6 +117,18 @@ impl<'t> NodeRef<'t> {
         self.entry(key).map(|entry| entry.value)
     }
 
+    /// Returns the entry of `key`, unless its value is null.
+    #[must_use]
+    pub fn set_entry(self, key: &str) -> Option<Entry<'t>> {
+        self.entry(key).filter(|entry| !entry.value.is_null())
+    }
+
+    /// Returns the value of `key`, unless it is null.
+    #[must_use]
+    pub fn get_set(self, key: &str) -> Option<NodeRef<'t>> {
+        self.set_entry(key).map(|entry| entry.value)
+    }
+
     /// Follows a route from this node.
     #[must_use]
     pub fn at(self, route: &FieldPath) -> Option<NodeRef<'t>> {

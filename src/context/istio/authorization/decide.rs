@@ -191,7 +191,7 @@ fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
 /// gateways, and dry runs have no effect.
 pub(in crate::context) fn is_enforced(policy: &Object<'_>) -> bool {
     let spec = policy.node.get("spec");
-    let get = |key: &str| spec.and_then(|spec| spec.get(key));
+    let get = |key: &str| spec.and_then(|spec| spec.get_set(key));
     if get("targetRef").is_some() || get("targetRefs").is_some() {
         return false;
     }
@@ -204,7 +204,7 @@ pub(in crate::context) fn is_enforced(policy: &Object<'_>) -> bool {
 /// Returns whether a rule depends on the identity of the caller.
 fn depends_on_identity(rule: NodeRef<'_>) -> bool {
     let mut conditions = rule.get("when").into_iter().flat_map(NodeRef::items);
-    rule.get("from").is_some() || conditions.any(is_identity)
+    rule.get_set("from").is_some() || conditions.any(is_identity)
 }
 
 fn is_identity(condition: NodeRef<'_>) -> bool {

@@ -3,7 +3,7 @@
 use crate::kube::Object;
 use crate::mesh::istio::authz;
 use crate::mesh::istio::authz::{Match, Request};
-use crate::yaml::{NodeRef, Span};
+use crate::yaml::{Entry, NodeRef, Span};
 
 /// Iterates over the rules of a policy.
 pub(in crate::context) fn rules<'t>(
@@ -89,9 +89,11 @@ pub(in crate::context) fn match_clauses(
     let Some(list) = list.filter(|list| list.items().len() > 0) else {
         return Match::Yes;
     };
-    let alternatives = list.items().filter_map(|item| item.get(key));
+    let alternatives = list.items().filter_map(|item| item.get_set(key));
     Match::any(alternatives.map(|clause| {
-        let fields = clause.effective_entries().into_iter().filter_map(|entry| {
+        let is_set = |entry: &Entry<'_>| !entry.value.is_null();
+        let entries = clause.effective_entries().into_iter().filter(is_set);
+        let fields = entries.filter_map(|entry| {
             let name = entry.key.text()?;
             let skipped = !request.is_http && authz::is_http_field(name);
             (!skipped).then(|| authz::field(name, &texts(Some(entry.value)), request))

@@ -47,7 +47,7 @@ pub(super) fn rejections(policy: &Object<'_>, release: Option<Version>) -> Vec<R
         release,
         rejections: Vec::new(),
     };
-    if let Some(spec) = policy.node.get("spec") {
+    if let Some(spec) = policy.node.get_set("spec") {
         found.spec(spec, policy.name_span());
     }
     found.rejections
@@ -72,15 +72,17 @@ impl<'t> Validator<'t> {
     fn spec(&mut self, spec: NodeRef<'t>, name: Span) {
         let route = FieldPath::keys(&["spec"]);
         self.scope(spec, &route);
-        let action = spec.get("action").and_then(NodeRef::text);
+        let action = spec.get_set("action").and_then(NodeRef::text);
         self.action = action.unwrap_or("ALLOW");
         if placeholder::contains(self.action) {
             return;
         }
         self.provider(spec, &route);
         // An empty list is read as no list.
-        let rules = spec.get("rules").filter(|rules| rules.items().len() > 0);
-        let span = spec.get("action").map_or(name, NodeRef::span);
+        let rules = spec
+            .get_set("rules")
+            .filter(|rules| rules.items().len() > 0);
+        let span = spec.get_set("action").map_or(name, NodeRef::span);
         if rules.is_none() && matches!(self.action, "DENY" | "CUSTOM") {
             let reason = format!("has action {} and requires `rules`", self.action);
             self.reject(Authority::Istiod, span, &route, reason);
@@ -95,16 +97,19 @@ impl<'t> Validator<'t> {
     /// Checks what the policy applies to.
     fn scope(&mut self, spec: NodeRef<'t>, route: &FieldPath) {
         let scopes = ["selector", "targetRef", "targetRefs"];
-        let mut set = scopes.iter().filter_map(|key| spec.entry(key));
+        let mut set = scopes.iter().filter_map(|key| spec.set_entry(key));
         if let (Some(_), Some(second)) = (set.next(), set.next()) {
             let route = route.child(second.key.text().unwrap_or_default().to_owned());
             let reason = "is not allowed together with another selector or target";
             self.reject(Authority::ApiServer, second.key.span(), &route, reason);
         }
-        if let Some(target) = spec.get("targetRef") {
+        if let Some(target) = spec.get_set("targetRef") {
             self.target(target, &route.child("targetRef"));
         }
-        let targets = spec.get("targetRefs").into_iter().flat_map(NodeRef::items);
+        let targets = spec
+            .get_set("targetRefs")
+            .into_iter()
+            .flat_map(NodeRef::items);
         let route = route.child("targetRefs");
         for (index, target) in targets.enumerate() {
             self.target(target, &route.child(index));
@@ -112,7 +117,12 @@ impl<'t> Validator<'t> {
     }
 
     fn target(&mut self, target: NodeRef<'t>, route: &FieldPath) {
-        let text = |key| target.get(key).and_then(NodeRef::text).unwrap_or_default();
+        let text = |key| {
+            target
+                .get_set(key)
+                .and_then(NodeRef::text)
+                .unwrap_or_default()
+        };
         let (group, kind) = (text("group"), text("kind"));
         let is_open = placeholder::contains(group) || placeholder::contains(kind);
         if !is_open && !TARGETS.contains(&(group, kind)) {
@@ -122,13 +132,13 @@ impl<'t> Validator<'t> {
     }
 
     fn provider(&mut self, spec: NodeRef<'t>, route: &FieldPath) {
-        let provider = spec.entry("provider");
-        let name = provider.and_then(|provider| provider.value.get("name")?.text());
+        let provider = spec.set_entry("provider");
+        let name = provider.and_then(|provider| provider.value.get_set("name")?.text());
         let is_custom = self.action == "CUSTOM";
         let route = route.child("provider");
         match (
             provider,
-            spec.entry("rules")
+            spec.set_entry("rules")
                 .filter(|rules| rules.value.items().len() > 0),
         ) {
             (Some(provider), _) if !is_custom => {
@@ -146,13 +156,13 @@ impl<'t> Validator<'t> {
 
     fn rule(&mut self, rule: NodeRef<'t>, route: &FieldPath) {
         for (list, field) in [("from", "source"), ("to", "operation")] {
-            let Some(clauses) = rule.get(list).filter(|clauses| clauses.is_sequence()) else {
+            let Some(clauses) = rule.get_set(list).filter(|clauses| clauses.is_sequence()) else {
                 continue;
             };
             let route = route.child(list);
             for (index, clause) in clauses.items().enumerate() {
                 let route = route.child(index);
-                match clause.get(field) {
+                match clause.get_set(field) {
                     Some(node) if node.is_mapping() => {
                         self.clause(field, node, &route.child(field));
                     }
@@ -164,7 +174,7 @@ impl<'t> Validator<'t> {
                 }
             }
         }
-        let conditions = rule.get("when").into_iter().flat_map(NodeRef::items);
+        let conditions = rule.get_set("when").into_iter().flat_map(NodeRef::items);
         let route = route.child("when");
         for (index, condition) in conditions.enumerate() {
             self.condition(condition, &route.child(index));
@@ -173,9 +183,11 @@ impl<'t> Validator<'t> {
 
     /// Checks a source or an operation.
     fn clause(&mut self, field: &str, node: NodeRef<'t>, route: &FieldPath) {
-        let entries = node.effective_entries();
         let mut is_empty = true;
-        for entry in entries {
+        for entry in node.effective_entries() {
+            if entry.value.is_null() {
+                continue;
+            }
             let name = entry.key.text().unwrap_or_default();
             if !has_field(field, name) {
                 continue;
@@ -199,7 +211,7 @@ impl<'t> Validator<'t> {
     }
 
     fn accounts(&mut self, node: NodeRef<'t>, route: &FieldPath) {
-        let entry = |keys: &[&str]| keys.iter().find_map(|key| node.entry(key));
+        let entry = |keys: &[&str]| keys.iter().find_map(|key| node.set_entry(key));
         let accounts = entry(&["serviceAccounts", "notServiceAccounts"]);
         let others = entry(&["principals", "notPrincipals", "namespaces", "notNamespaces"]);
         if let (Some(accounts), Some(_)) = (accounts, others) {
@@ -221,7 +233,7 @@ impl<'t> Validator<'t> {
     }
 
     fn condition(&mut self, condition: NodeRef<'t>, route: &FieldPath) {
-        let Some(key) = condition.get("key") else {
+        let Some(key) = condition.get_set("key") else {
             return;
         };
         let name = key.text().unwrap_or_default();
@@ -235,7 +247,7 @@ impl<'t> Validator<'t> {
             let reason = format!("is `{name}`, which is not supported with action CUSTOM");
             self.reject(Authority::Istiod, key.span(), &key_route, reason);
         }
-        let lists = ["values", "notValues"].map(|list| (list, condition.get(list)));
+        let lists = ["values", "notValues"].map(|list| (list, condition.get_set(list)));
         let is_empty = |(_, list): &(&str, Option<NodeRef<'t>>)| {
             list.is_none_or(|list| list.is_sequence() && list.items().len() == 0)
         };

@@ -79,6 +79,6 @@ fn against(object: &Object<'_>, spec: &'static Schema) -> Vec<Rejection> {
 
 fn read(object: &Object<'_>, spec: &'static Schema, reader: Reader) -> Vec<Rejection> {
     let route = FieldPath::keys(&["spec"]);
-    let node = object.node.get("spec");
+    let node = object.node.get_set("spec");
     node.map_or_else(Vec::new, |node| reader.rejections(node, spec, &route))
 }

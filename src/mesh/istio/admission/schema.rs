@@ -1,8 +1,14 @@
 //! Schemas of custom resources, as far as they reject objects.
+//!
+//! The API server removes null from mappings before it validates them, so such a field counts as absent; null in a list
+//! remains. A field with `nullable: true` keeps null, which its schema accepts.
+//!
+//! Source: Kubernetes 1.34, `PruneNonNullableNullsWithoutDefaults` in
+//! `apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go`.
 
 use crate::kube::integer;
 use crate::source::placeholder;
-use crate::yaml::{FieldPath, NodeRef, Scalar, Span};
+use crate::yaml::{Entry, FieldPath, NodeRef, Scalar, Span};
 
 use super::rejection::{Authority, Rejection};
 
@@ -109,10 +115,6 @@ impl Reader {
     }
 }
 
-/// The fields whose schema has `nullable: true`. Source: istio/api 1.31.1,
-/// `kubernetes/customresourcedefinitions.gen.yaml`.
-const NULLABLE: [&str; 1] = ["concurrency"];
-
 struct Visitor {
     reader: Reader,
     found: Vec<Rejection>,
@@ -147,9 +149,7 @@ impl Visitor {
         match schema {
             Schema::Object { fields, .. } => {
                 for (name, schema) in *fields {
-                    let is_nullable =
-                        |value: &NodeRef<'_>| value.is_null() && NULLABLE.contains(name);
-                    if let Some(value) = node.get(name).filter(|value| !is_nullable(value)) {
+                    if let Some(value) = node.get_set(name) {
                         self.visit(value, schema, &route.child(*name));
                     }
                 }
@@ -171,7 +171,7 @@ impl Visitor {
         value: &'static Schema,
         route: &FieldPath,
     ) {
-        for entry in node.effective_entries() {
+        for entry in set_entries(node) {
             let name = entry.key.text().unwrap_or_default();
             if placeholder::contains(name) {
                 continue;
@@ -185,15 +185,21 @@ impl Visitor {
     }
 }
 
+/// Iterates over the entries of a mapping that the API server does not remove.
+fn set_entries<'t>(node: NodeRef<'t>) -> impl Iterator<Item = Entry<'t>> {
+    let entries = node.effective_entries().into_iter();
+    entries.filter(|entry| !entry.value.is_null())
+}
+
 /// Returns what is wrong with a value of the correct type, without the values in it.
 fn content_fault(node: NodeRef<'_>, schema: &Schema) -> Option<String> {
     match schema {
         Schema::Object { required, .. } => {
-            let missing = required.iter().find(|name| node.entry(name).is_none())?;
+            let missing = required.iter().find(|name| node.get_set(name).is_none())?;
             Some(format!("requires the field `{missing}`"))
         }
         Schema::Map { least, .. } => {
-            (node.effective_entries().len() < *least).then(|| "is empty".to_owned())
+            (set_entries(node).count() < *least).then(|| "is empty".to_owned())
         }
         Schema::List(most, _) => {
             (node.items().len() > *most).then(|| format!("has more than {most} items"))

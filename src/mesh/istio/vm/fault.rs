@@ -6,7 +6,7 @@ use crate::source::placeholder;
 use crate::yaml::{Entry, FieldPath, NodeRef, Scalar, Span};
 
 use super::fault_kind::{Fault, FaultKind};
-use super::fields::{HEADER, NUMBERS, SPEC, SPEC_OBJECTS, Type};
+use super::fields::{HEADER, NUMBERS, SPEC, Type};
 use super::probe::{Method, field, kept, methods, number, value};
 
 /// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are not faults.
@@ -261,16 +261,11 @@ impl<'t> FaultCollector<'t> {
         }
     }
 
-    /// Checks the keys of a mapping: unknown ones, and known ones without a value.
+    /// Reports the unknown keys of a mapping.
     fn keys(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &FieldPath) {
         for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
             let name = entry.key.text().unwrap_or_default();
             if known.contains(&name) || placeholder::contains(name) {
-                if entry.value.is_null() && !SPEC_OBJECTS.contains(&name) {
-                    let expected = "the value is null, which the schema does not allow".to_owned();
-                    let route = route.child(name.to_owned());
-                    self.push(FaultKind::WrongType(expected), entry.value.span(), &route);
-                }
                 continue;
             }
             let kind = FaultKind::UnknownField(known.to_vec());

@@ -21,9 +21,6 @@ pub(super) type Field = (&'static str, Type);
 /// The fields of a `WorkloadGroup`.
 pub(super) const SPEC: &[&str] = &["metadata", "template", "probe"];
 
-/// The fields of a `WorkloadGroup` that [`workload_template`](super::super::admission::workload_template) checks.
-pub(super) const SPEC_OBJECTS: &[&str] = &["metadata", "template"];
-
 /// The numeric fields of a probe.
 pub(super) const NUMBERS: &[Field] = &[
     ("initialDelaySeconds", Type::Int),

@@ -60,8 +60,8 @@ pub(crate) struct UnreadableValue {
 
 /// Returns the entry of a field that is not null, by either of its names.
 pub(super) fn field<'t>(node: NodeRef<'t>, name: &str) -> Option<Entry<'t>> {
-    let entry = node.entry(name).or_else(|| node.entry(&snake(name)))?;
-    (!entry.value.is_null()).then_some(entry)
+    node.set_entry(name)
+        .or_else(|| node.set_entry(&snake(name)))
 }
 
 /// Returns the methods of a probe, in the order of the definition.

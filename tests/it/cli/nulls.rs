@@ -1,0 +1,137 @@
+//! The API server removes null from the mappings of custom resources before it validates them.
+//!
+//! The results were compared with `PruneNonNullableNullsWithoutDefaults` of apiextensions-apiserver 0.34.1.
+
+use serde_json::Value;
+
+use crate::support::findings;
+use crate::support::project::Project;
+
+/// The rules about objects that the API server or istiod refuse.
+const REFUSED: [&str; 6] = [
+    "mesh-config-invalid",
+    "peerauth-bad-mode",
+    "policy-invalid",
+    "vm-field-type",
+    "vm-port",
+    "vm-probe-without-handler",
+];
+
+/// Returns who refuses an object with this spec, and why; empty if it is accepted.
+fn refused(kind: &str, spec: &str) -> String {
+    let group = match kind {
+        "PeerAuthentication" | "AuthorizationPolicy" => "security.istio.io/v1",
+        _ => "networking.istio.io/v1beta1",
+    };
+    let object = format!(
+        "apiVersion: {group}\nkind: {kind}\nmetadata: {{name: x, namespace: shop}}\nspec: {spec}\n"
+    );
+    let project = Project::with(&[("x.yaml", &object)]);
+    let run = project.run(&["check", "--output-format", "json"]);
+    let found = findings(&run).into_iter();
+    let found = found.filter(|finding| REFUSED.iter().any(|rule| finding["rule"] == *rule));
+    let message = |finding: Value| finding["message"].as_str().unwrap().to_owned();
+    found.map(message).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn null_in_a_mapping_is_accepted() {
+    for (kind, spec) in [
+        ("PeerAuthentication", ""),
+        ("PeerAuthentication", "~"),
+        ("PeerAuthentication", "{selector: null}"),
+        ("PeerAuthentication", "{selector: {matchLabels: null}}"),
+        (
+            "PeerAuthentication",
+            "{selector: {matchLabels: {app: null}}}",
+        ),
+        ("PeerAuthentication", "{mtls: null}"),
+        ("PeerAuthentication", "{mtls: {mode: null}}"),
+        ("PeerAuthentication", "{portLevelMtls: null}"),
+        (
+            "PeerAuthentication",
+            "{selector: {matchLabels: {app: web}}, portLevelMtls: {8080: {mode: null}}}",
+        ),
+        (
+            "PeerAuthentication",
+            "{selector: {matchLabels: {app: web}}, portLevelMtls: {8080: null, 9090: {mode: STRICT}}}",
+        ),
+        ("AuthorizationPolicy", ""),
+        ("AuthorizationPolicy", "{selector: null}"),
+        (
+            "AuthorizationPolicy",
+            "{targetRef: null, targetRefs: null, selector: {matchLabels: {app: web}}}",
+        ),
+        ("AuthorizationPolicy", "{action: null}"),
+        ("AuthorizationPolicy", "{rules: null}"),
+        (
+            "AuthorizationPolicy",
+            "{rules: [{from: null, to: null, when: null}]}",
+        ),
+        (
+            "AuthorizationPolicy",
+            "{rules: [{to: [{operation: {methods: [GET], paths: null}}]}]}",
+        ),
+        (
+            "AuthorizationPolicy",
+            "{rules: [{when: [{key: source.namespace, values: [a], notValues: null}]}]}",
+        ),
+        (
+            "AuthorizationPolicy",
+            "{rules: [{from: [{source: {namespaces: [a], serviceAccounts: null}}]}]}",
+        ),
+        ("ProxyConfig", ""),
+        (
+            "ProxyConfig",
+            "{selector: null, concurrency: null, image: null}",
+        ),
+        ("ProxyConfig", "{environmentVariables: {A: null}}"),
+        (
+            "WorkloadGroup",
+            "{metadata: null, template: {serviceAccount: a, labels: null, ports: null}, probe: null}",
+        ),
+        (
+            "WorkloadGroup",
+            "{template: {ports: {a: null}}, probe: {periodSeconds: null, tcpSocket: {port: 80, host: null}}}",
+        ),
+        (
+            "WorkloadGroup",
+            "{template: {serviceAccount: a}, probe: {httpGet: {port: 80, path: null, httpHeaders: [{name: a, value: null}]}}}",
+        ),
+    ] {
+        assert_eq!(refused(kind, spec), "", "{kind} {spec}");
+    }
+}
+
+#[test]
+fn null_in_a_list_and_what_is_then_missing_are_refused() {
+    for (kind, spec, reason) in [
+        (
+            "PeerAuthentication",
+            "{selector: {matchLabels: {app: web}}, portLevelMtls: {8080: null}}",
+            "the API server rejects PeerAuthentication `x`: `spec.portLevelMtls` is empty",
+        ),
+        (
+            "AuthorizationPolicy",
+            "{rules: [null]}",
+            "the API server rejects AuthorizationPolicy `x`: `spec.rules[0]` is null, expected a mapping",
+        ),
+        (
+            "AuthorizationPolicy",
+            "{rules: [{from: [{source: null}]}]}",
+            "istiod rejects AuthorizationPolicy `x`: `spec.rules[0].from[0]` requires the field `source`",
+        ),
+        (
+            "AuthorizationPolicy",
+            "{rules: [{to: [{operation: null}]}]}",
+            "istiod rejects AuthorizationPolicy `x`: `spec.rules[0].to[0]` requires the field `operation`",
+        ),
+        (
+            "WorkloadGroup",
+            "{template: {serviceAccount: a}, probe: {exec: {command: [a, null]}}}",
+            "the API server refuses `spec.probe.exec.command[1]` of WorkloadGroup `x`: expected a string, found null",
+        ),
+    ] {
+        assert_eq!(refused(kind, spec), reason, "{kind} {spec}");
+    }
+}
