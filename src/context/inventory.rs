@@ -22,7 +22,7 @@ use crate::context::reported::{Reported, is_target};
 use crate::context::service_selector::service_selector;
 use crate::context::shared_documents::SharedDocuments;
 use crate::context::similar_folder::FolderIndex;
-use crate::context::subject::{MeshObject, Subject};
+use crate::context::subject::{MeshInstall, MeshObject, Subject};
 use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
@@ -35,6 +35,7 @@ use crate::kube::{
     may_create_pods, runs_pods, workload_selector,
 };
 use crate::kustomize::Rendering;
+use crate::mesh;
 use crate::mesh::detect;
 use crate::mesh::fact_kind::{FactKind, is_plugin_policy};
 use crate::mesh::istio::install::PlainFile;
@@ -100,6 +101,8 @@ pub struct Inventory<'t> {
     pub(super) members: Vec<Object<'t>>,
     /// Files without Kubernetes objects, such as Helm values and `Chart.yaml`.
     pub plain_files: Vec<PlainFile<'t>>,
+    /// Objects that install a mesh other than Istio.
+    pub(super) mesh_installs: Vec<MeshInstall<'t>>,
     /// Objects whose pods are not judged.
     pub not_judged: Vec<NotJudged>,
     /// The repositories of the run, and the sources that objects deploy from.
@@ -334,6 +337,7 @@ impl<'t> Inventory<'t> {
     /// Adds an object whose content decides whether it states a fact, runs pods or may create pods.
     /// Ignores all other objects.
     fn add_by_content(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
+        self.mesh_installs.extend(MeshInstall::of(&object));
         if is_config(&object) {
             self.configs.push(object.clone());
         } else if network_plugin::concerns(&object) {
@@ -412,6 +416,7 @@ pub(super) fn states_no_fact(object: &Object<'_>) -> bool {
         && !install::states_members(object)
         && !network_plugin::concerns(object)
         && detect::of_object(object).is_none()
+        && mesh::installed_release(object).is_none()
 }
 
 fn is_config(object: &Object<'_>) -> bool {

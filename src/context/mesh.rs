@@ -221,7 +221,7 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             namespace: self.namespace().manifest(),
             namespace_name,
             objects: self.objects(mesh),
-            release: model.release(self.context.settings.release_of(mesh)).value,
+            release: self.context.mesh_release(mesh, &self.workload.object).value,
             native_sidecars: self.native_sidecars_by_option(),
             supposed: self.injection_by_option(model),
         };

@@ -15,6 +15,7 @@ mod environment_name;
 mod environments;
 mod fact_cache;
 mod generated_pods;
+mod installed_release;
 mod inventory;
 mod istio;
 mod label_index;

@@ -7,7 +7,7 @@
 use crate::finding::{Certainty, Label};
 use crate::kube::{Container, Object, Port, Probe, ProbeHandler, Workload};
 use crate::source::placeholder;
-use crate::yaml::{FieldPath, Value};
+use crate::yaml::{FieldPath, Span, Value};
 
 use super::fact::{Fact, Reason};
 use super::fault::ProbeFault;
@@ -169,6 +169,11 @@ impl RewriteSupport {
 pub(crate) trait MeshModel: Sync {
     /// Returns the release to apply, given the one that the user sets.
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>>;
+
+    /// Returns the release that an object of the tree installs, with the place that states it.
+    fn installed_release(&self, _object: &Object<'_>) -> Option<(Version, Span)> {
+        None
+    }
 
     /// Returns one release for each other treatment of probes than that of the default release.
     fn other_releases(&self) -> &'static [Version] {

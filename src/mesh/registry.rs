@@ -11,6 +11,8 @@ use super::proven::{self, ProvenRelease};
 use super::setup::MeshSetup;
 use super::shared_faults;
 use super::version::Version;
+use crate::kube::Object;
+use crate::yaml::Span;
 
 /// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.
 macro_rules! for_each_mesh {
@@ -56,6 +58,15 @@ pub(crate) fn rank_of(mesh: Mesh) -> usize {
 #[must_use]
 pub(crate) fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
     definition_of(mesh)?.model
+}
+
+/// Returns the mesh other than Istio that an object installs, with its release and the place that states it.
+#[must_use]
+pub(crate) fn installed_release(object: &Object<'_>) -> Option<(Mesh, Version, Span)> {
+    DEFINITIONS.iter().find_map(|definition| {
+        let (release, span) = definition.model?.installed_release(object)?;
+        Some((definition.mesh, release, span))
+    })
 }
 
 /// Iterates over the labels and annotations of all meshes that users write.

@@ -24,11 +24,10 @@ pub(super) fn handlers<'t>(
     let mut treatments = other
         .model
         .treatments(&other.input, other.membership.value, &each);
-    let given = pod
-        .mesh
-        .value
-        .and_then(|mesh| context.release_of(mesh, &pod.workload.object));
-    let release = other.model.release(given);
+    let release = match pod.mesh.value {
+        Some(mesh) => context.mesh_release(mesh, &pod.workload.object),
+        None => other.model.release(None),
+    };
     let is_refused = other.membership.value == Membership::Refused;
     let elsewhere = match release.certainty {
         Certainty::Known => Vec::new(),

@@ -4,6 +4,7 @@ use crate::finding::Certainty;
 use crate::kube::Object;
 use crate::mesh::Fact;
 use crate::mesh::model::{Membership, PodInput};
+use crate::mesh::version::Version;
 use crate::source::placeholder;
 use crate::yaml::Entry;
 
@@ -26,7 +27,9 @@ pub(super) fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
             object.label_at(name.span(), message),
         );
     }
-    if let Some(entry) = input.workload.template.label(INJECTION) {
+    let template = &input.workload.template;
+    let of_pod = (template.label(INJECTION), template.annotation(INJECTION));
+    if let Some(entry) = switch(of_pod, input.release) {
         return read(object, &entry);
     }
     if let Some(hypothesis) = &input.supposed {
@@ -43,17 +46,50 @@ pub(super) fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
         );
         return Fact::unknown(Membership::Unknown, message, Some(SETTLE));
     };
-    match namespace.label(INJECTION) {
-        Some(entry) => read(namespace, &entry),
-        None => {
-            let message = format!(
-                "Namespace `{}` has no label `{INJECTION}`",
-                namespace.name()
-            );
-            let place = namespace.label_at(namespace.name_span(), message);
-            Fact::known(Membership::Outside, place)
-        }
+    let of_namespace = (namespace.label(INJECTION), namespace.annotation(INJECTION));
+    if let Some(entry) = switch(of_namespace, input.release) {
+        return read(namespace, &entry);
     }
+    let message = format!(
+        "Namespace `{}` has no label `{INJECTION}`",
+        namespace.name()
+    );
+    let place = namespace.label_at(namespace.name_span(), message);
+    let is_annotated = of_pod.1.or(of_namespace.1).is_some();
+    match input.release {
+        // Another release may read the annotation.
+        None if is_annotated => Fact {
+            certainty: Certainty::Default,
+            ..Fact::known(Membership::Outside, place)
+        },
+        _ => Fact::known(Membership::Outside, place),
+    }
+}
+
+/// The first release that reads the label. Its patch level 0 does not.
+const LABEL_SINCE: Version = Version::new(1, 4);
+/// The first release that does not read the annotation.
+const ANNOTATION_UNTIL: Version = Version::new(2, 2);
+
+/// Returns whether a release reads the annotation; without a release, whether the latest does.
+#[must_use]
+pub(crate) fn reads_annotation(release: Option<Version>) -> bool {
+    release.is_some_and(|release| release < ANNOTATION_UNTIL)
+}
+
+/// Returns the entry that a release reads of the label and the annotation of one object.
+///
+/// Source: `needInject` in `pkg/plugins/runtime/k8s/webhooks/injector/injector.go` of 0.7.3 to 1.4.0 (the annotation),
+/// 1.4.1 to 2.1.7 (the label, then the annotation, first of the pod) and 2.2.0 (the label).
+fn switch<'t>(
+    (label, annotation): (Option<Entry<'t>>, Option<Entry<'t>>),
+    release: Option<Version>,
+) -> Option<Entry<'t>> {
+    let is_before_label = release.is_some_and(|release| {
+        release < LABEL_SINCE || release == LABEL_SINCE && release.patch() == Some(0)
+    });
+    let label = label.filter(|_| !is_before_label);
+    label.or(annotation.filter(|_| reads_annotation(release)))
 }
 
 fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {

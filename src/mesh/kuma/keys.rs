@@ -1,6 +1,6 @@
 //! Names and numbers that Kuma defines.
 
-/// Label of pods and Namespaces that switches injection on or off; as an annotation it has no effect.
+/// Label of pods and Namespaces that switches injection on or off; before 2.2 also an annotation.
 pub(crate) const INJECTION: &str = "kuma.io/sidecar-injection";
 /// Annotation with the port of the probe proxy; 0 switches it off.
 pub(crate) const PROXY_PORT: &str = "kuma.io/application-probe-proxy-port";

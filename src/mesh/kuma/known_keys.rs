@@ -12,7 +12,7 @@ pub(super) static KEYS: &[KnownKey] = &[
         map: Labels,
         owners: &[Pod, Namespace],
         values: &["enabled", "disabled"],
-        meaning: "Switches the injection of the sidecar on or off. As an annotation it has no effect.",
+        meaning: "Switches the injection of the sidecar on or off. As an annotation it has no effect since Kuma 2.2.",
         rules: &["kuma-label-not-annotation"],
     },
     KnownKey {

@@ -7,6 +7,7 @@
 mod definition;
 pub(crate) mod faults;
 mod injection;
+mod installed;
 mod keys;
 mod known_keys;
 mod model;
@@ -19,6 +20,7 @@ mod switch;
 mod values;
 
 pub(super) use definition::DEFINITION;
+pub(crate) use injection::reads_annotation;
 pub(crate) use keys::{
     EXCLUDED_PORTS, GATEWAY, INJECTION, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES,
 };

@@ -1,7 +1,7 @@
 //! How pods take part in Kuma.
 
 use crate::finding::Label;
-use crate::kube::Workload;
+use crate::kube::{Object, Workload};
 use crate::mesh::default_release::release_of;
 use crate::mesh::fact::Fact;
 use crate::mesh::model::{
@@ -10,8 +10,10 @@ use crate::mesh::model::{
 };
 use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
+use crate::yaml::Span;
 
 use super::injection;
+use super::installed::installed;
 use super::keys::{
     EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV, VIRTUAL_PORT,
     VIRTUAL_PROBES,
@@ -29,8 +31,17 @@ impl MeshModel for Kuma {
         release_of(Mesh::KUMA, given, latest)
     }
 
+    fn installed_release(&self, object: &Object<'_>) -> Option<(Version, Span)> {
+        installed(object)
+    }
+
     fn other_releases(&self) -> &'static [Version] {
-        const OTHERS: [Version; 3] = [Version::new(2, 14), Version::new(2, 12), Version::new(2, 8)];
+        const OTHERS: [Version; 4] = [
+            Version::new(2, 14),
+            Version::new(2, 12),
+            Version::new(2, 8),
+            Version::new(2, 1),
+        ];
         &OTHERS
     }
 

@@ -270,3 +270,98 @@ fn a_port_of_a_gateway_is_not_the_probe_proxy() {
         assert_eq!(outcome(path), ("fails".to_owned(), false), "{path}");
     }
 }
+
+/// Returns the dataplane and the certainty of the pod `web` in the namespace `shop`, whose metadata are given.
+fn member(release: &[&str], of_namespace: &str, of_pod: &str, other: &str) -> String {
+    let text = format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, {of_namespace}}}\n---\napiVersion: v1\nkind: Pod\n\
+         metadata: {{name: web, namespace: shop, {of_pod}}}\nspec:\n  containers:\n    - {{name: web, image: x, {HTTP}}}\n\
+         ---\n{other}"
+    );
+    let command = ["predict", "--output-format", "json"];
+    let shown = run(&[&command, release].concat(), &text);
+    let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let workloads = shown["workloads"].as_array().unwrap();
+    let web = workloads
+        .iter()
+        .find(|workload| workload["object"]["name"] == "web");
+    texts(&web.unwrap()["dataplane"], &["/value", "/certainty"])
+}
+
+const LABEL: &str = "labels: {kuma.io/sidecar-injection: enabled}";
+const ANNOTATION: &str = "annotations: {kuma.io/sidecar-injection: enabled}";
+const OFF: &str = "annotations: {kuma.io/sidecar-injection: disabled}";
+
+/// Up to 1.4.0, Kuma reads the annotation; up to 2.1, the label and the annotation; then the label only. The pod comes
+/// first.
+#[test]
+fn the_annotation_counts_before_2_2_and_the_label_since_1_4_1() {
+    let member = |release: &str, of_namespace: &str, of_pod: &str| {
+        let release = ["--mesh", "kuma", "--mesh-version", release];
+        member(&release, of_namespace, of_pod, "")
+    };
+    for (release, of_namespace, of_pod, expected) in [
+        ("1.3", ANNOTATION, "", "sidecar known"),
+        ("1.3", LABEL, "", "none known"),
+        ("1.4.0", LABEL, "", "none known"),
+        ("1.4.1", LABEL, "", "sidecar known"),
+        ("1.8", ANNOTATION, "", "sidecar known"),
+        ("1.8", LABEL, "", "sidecar known"),
+        ("1.8", LABEL, OFF, "none known"),
+        ("1.8", OFF, LABEL, "sidecar known"),
+        ("2.1.7", ANNOTATION, "", "sidecar known"),
+        ("2.2", ANNOTATION, "", "none known"),
+        ("2.2", LABEL, OFF, "sidecar known"),
+    ] {
+        assert_eq!(
+            member(release, of_namespace, of_pod),
+            expected,
+            "{release} {of_namespace} {of_pod}"
+        );
+    }
+}
+
+/// The release is that of the control plane in the tree.
+#[test]
+fn the_release_of_an_installation_in_the_tree_applies() {
+    let image = |image: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: kuma-control-plane, namespace: kuma-system}}\nspec:\n  \
+             template:\n    spec: {{containers: [{{name: control-plane, image: '{image}'}}]}}\n"
+        )
+    };
+    let release = |version: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: kuma, namespace: kuma-system}}\n\
+             spec: {{chart: {{spec: {{chart: kuma, version: '{version}'}}}}}}\n"
+        )
+    };
+    for (installation, expected) in [
+        (image("docker.io/kumahq/kuma-cp:1.8.1"), "sidecar known"),
+        (image("kumahq/kuma-cp:2.1.0@sha256:00"), "sidecar known"),
+        (image("registry.example:5000/kuma-cp:2.2.0"), "none known"),
+        (image("kong/kuma-cp:1.8.1"), "none default"),
+        (image("kumahq/kuma-cp"), "none default"),
+        (image("kumahq/kuma-cp:0.0.0-preview.v1"), "none default"),
+        (image("kumahq/kuma-dp:1.8.1"), "none default"),
+        (release("0.8.1"), "sidecar known"),
+        (release("2.1.0"), "sidecar known"),
+        (release("2.9.0"), "none known"),
+        (release("2.x"), "none default"),
+        (
+            format!(
+                "{}---\n{}",
+                image("kumahq/kuma-cp:1.8.1"),
+                image("kumahq/kuma-cp:2.9.0")
+            ),
+            "none default",
+        ),
+        (String::new(), "none default"),
+    ] {
+        let found = member(&[], ANNOTATION, "", &installation);
+        assert_eq!(found, expected, "{installation}");
+    }
+    let option = ["--mesh", "kuma", "--mesh-version", "2.9"];
+    let installed = image("kumahq/kuma-cp:1.8.1");
+    assert_eq!(member(&option, ANNOTATION, "", &installed), "none known");
+}

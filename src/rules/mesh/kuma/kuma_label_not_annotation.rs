@@ -2,7 +2,8 @@
 
 use crate::finding::Finding;
 use crate::kube::Object;
-use crate::mesh::kuma::INJECTION;
+use crate::mesh::Mesh;
+use crate::mesh::kuma::{INJECTION, reads_annotation};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 use crate::yaml::Entry;
@@ -15,21 +16,32 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let pods = cx.pods().filter_map(|pod| {
         let template = &pod.workload.template;
         let entry = template.annotation(INJECTION)?;
-        // If the label is present, the annotation is redundant but harmless.
-        let has_label = template.label(INJECTION).is_some();
-        (!has_label).then(|| report(&pod.workload.object, &entry))
+        let label = template.label(INJECTION);
+        report(cx, &pod.workload.object, &entry, label.is_some())
     });
     let namespaces = cx.namespaces().filter_map(|namespace| {
         let entry = namespace.annotation(INJECTION)?;
-        let has_label = namespace.label(INJECTION).is_some();
-        (!has_label).then(|| report(namespace, &entry))
+        let label = namespace.label(INJECTION);
+        report(cx, namespace, &entry, label.is_some())
     });
     pods.chain(namespaces).collect()
 }
 
-fn report(object: &Object<'_>, entry: &Entry<'_>) -> Finding {
-    let message = format!("annotation `{INJECTION}` has no effect: Kuma reads only the label");
+fn report<'t>(
+    cx: &RuleContext<'_, 't>,
+    object: &Object<'t>,
+    entry: &Entry<'_>,
+    has_label: bool,
+) -> Option<Finding> {
+    let release = cx.context.mesh_release(Mesh::KUMA, object);
+    // If the label is present, the annotation is redundant but harmless.
+    if has_label || reads_annotation(release.value) {
+        return None;
+    }
+    let message =
+        format!("annotation `{INJECTION}` has no effect: Kuma reads only the label since 2.2");
     let mut finding = RULE.finding_on_deployed(object, entry.key.span(), message);
     finding.help = Some("move it to `labels`".to_owned());
-    finding
+    finding.depend_on(&release);
+    Some(finding)
 }

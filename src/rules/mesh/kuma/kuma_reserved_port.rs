@@ -17,8 +17,8 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .handlers()
         .filter_map(|(pod, handler)| report(pod, handler));
     let declared = proxy_ports::findings(cx, &RULE, Mesh::KUMA, |pod, port| {
-        let release = cx.context.release_of(Mesh::KUMA, &pod.workload.object);
-        let own = probe_port(&pod.workload, release);
+        let release = cx.context.mesh_release(Mesh::KUMA, &pod.workload.object);
+        let own = probe_port(&pod.workload, release.value);
         (own == Some(port)).then_some("the probe proxy")
     });
     probes.chain(declared).collect()
