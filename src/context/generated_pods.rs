@@ -2,44 +2,8 @@
 //! them.
 
 use crate::context::not_judged::{CHECK_CLUSTER, Detail, NotJudged, NotJudgedReason};
-use crate::kube::{Object, inference_components};
+use crate::kube::{Object, PodMaker, PodSource, inference_components};
 use crate::yaml::Span;
-
-/// The kinds whose objects deploy files, charts or components that other tools render: those of kapp-controller, Fleet,
-/// KubeVela and Open Cluster Management.
-const DEPLOYERS: [(&str, &str); 8] = [
-    ("kappctrl.k14s.io", "App"),
-    ("packaging.carvel.dev", "PackageInstall"),
-    ("fleet.cattle.io", "GitRepo"),
-    ("fleet.cattle.io", "HelmOp"),
-    ("fleet.cattle.io", "Bundle"),
-    ("core.oam.dev", "Application"),
-    ("core.oam.dev", "Component"),
-    ("apps.open-cluster-management.io", "Subscription"),
-];
-
-/// The kinds whose operator generates pods from other fields than containers: those of the operators of Spark and
-/// Seldon, of Elastic Cloud on Kubernetes and of Strimzi.
-const OPERATORS: [(&str, &str); 18] = [
-    ("sparkoperator.k8s.io", "SparkApplication"),
-    ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
-    ("machinelearning.seldon.io", "SeldonDeployment"),
-    ("mlops.seldon.io", "Model"),
-    ("elasticsearch.k8s.elastic.co", "Elasticsearch"),
-    ("kibana.k8s.elastic.co", "Kibana"),
-    ("apm.k8s.elastic.co", "ApmServer"),
-    ("beat.k8s.elastic.co", "Beat"),
-    ("agent.k8s.elastic.co", "Agent"),
-    ("enterprisesearch.k8s.elastic.co", "EnterpriseSearch"),
-    ("logstash.k8s.elastic.co", "Logstash"),
-    ("maps.k8s.elastic.co", "ElasticMapsServer"),
-    ("kafka.strimzi.io", "Kafka"),
-    ("kafka.strimzi.io", "KafkaBridge"),
-    ("kafka.strimzi.io", "KafkaConnect"),
-    ("kafka.strimzi.io", "KafkaMirrorMaker"),
-    ("kafka.strimzi.io", "KafkaMirrorMaker2"),
-    ("kafka.strimzi.io", "KafkaNodePool"),
-];
 
 /// Describes the pods that `object` causes and that are not judged. `has_pods` states whether pods of the object are
 /// judged, and `is_named` whether a part of them is named as not judged.
@@ -48,9 +12,9 @@ pub(super) fn generated_pods(
     has_pods: bool,
     is_named: bool,
 ) -> Option<NotJudged> {
-    let id = (object.group(), object.kind);
+    let maker = PodMaker::of(object.group(), object.kind);
     let title = || format!("{}/{}", object.kind, object.name());
-    if DEPLOYERS.contains(&id) {
+    if maker.is_some_and(|maker| maker.source == PodSource::Deployment) {
         let message = format!("{} deploys what another tool renders", title());
         let reason = NotJudgedReason::OtherDeployment;
         return Some(described(object, reason, object.name_span(), message));
@@ -59,8 +23,18 @@ pub(super) fn generated_pods(
         return None;
     }
     let reason = NotJudgedReason::GeneratedPod;
-    if OPERATORS.contains(&id) && !has_pods {
-        let message = format!("the operator of {} generates its pods", title());
+    let is_operator = |maker: &&PodMaker| {
+        matches!(
+            maker.source,
+            PodSource::Operator | PodSource::OperatorWithContainers
+        )
+    };
+    if let Some(maker) = maker.filter(is_operator).filter(|_| !has_pods) {
+        let metadata = match maker.metadata {
+            "" => String::new(),
+            field => format!("; `{field}` sets their metadata"),
+        };
+        let message = format!("the operator of {} generates its pods{metadata}", title());
         return Some(described(object, reason, object.name_span(), message));
     }
     let (component, _) =

@@ -3,6 +3,7 @@
 use crate::kube::inference::with_component_metadata;
 use crate::kube::knative::KNATIVE_SERVING;
 use crate::kube::object::Object;
+use crate::kube::operators::{PodMaker, PodSource};
 use crate::kube::policy::may_create_pods;
 use crate::kube::workload::{Placement, PodTemplate, Workload};
 use crate::yaml::{FieldPath, NodeRef};
@@ -42,8 +43,9 @@ pub fn embedded_pods<'t>(object: &Object<'t>) -> EmbeddedPods<'t> {
     let may_have_pods = || tree.contains_text("containers") || tree.contains_text("Probe");
     let is_revision = group == KNATIVE_SERVING && kind != "Revision";
     let is_template = is_openshift_template(object);
+    let source = PodMaker::of(group, kind).map(|maker| maker.source);
     if !(may_create_pods(group, kind) || is_template)
-        || deploys_files(group, kind)
+        || matches!(source, Some(PodSource::Values | PodSource::Deployment))
         || is_revision
         || !may_have_pods()
     {
@@ -59,7 +61,10 @@ pub fn embedded_pods<'t>(object: &Object<'t>) -> EmbeddedPods<'t> {
     search.visit(spec, Some((object.node, &root)), &root.child("spec"), DEPTH);
     if is_policy(group) {
         search.incomplete_as(IncompletePod::Policy)
-    } else if adds_containers(group, kind) {
+    } else if matches!(
+        source,
+        Some(PodSource::OperatorWithContainers | PodSource::Fragment)
+    ) {
         search.incomplete_as(IncompletePod::Patch)
     } else {
         search.found
@@ -72,55 +77,12 @@ fn is_openshift_template(object: &Object<'_>) -> bool {
     object.kind == "Template" && (is_old || object.group() == "template.openshift.io")
 }
 
-/// Returns whether objects of this kind deploy files, charts or a mesh; mappings in them are values of charts and
-/// patches.
-fn deploys_files(group: &str, kind: &str) -> bool {
-    let of_argo = matches!(kind, "Application" | "ApplicationSet" | "AppProject");
-    group == "argoproj.io" && of_argo
-        || matches!(
-            group,
-            "helm.toolkit.fluxcd.io"
-                | "kustomize.toolkit.fluxcd.io"
-                | "helm.cattle.io"
-                | "install.istio.io"
-                | "kappctrl.k14s.io"
-                | "packaging.carvel.dev"
-                | "fleet.cattle.io"
-                | "core.oam.dev"
-                | "sailoperator.io"
-                | "maistra.io"
-                | "operator.istio.io"
-        )
-}
-
 /// Returns whether objects of this group contain patterns of other objects.
 fn is_policy(group: &str) -> bool {
     group == "kyverno.io"
         || group.ends_with(".kyverno.io")
         || group.ends_with(".gatekeeper.sh")
         || group.starts_with("policy.")
-}
-
-/// Returns whether an operator merges the containers of the object into pods that it generates, or into pods of other
-/// objects.
-///
-/// Source: Prometheus Operator, `pkg/prometheus/server/statefulset.go` (`MergePatchContainers`); the operator of
-/// VictoriaMetrics, `internal/controller/operator/factory/k8stools` (`MergePatchContainers`); KServe,
-/// `pkg/controller/v1alpha2/llmisvc/config_merge.go` (`spec.template`, `spec.worker` and `spec.prefill`).
-fn adds_containers(group: &str, kind: &str) -> bool {
-    matches!(
-        group,
-        "monitoring.coreos.com" | "operator.victoriametrics.com"
-    ) || matches!(
-        (group, kind),
-        (
-            "serving.kserve.io",
-            "ServingRuntime"
-                | "ClusterServingRuntime"
-                | "LLMInferenceService"
-                | "LLMInferenceServiceConfig"
-        ) | ("apps.kruise.io", "SidecarSet")
-    )
 }
 
 struct Search<'o, 't> {

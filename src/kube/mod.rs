@@ -12,6 +12,7 @@ mod integer;
 mod knative;
 mod nearness;
 mod object;
+mod operators;
 mod pod_security;
 mod policy;
 mod probe_handler;
@@ -37,6 +38,7 @@ pub use integer::integer;
 pub use knative::{KNATIVE_SERVING, QUEUE_PROXY, queue_proxy_request};
 pub use nearness::{is_in_ancestor_folder, nearness};
 pub use object::{Destination, Object, ObjectId, ObjectKey, Provenance};
+pub use operators::{PodMaker, PodSource};
 pub use pod_security::{EnforcedLevel, EnforcedVersion, FORBIDS_HOSTS};
 pub use policy::{
     PeerAuthentication, PortMode, ServicePort, may_create_pods, selects_workload, workload_selector,

@@ -76,7 +76,7 @@ fn objects_whose_pods_are_not_in_the_tree_are_named() {
             "SparkApplication",
             "{driver: {cores: 1}}",
             "generated-pod",
-            "the operator of SparkApplication/x generates its pods",
+            "the operator of SparkApplication/x generates its pods; `spec.driver.annotations` sets their metadata",
         ),
         (
             "machinelearning.seldon.io/v1",
@@ -104,14 +104,14 @@ fn objects_whose_pods_are_not_in_the_tree_are_named() {
             "Kibana",
             "{podTemplate: {metadata: {annotations: {sidecar.istio.io/inject: 'false'}}}}",
             "generated-pod",
-            "the operator of Kibana/x generates its pods",
+            "the operator of Kibana/x generates its pods; `spec.podTemplate.metadata` sets their metadata",
         ),
         (
             "kafka.strimzi.io/v1beta2",
             "Kafka",
             "{kafka: {template: {pod: {metadata: {labels: {a: b}}}}}}",
             "generated-pod",
-            "the operator of Kafka/x generates its pods",
+            "the operator of Kafka/x generates its pods; `spec.kafka.template.pod.metadata` sets their metadata",
         ),
         (
             "kafka.strimzi.io/v1beta2",
@@ -119,6 +119,41 @@ fn objects_whose_pods_are_not_in_the_tree_are_named() {
             "{readinessProbe: {initialDelaySeconds: 15}}",
             "operator-pod",
             "KafkaConnect/x describes a part of a pod, and its operator generates the rest",
+        ),
+        (
+            "postgresql.cnpg.io/v1",
+            "Cluster",
+            "{instances: 3}",
+            "generated-pod",
+            "the operator of Cluster/x generates its pods; `spec.inheritedMetadata` sets their metadata",
+        ),
+        (
+            "argoproj.io/v1beta1",
+            "ArgoCD",
+            "{}",
+            "generated-pod",
+            "the operator of ArgoCD/x generates its pods",
+        ),
+        (
+            "monitoring.coreos.com/v1",
+            "Prometheus",
+            "{replicas: 2}",
+            "generated-pod",
+            "the operator of Prometheus/x generates its pods; `spec.podMetadata` sets their metadata",
+        ),
+        (
+            "monitoring.coreos.com/v1",
+            "Prometheus",
+            "{containers: [{name: prometheus, readinessProbe: {failureThreshold: 9}}]}",
+            "operator-pod",
+            "Prometheus/x describes a part of a pod, and its operator generates the rest",
+        ),
+        (
+            "skiperator.kartverket.no/v1alpha1",
+            "Application",
+            "{image: a, port: 8080, readiness: {port: 8080, path: /ready}}",
+            "generated-pod",
+            "the operator of Application/x generates its pods",
         ),
         (
             "argoproj.io/v1alpha1",
@@ -133,6 +168,24 @@ fn objects_whose_pods_are_not_in_the_tree_are_named() {
         );
         let expected = [(reason.to_owned(), message.to_owned())];
         assert_eq!(not_judged(&object), expected, "{kind}");
+    }
+}
+
+/// Kinds of the same groups that create no pods are not named.
+#[test]
+fn other_objects_of_operators_are_not_named() {
+    for (api_version, kind) in [
+        ("postgresql.cnpg.io/v1", "ScheduledBackup"),
+        ("argoproj.io/v1alpha1", "AppProject"),
+        ("monitoring.coreos.com/v1", "ServiceMonitor"),
+        ("kafka.strimzi.io/v1beta2", "KafkaTopic"),
+        ("grafana.integreatly.org/v1beta1", "GrafanaDashboard"),
+        ("rabbitmq.com/v1beta1", "Queue"),
+    ] {
+        let object = format!(
+            "apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: x, namespace: shop}}\nspec: {{a: b}}\n"
+        );
+        assert_eq!(not_judged(&object), [], "{kind}");
     }
 }
 
