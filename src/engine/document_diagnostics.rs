@@ -58,8 +58,11 @@ fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
 
 fn duplicate(file: &SourceFile, document: &Document, first: Span, again: Span) -> Finding {
     let key = again.slice(&file.text);
-    let readers = match is_kustomization(&file.path) {
-        true => "kustomize uses the last value",
+    let readers = match document.patch {
+        _ if is_kustomization(&file.path) => "kustomize uses the last value",
+        true => {
+            "kustomize uses the first value, or rejects the patch if the object has no such mapping"
+        }
         false => "kubectl uses the last value, kustomize rejects the file",
     };
     let message = format!("duplicate key `{key}`: {readers}");

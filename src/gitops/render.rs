@@ -180,7 +180,10 @@ fn render_root<'s>(
     root: &Arc<str>,
     is_wanted: &impl Fn(&Resource) -> bool,
 ) -> Rendering {
-    let accumulator = builder.root(root);
+    let mut accumulator = builder.root(root);
+    if !accumulator.variables.is_empty() {
+        Arc::make_mut(&mut accumulator).resolve_variables();
+    }
     let (budget, root) = (builder.budget(), Arc::clone(root));
     finish(sources, budget, root, None, &accumulator, is_wanted)
 }
@@ -357,6 +360,7 @@ fn render_deployment<'s>(
         accumulator.add_note(&edit, at, message);
         accumulator.mark_all_changed(&edit, at);
     }
+    accumulator.resolve_variables();
     if deployment.dialect == Dialect::Flux && deployment.edit.is_some() {
         post_build::apply(&edit, &mut accumulator);
     }

@@ -222,7 +222,6 @@ fn unsupported_fields_are_reported() {
         "`generators` is not modelled",
         "`transformers` is not modelled",
         "`replacements` is not modelled",
-        "`vars` is not modelled",
         "`openapi` is not modelled",
         "`resorces` is not a field",
         "ConfigMap `istio` is not read",
@@ -230,7 +229,7 @@ fn unsupported_fields_are_reported() {
     ] {
         assert!(messages.contains(word), "{word}\n{messages}");
     }
-    assert_eq!(rendering.notes.len(), 13, "{messages}");
+    assert_eq!(rendering.notes.len(), 12, "{messages}");
     assert!(rendering.notes.iter().all(|note| note.scope == Scope::All));
     assert_eq!(rendering.documents.len(), 1);
 }

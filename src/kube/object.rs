@@ -15,6 +15,9 @@ const LIST_DEPTH: usize = 128;
 pub trait Provenance: fmt::Debug + Sync {
     /// Returns the file from which the text at `span` comes, and the bytes of that file.
     fn source_location(&self, span: Span) -> (Arc<str>, Span);
+
+    /// Returns whether the value of the key at `key` was set over another one, which would be left without it.
+    fn is_override(&self, key: Span) -> bool;
 }
 
 /// Namespace that the deploying object sets on objects without a namespace.
@@ -225,6 +228,15 @@ impl<'t> Object<'t> {
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<Entry<'t>> {
         self.metadata()?.get("annotations")?.entry(key)
+    }
+
+    /// Returns whether a kustomization set the value of an entry over another one: without it, the other value would
+    /// apply, and not the default.
+    #[must_use]
+    pub fn is_override(&self, entry: &Entry<'_>) -> bool {
+        let span = entry.key.span();
+        self.provenance
+            .is_some_and(|provenance| provenance.is_override(span))
     }
 
     /// Returns the file that determines which objects are near.

@@ -171,6 +171,14 @@ impl<'t> PodTemplate<'t> {
         own.or_else(|| self.inherited("annotations")?.entry(key))
     }
 
+    /// Returns whether an annotation of the template takes precedence over the one of the object.
+    #[must_use]
+    pub fn overrides_inherited(&self, key: &str) -> bool {
+        let own = self.annotations.and_then(|own| own.entry(key));
+        let inherited = || self.inherited("annotations")?.entry(key);
+        own.is_some() && inherited().is_some()
+    }
+
     /// Returns the annotations of the pod, if set. For a pod whose annotations are set in two places, returns the
     /// first.
     #[must_use]

@@ -9,15 +9,18 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use crate::kube::ObjectId;
 use crate::kustomize::complete::has_complete;
+use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::Origin;
-use crate::kustomize::limit::Limit;
+use crate::kustomize::limit::{Limit, STEPS};
 use crate::kustomize::locate;
 use crate::kustomize::node::Node;
 use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::rendering::{DocumentId, Note, Scope, Topic};
 use crate::kustomize::resource::Resource;
 use crate::kustomize::unknown::Unknown;
+use crate::kustomize::variables;
+use crate::kustomize::variables::Variable;
 use crate::source::{SourceSet, patch_files};
 use crate::yaml::Span;
 
@@ -38,6 +41,9 @@ pub(crate) struct Accumulator {
     pub(crate) schemas: BTreeSet<(Arc<str>, Span)>,
     /// Whether a strategic merge patch may have been applied.
     pub(crate) has_merges: bool,
+    /// The variables that are replaced at the end, and the additional fields in which they are.
+    pub(crate) variables: Vec<Variable>,
+    pub(crate) variable_fields: Vec<FieldSpec>,
     /// The limit that caused objects to be left out.
     pub(crate) left_out: Option<Limit>,
     /// Maximum number of objects; more pods than this would exceed the memory limit.
@@ -132,7 +138,22 @@ impl Accumulator {
         self.has_unknown_objects |= other.has_unknown_objects;
         self.schemas.extend(other.schemas.iter().cloned());
         self.has_merges |= other.has_merges;
+        self.variables.extend(other.variables.iter().cloned());
+        self.variable_fields
+            .extend(other.variable_fields.iter().cloned());
         self.left_out = self.left_out.or(other.left_out);
+    }
+
+    /// Replaces the variables, which kustomize does at the end of a build.
+    pub(crate) fn resolve_variables(&mut self) {
+        if !self.variables.is_empty() {
+            let variables = std::mem::take(&mut self.variables);
+            let fields = self.variable_fields.len();
+            if fields.saturating_mul(self.resources.len()) > STEPS {
+                return self.leave_out(Limit::Steps);
+            }
+            variables::resolve(&variables, &self.variable_fields, &mut self.resources);
+        }
     }
 
     /// Records the patch files of a kustomization that contain complete objects.

@@ -17,7 +17,7 @@ use crate::kustomize::limit::{DEPTH, Limit, STEPS};
 use crate::kustomize::locate::{Located, absent_path, is_hidden, locate, strings};
 use crate::kustomize::objects::{is_broken, is_not_mapping};
 use crate::kustomize::rendering::{Note, Scope, Topic};
-use crate::kustomize::{budget, objects, openapi, transform, unsupported};
+use crate::kustomize::{budget, objects, openapi, transform, unsupported, variables};
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
@@ -208,6 +208,7 @@ impl<'s> Builder<'s> {
         for k in layers.iter().filter(|k| k.dialect == Dialect::Kustomize) {
             accumulator.record_patches(self.sources, k);
             unsupported::add_notes(self.sources, k, accumulator);
+            accumulator.variables.extend(variables::variables(k));
         }
         let merged = openapi::merged_objects(layers, accumulator);
         transform::apply(self.sources, layers, accumulator, &mut self.work);

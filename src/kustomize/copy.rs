@@ -30,6 +30,15 @@ pub(crate) struct Copied {
     pub(crate) is_reread: bool,
 }
 
+/// What is copied of equal keys of a mapping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EqualKeys {
+    /// The last one, as most tools read them.
+    Last,
+    /// All of them, as in strategic merge patches; a search finds the first one.
+    All,
+}
+
 /// Copies the value `source` and resolves aliases and merge keys. `place` maps bytes of its text to the
 /// user's files.
 ///
@@ -39,8 +48,21 @@ pub(crate) fn read(
     source: NodeRef<'_>,
     place: &dyn Fn(Span) -> Origin,
 ) -> Result<Copied, TooLarge> {
+    read_with(source, EqualKeys::Last, place)
+}
+
+/// Copies the value `source` like [`read`], with one or all of equal keys.
+///
+/// # Errors
+/// The value is too large.
+pub(crate) fn read_with(
+    source: NodeRef<'_>,
+    equal_keys: EqualKeys,
+    place: &dyn Fn(Span) -> Origin,
+) -> Result<Copied, TooLarge> {
     let reader = Reader {
         place,
+        equal_keys,
         budget: Cell::new(NODES),
         is_reread: Cell::new(false),
     };
@@ -73,6 +95,7 @@ fn is_boolean_word(source: NodeRef<'_>) -> bool {
 
 struct Reader<'p> {
     place: &'p dyn Fn(Span) -> Origin,
+    equal_keys: EqualKeys,
     budget: Cell<usize>,
     is_reread: Cell<bool>,
 }
@@ -120,7 +143,7 @@ impl Reader<'_> {
         let mut known: HashMap<&str, usize> = HashMap::new();
         for entry in entries {
             let key = entry.key.text().unwrap_or_default();
-            // The entries of the mapping itself come first. Of two equal keys, the last takes effect.
+            // The entries of the mapping itself come first.
             let at = if is_large {
                 known.get(key).copied()
             } else {
@@ -133,12 +156,13 @@ impl Reader<'_> {
                 key: key.into(),
                 origin: (self.place)(entry.key.span()),
                 value: self.node(entry.value, depth)?,
+                is_override: false,
             };
             match at.and_then(|at| fields.get_mut(at)) {
-                Some(slot) => *slot = field,
-                None => {
+                Some(slot) if self.equal_keys == EqualKeys::Last => *slot = field,
+                _ => {
                     if is_large {
-                        known.insert(key, fields.len());
+                        known.entry(key).or_insert(fields.len());
                     }
                     fields.push(field);
                 }

@@ -210,7 +210,8 @@ impl FieldSpec {
         entry.set_below(object, &steps)
     }
 
-    fn is_for(&self, object: &Node) -> bool {
+    /// Returns whether the field is one of this object.
+    pub(crate) fn is_for(&self, object: &Node) -> bool {
         let (group, version) = group_version(object.text_below(&["apiVersion"]));
         let fits = |wanted: &str, found: &str| wanted.is_empty() || wanted == found;
         fits(&self.kind, object.text_below(&["kind"]))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::source::{SourceFile, segments};
 use crate::yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
-use crate::kustomize::copy::read;
+use crate::kustomize::copy::{EqualKeys, read_with};
 use crate::kustomize::json_patch;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::Origin;
@@ -90,10 +90,16 @@ fn document_of(
     copy(tree.as_ref(), place)
 }
 
+/// Copies a patch. kustomize decodes a JSON patch, which is a list, into JSON, in which the last of equal keys is left.
+/// The nodes of a strategic merge patch keep all of them.
 fn copy(tree: Option<&Tree>, place: &dyn Fn(Span) -> Origin) -> Result<Option<Node>, String> {
+    let equal_keys = |root: NodeRef<'_>| match root.is_sequence() {
+        true => EqualKeys::Last,
+        false => EqualKeys::All,
+    };
     let copied = tree
         .and_then(Tree::root)
-        .map(|root| read(root, place))
+        .map(|root| read_with(root, equal_keys(root), place))
         .transpose()
         .map_err(|_| "it is too large".to_owned())?;
     Ok(copied.map(|copied| copied.node))

@@ -22,6 +22,11 @@ pub(crate) fn merge(object: &Node, patch: &Node, kind: Type) -> Result<Option<No
     let merge = Merge::default();
     Ok(match merge.walk(Some(object), Some(patch), kind, None)? {
         Merged::Object(mut merged) => {
+            if let Some(key) = repeated_key(patch).and_then(|_| repeated_key(&merged)) {
+                return Err(PatchFailure::Refused(format!(
+                    "the key `{key}` is set twice in a value that only the patch has"
+                )));
+            }
             if merge.replaces_shared.get() {
                 share::settle(object, &mut merged);
             }
@@ -154,9 +159,14 @@ impl Merge {
     ) -> Result<Node, PatchFailure> {
         let mut fields = Vec::with_capacity(object.fields().len());
         let patch_fields = patch.map_or(&[][..], Node::fields);
+        // Of equal keys, the first is used.
+        let is_first = |at: usize, field: &Field| {
+            patch.and_then(|patch| patch.position(&field.key)) == Some(at)
+        };
         let mut is_new: Vec<bool> = patch_fields
             .iter()
-            .map(|field| *field.key != *DIRECTIVE)
+            .enumerate()
+            .map(|(at, field)| *field.key != *DIRECTIVE && is_first(at, field))
             .collect();
         // A value that is merged with itself has its directive on both sides.
         let directive = patch.and_then(|patch| patch.get(DIRECTIVE));
@@ -207,18 +217,24 @@ impl Merge {
             kind.field(&named.key),
             Some((kind, &named.key)),
         )?;
-        let (owner, value) = match merged {
+        let (owner, replaced, value) = match merged {
             Merged::Gone => return Ok(None),
             // An explicit null of the object is kept.
-            Merged::Object(value) => (object, value),
+            Merged::Object(value) => (object, None, value),
             Merged::Patch(value) if value.is_null() => return Ok(None),
             // The key has the same origin as the value.
-            Merged::Patch(value) => (patch, value),
+            Merged::Patch(value) => (patch, object, value),
         };
-        Ok(Some(Field {
+        let owner = owner.unwrap_or(named);
+        let field = Field {
             key: named.key.clone(),
-            origin: owner.unwrap_or(named).origin.clone(),
+            origin: owner.origin.clone(),
             value,
+            is_override: owner.is_override,
+        };
+        Ok(Some(match replaced {
+            Some(replaced) => field.over(replaced),
+            None => field,
         }))
     }
 
@@ -264,6 +280,23 @@ impl Merge {
                 Ok(Merged::Object(with_items(object, items, kind, keys)))
             }
         }
+    }
+}
+
+/// Returns a key that a mapping of a value has twice. Of equal keys of a patch, kustomize uses the first where it merges
+/// the mapping with that of the object. It copies other mappings, and cannot decode the result.
+fn repeated_key(value: &Node) -> Option<&str> {
+    let fields = value.fields();
+    let repeated = fields
+        .iter()
+        .enumerate()
+        .find(|(at, field)| value.position(&field.key) != Some(*at));
+    let values = fields.iter().map(|field| &field.value).chain(value.items());
+    match repeated {
+        Some((_, field)) => Some(&field.key),
+        None => values
+            .filter(|value| value.text().is_none())
+            .find_map(repeated_key),
     }
 }
 

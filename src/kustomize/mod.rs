@@ -60,6 +60,7 @@ mod transform;
 pub(crate) mod unapplied;
 mod unknown;
 mod unsupported;
+pub(crate) mod variables;
 pub(crate) mod write;
 
 pub use generated::{GeneratedFrom, generator_files};

@@ -33,6 +33,8 @@ pub(crate) struct Field {
     /// The origin of the key.
     pub(crate) origin: Origin,
     pub(crate) value: Node,
+    /// Whether a kustomization set the value over another one, which would be left without it.
+    pub(crate) is_override: bool,
 }
 
 impl Node {
@@ -205,6 +207,7 @@ impl Node {
             key: key.into(),
             origin: key_origin.clone(),
             value,
+            is_override: false,
         });
     }
 
@@ -249,6 +252,17 @@ pub(crate) fn equal(left: &Node, right: &Node) -> bool {
             fields.len() == others.len() && fields.iter().all(is_same)
         }
         _ => false,
+    }
+}
+
+impl Field {
+    /// Returns the entry as a replacement of another one.
+    pub(crate) fn over(self, other: &Self) -> Self {
+        let is_override = other.is_override || !equal(&self.value, &other.value);
+        Self {
+            is_override,
+            ..self
+        }
     }
 }
 
@@ -312,7 +326,7 @@ impl Mapping {
     pub(crate) fn set(&mut self, field: Field) {
         let known = self.position(&field.key);
         if let Some(known) = known.and_then(|at| self.fields.get_mut(at)) {
-            *known = field;
+            *known = field.over(known);
             return;
         }
         if let Some(positions) = self.positions.get_mut() {
@@ -347,6 +361,7 @@ mod tests {
             key: format!("k{number}").into(),
             value: Node::text_at("v", &origin),
             origin,
+            is_override: false,
         }
     }
 

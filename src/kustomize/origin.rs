@@ -6,6 +6,7 @@ use crate::kube::Provenance;
 use crate::yaml::{Span, Tree};
 
 use crate::kustomize::leaf::Origin;
+use crate::kustomize::node::Field;
 
 /// Origins of the nodes of a document, in the order of the text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub(crate) struct Origins {
     /// The files of all origins, usually few.
     files: Vec<Arc<str>>,
     nodes: Vec<CompactOrigin>,
+    /// The keys whose values replaced others, in order.
+    overrides: Vec<usize>,
 }
 
 /// [`Origin`] in less memory: there is one for each rendered node.
@@ -24,6 +27,14 @@ struct CompactOrigin {
 }
 
 impl Origins {
+    /// Adds the origin of the key of an entry.
+    pub(crate) fn push_key(&mut self, entry: &Field) {
+        if entry.is_override {
+            self.overrides.push(self.nodes.len());
+        }
+        self.push(&entry.origin);
+    }
+
     pub(crate) fn push(&mut self, origin: &Origin) {
         let is_same = |file: &Arc<str>| Arc::ptr_eq(file, &origin.path);
         let file = match self.files.iter().rposition(is_same) {
@@ -121,6 +132,14 @@ impl OriginMap {
 impl Provenance for OriginMap {
     fn source_location(&self, span: Span) -> (Arc<str>, Span) {
         Self::source_location(self, span)
+    }
+
+    fn is_override(&self, key: Span) -> bool {
+        let Kind::Rendered { tree, origins, .. } = &self.kind else {
+            return false;
+        };
+        let mut overrides = origins.overrides.iter();
+        overrides.any(|node| tree.span(*node) == Some(key))
     }
 }
 

@@ -11,19 +11,21 @@ use crate::yaml::{Entry, NodeRef};
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::changes::{Change, ChangeIndex, Changes};
 use crate::kustomize::field_path::Style;
+use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::kustomization::{Kustomization, is_nonempty};
 use crate::kustomize::locate::{Located, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::selector::Target;
 use crate::kustomize::spelling::has_other_spelling;
+use crate::kustomize::variables::configured_fields;
 use crate::kustomize::{Note, Scope, Topic, inline};
 
 /// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
 pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator: &mut Accumulator) {
     let entries = k.root.entries();
     for entry in entries.filter(|entry| is_nonempty(entry.value)) {
-        let Some((message, changes)) = read(sources, k, &entry) else {
+        let Some((message, changes)) = read(sources, k, &entry, accumulator) else {
             continue;
         };
         let all = &accumulator.resources;
@@ -39,7 +41,16 @@ pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator:
             .iter()
             .filter(|resource| effects.may_copy(resource))
             .map(Resource::id)
-            .collect();
+            .collect::<Vec<_>>();
+        let is_modelled = match entry.key.text() {
+            Some("vars") => copied.is_empty(),
+            // Only fields of variables.
+            Some("configurations") => matches!(&changes, Changes::Some(all) if all.is_empty()),
+            _ => false,
+        };
+        if is_modelled {
+            continue;
+        }
         let origin = k.origin(entry.key.span());
         accumulator.notes.insert(Note {
             path: origin.path,
@@ -64,17 +75,18 @@ fn read(
     sources: &SourceSet,
     k: &Kustomization<'_>,
     entry: &Entry<'_>,
+    accumulator: &mut Accumulator,
 ) -> Option<(String, Changes)> {
     let key = entry.key.text()?;
     let changes = match key {
-        // kustomize replaces only `$(NAME)`, and a value with such a text is never rewritten.
+        // A value that contains `$(NAME)` is never rewritten.
         "vars" => {
-            let message = "`vars` is not modelled: `$(NAME)` is not replaced";
+            let message = "`vars` copies a value of a probe: the copy is not rewritten";
             return Some((message.to_owned(), Changes::Some(variables(k))));
         }
         // The module `openapi` determines its changes.
         "openapi" => Changes::Some(Vec::new()),
-        "configurations" => configurations(sources, k),
+        "configurations" => configurations(sources, k, &mut accumulator.variable_fields),
         "transformers" => transformers(sources, k),
         "replacements" => replacements(sources, k, entry.value),
         _ => return None,
@@ -111,7 +123,7 @@ fn changes_of_entries(
     sources: &SourceSet,
     k: &Kustomization<'_>,
     key: &str,
-    read: impl Fn(&Node) -> Option<Vec<Change>>,
+    mut read: impl FnMut(&Node) -> Option<Vec<Change>>,
 ) -> Changes {
     let mut all = Vec::new();
     for (text, node) in strings(k.root, key) {
@@ -279,10 +291,16 @@ fn target_changes(target: &Node) -> Option<Vec<Change>> {
     paths.into_iter().map(change).collect()
 }
 
-/// Returns the possible changes of `configurations`: additional fields for the transformers of the kustomization.
-fn configurations(sources: &SourceSet, k: &Kustomization<'_>) -> Changes {
+/// Returns the possible changes of `configurations`: additional fields for the transformers of the kustomization. Adds
+/// the fields of variables to `variable_fields`.
+fn configurations(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    variable_fields: &mut Vec<FieldSpec>,
+) -> Changes {
     changes_of_entries(sources, k, "configurations", |config| {
         let mut all = Vec::new();
+        variable_fields.extend(configured_fields(config));
         for field in config.fields() {
             match &*field.key {
                 "varReference" => {}

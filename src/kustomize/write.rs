@@ -48,7 +48,7 @@ impl Writer {
             Value::Map(fields) => {
                 self.out.begin(Kind::Mapping);
                 for field in fields.iter() {
-                    self.origins.push(&field.origin);
+                    self.origins.push_key(field);
                     self.out.key(&field.key);
                     self.value(&field.value);
                 }

@@ -26,7 +26,14 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
         pod.dataplane.value,
         Dataplane::Sidecar | Dataplane::Uncaptured
     );
-    if !on || !in_mesh || !pod.rewrite.value || !enable_rewrite::is_default_sure(cx, pod) {
+    // Without it, the other value would apply and not the default.
+    let is_override = pod_metadata::is_override(&pod.workload, &entry);
+    if !on
+        || is_override
+        || !in_mesh
+        || !pod.rewrite.value
+        || !enable_rewrite::is_default_sure(cx, pod)
+    {
         return None;
     }
     let message = format!(

@@ -43,7 +43,11 @@ pub(in crate::rules) fn add_fix<'t>(
     };
     let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
     let (title, changes) = match off {
-        Some(entry) if is_default_sure(cx, pod) && !has_comment(entry) => {
+        Some(entry)
+            if is_default_sure(cx, pod)
+                && !has_comment(entry)
+                && !pod_metadata::is_override(&pod.workload, &entry) =>
+        {
             let title = format!(
                 "remove `{}`: the mesh then has the agent make the {action}",
                 keys::REWRITE_PROBERS

@@ -83,6 +83,12 @@ pub(in crate::rules) fn route(
     metadata.child(place.key()).child(key.to_owned())
 }
 
+/// Returns whether another value of an annotation would apply if it were removed.
+pub(in crate::rules) fn is_override(workload: &Workload<'_>, entry: &Entry<'_>) -> bool {
+    let key = entry.key.text().unwrap_or_default();
+    workload.object.is_override(entry) || workload.template.overrides_inherited(key)
+}
+
 /// Returns the changes that remove entries. If no other entry is left, they remove the mapping.
 pub(in crate::rules) fn removal_changes(
     template: &PodTemplate<'_>,
@@ -110,16 +116,23 @@ pub(in crate::rules) fn removal_changes(
     keys.iter().map(remove).collect()
 }
 
-/// Returns the applicability of a change that removes entries: display-only if a comment would be lost, at
-/// least unsafe for a pre-rewritten pod, otherwise `wanted`.
+/// Returns the applicability of a change that removes entries: display-only if a comment would be lost or another value
+/// would apply instead, at least unsafe for a pre-rewritten pod, otherwise `wanted`.
 pub(in crate::rules) fn removal_applicability(
     pod: &WorkloadPrediction<'_>,
     removed: &[Entry<'_>],
     wanted: Applicability,
 ) -> Applicability {
-    let wanted = removed
+    let mut wanted = removed
         .iter()
         .fold(wanted, |wanted, entry| keeping_comment(*entry, wanted));
+    if removed
+        .iter()
+        .any(|entry| is_override(&pod.workload, entry))
+    {
+        let reason = "without the entry, the value that it replaces would apply";
+        wanted = wanted.limited_to(Applicability::display_only_because(reason));
+    }
     if pod.is_prerewritten() {
         wanted.limited_to(fix_safety::pre_rewritten())
     } else {

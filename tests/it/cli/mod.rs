@@ -62,6 +62,7 @@ mod namespace_environments;
 mod not_judged;
 mod not_judged_parts;
 mod notice_texts;
+mod nulls;
 mod operator_presets;
 mod operators;
 mod other_mesh_repositories;
@@ -102,6 +103,7 @@ mod unread_overlays;
 #[cfg(unix)]
 mod unreadable_files;
 mod unrendered;
+mod variables;
 mod verdicts;
 mod vm;
 mod vm_checks;

@@ -56,7 +56,10 @@ fn case(text: &str, fields: &str) -> Option<Case> {
         ("manifest.yaml", text),
     ]);
     let documents = &tree.file("manifest.yaml")?.documents;
-    let is_known = |content: &Content| matches!(content, Content::Tree(_) | Content::Empty);
+    let is_known = |content: &Content| match content {
+        Content::Tree(tree) => tree.duplicate_keys().is_empty(),
+        content => matches!(content, Content::Empty),
+    };
     if !documents
         .iter()
         .all(|document| is_known(&document.content) && !document.patch)
