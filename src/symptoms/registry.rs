@@ -3,7 +3,9 @@
 //! Sources of the texts: `src/predict/istio/kubelet.rs` (measured with the prober of Kubernetes 1.36);
 //! `pkg/probe/{http,grpc,tcp}`, `pkg/kubelet/prober`, `pkg/kubelet/lifecycle`, `pkg/kubelet/kuberuntime` and
 //! `pkg/apis/core/validation` of Kubernetes 1.36; `pkg/apiserver/pkg/util/webhook` of its API server; `k8s.io/pod-security-admission`;
-//! `pilot/cmd/pilot-agent/status/server.go` and `pkg/kube/inject` of Istio 1.31.
+//! `pilot/cmd/pilot-agent/status/server.go`, `pilot/cmd/pilot-agent/app/wait.go` and `pkg/kube/inject` of Istio 1.31;
+//! `pkg/config/validation` of Istio for WorkloadGroups; `src/proxy.rs` of ztunnel; `linkerd/app/inbound/src/policy.rs` of
+//! linkerd2-proxy; `internal/controller/kustomization_controller.go` of Flux's kustomize-controller; `reposerver` of Argo CD.
 
 use super::pattern::{Pattern, Specificity};
 use super::symptom::Symptom;
@@ -36,6 +38,8 @@ symptoms! {
     "https-client-certificate":
         Error ["https://", "broken pipe"],
         Error ["tls: certificate required"],
+        Error ["tls: handshake failure"],
+        Error ["tls: bad certificate"],
         Error ["https://", "unexpected eof"];
     "http-response-to-https-client":
         Error ["server gave http response to https client"],
@@ -59,6 +63,12 @@ symptoms! {
     "rbac-access-denied":
         Place ["rbac: access denied"],
         Place ["rpc error: code = permissiondenied"];
+    "linkerd-unauthorized":
+        Place ["unauthorized request on route"],
+        Place ["unauthorized connection on"],
+        Place ["permissiondenied", "unauthorized connection on"];
+    "hbone-blocked": Place ["blocking hbone port 15008"];
+    "source-127-0-0-6": Event ["127.0.0.6"];
     "statuscode-400": Error ["statuscode: 400"];
     "statuscode-403": Error ["statuscode: 403"];
     "statuscode-404": Error ["statuscode: 404"];
@@ -86,6 +96,9 @@ symptoms! {
         Error ["poststarthook failed"],
         Error ["poststarthookerror"],
         Event ["poststart"];
+    "sidecar-wait-failed":
+        Place ["pilot-agent wait"],
+        Place ["timeout waiting for envoy proxy to become ready"];
     "failed-pre-stop-hook":
         Error ["failedprestophook"],
         Error ["prestophook failed"],
@@ -93,7 +106,32 @@ symptoms! {
         Event ["lifecycle hook", "failed"];
     "admission-webhook":
         Event ["admission webhook", "denied the request"],
+        Error ["configuration is invalid"],
+        Error ["exec.command is required"],
+        Error ["unknown health check method"],
+        Error ["must be in the range 1..65535"],
+        Error ["scheme must be one of"],
+        Error ["template is required"],
+        Error ["requested template", "not found"],
+        Error ["port for probe cannot be set to"],
+        Error ["cannot have port level mtls"],
         Place ["failed calling webhook"];
+    "x509-unknown-authority": Error ["x509: certificate signed by unknown authority"];
+    "cannot-unmarshal":
+        Error ["cannot unmarshal", "into go"],
+        Error ["cannot be handled as a"],
+        Error ["strict decoding error"];
+    "flux-substitution-failed":
+        Error ["post build failed for"],
+        Error ["envsubst error"],
+        Error ["variable substitution failed"];
+    "kustomize-build-failed":
+        Error ["kustomize build", "failed"],
+        Error ["accumulating resources"],
+        Error ["no matches for id"],
+        Error ["failed to find unique target for patch"],
+        Error ["mapping key", "already defined at line"],
+        Error ["failed to generate manifest for source"];
     "invalid-quantity":
         Place ["quantities must match the regular expression"],
         Place ["unable to parse quantitys suffix"],
@@ -106,6 +144,7 @@ symptoms! {
         Error ["may not specify more than 1 handler type"],
         Error ["must specify a handler type"],
         Error ["port", "must be between 1 and 65535"],
+        Event ["is invalid:"],
         Event ["probe", ": invalid value"],
         Event ["probe", ": forbidden"];
     "agent-rejects-probers":

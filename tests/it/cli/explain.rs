@@ -80,6 +80,62 @@ const EVENTS: &[(&str, &str)] = &[
         "Readiness probe failed: Get \"http://10.1.0.7:15021/healthz/ready\": dial tcp 10.1.0.7:15021: connect: connection refused",
         "istio-proxy-not-ready",
     ),
+    (
+        "Deployment in version \"v1\" cannot be handled as a Deployment: json: cannot unmarshal bool into Go struct field ObjectMeta.spec.template.metadata.annotations of type string",
+        "cannot-unmarshal",
+    ),
+    (
+        "Deployment/shop/web dry-run failed (BadRequest): Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \"spec.template.spec.containers[0].readinessProbe.port\"",
+        "cannot-unmarshal",
+    ),
+    (
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal string into Go value of type int32",
+        "cannot-unmarshal",
+    ),
+    (
+        "post build failed for 'Deployment.v1.apps/web.shop': envsubst error: variable substitution failed: variable not set (strict mode): \"TAG\"",
+        "flux-substitution-failed",
+    ),
+    (
+        "ComparisonError: Failed to load target state: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = Manifest generation error (cached): `kustomize build <path to cached source>/apps` failed exit status 1: Error: accumulating resources: accumulation err='accumulating resources from 'web.yaml': open web.yaml: no such file or directory'",
+        "kustomize-build-failed",
+    ),
+    (
+        "Deployment/shop/web dry-run failed (Invalid): Deployment.apps \"web\" is invalid: spec.selector: Invalid value: field is immutable",
+        "api-server-rejects-probe",
+    ),
+    (
+        "Pod/shop/web dry-run failed (Forbidden): admission webhook \"namespace.sidecar-injector.istio.io\" denied the request: strconv.ParseUint: parsing \"http\": invalid syntax",
+        "admission-webhook",
+    ),
+    (
+        "Exec lifecycle hook ([pilot-agent wait]) for Container \"istio-proxy\" in Pod \"web_shop(1)\" failed - error: command 'pilot-agent wait' exited with 255: Error: timeout waiting for Envoy proxy to become ready. Last error: Get \"http://localhost:15021/healthz/ready\": dial tcp 127.0.0.1:15021: connect: connection refused",
+        "sidecar-wait-failed",
+    ),
+    (
+        "Readiness probe failed: Get \"https://10.1.0.7:8443/healthz\": remote error: tls: handshake failure",
+        "https-client-certificate",
+    ),
+    (
+        "Liveness probe failed: Get \"https://10.1.0.7:8443/healthz\": remote error: tls: bad certificate",
+        "https-client-certificate",
+    ),
+    (
+        "127.0.0.6 - - [21/Aug/2026:10:07:11 +0000] \"GET /healthz HTTP/1.1\" 403 9",
+        "source-127-0-0-6",
+    ),
+    (
+        "dst.addr=10.244.2.9:15008 direction=\"outbound\" error=\"connection timed out, maybe a NetworkPolicy is blocking HBONE port 15008: deadline has elapsed\"",
+        "hbone-blocked",
+    ),
+    (
+        "l5d-proxy-error: client 10.1.0.1:41234: server: 10.1.0.7:8080: unauthorized request on route",
+        "linkerd-unauthorized",
+    ),
+    (
+        "rpc error: code = PermissionDenied desc = unauthorized connection on server/web",
+        "linkerd-unauthorized",
+    ),
 ];
 
 fn json(run: &Run) -> Value {

@@ -69,6 +69,54 @@ fn errors_of_a_registry_and_longer_numbers_lead_to_no_page() {
     assert_eq!(symptoms::find(pod)[0].symptom.id, "statuscode-503");
 }
 
+/// The words of an error that another program prints.
+const OF_ERRORS: &str = r"(?-u:\b)(cannot|denied|error|failed|invalid|must be|not found|refused|required|unauthorized|unknown|unmarshal)(?-u:\b)";
+
+/// Returns the errors of other programs that the prose of a page quotes.
+fn quoted_errors(page: &str) -> Vec<String> {
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?s)```.*?```").unwrap());
+    static QUOTED: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"`([^`]+)`|\("([^"`]+)"\)"#).unwrap());
+    static ERROR: LazyLock<Regex> = LazyLock::new(|| Regex::new(OF_ERRORS).unwrap());
+    let prose = BLOCK.replace_all(page, "");
+    let quoted = QUOTED.captures_iter(&prose);
+    let texts = quoted.filter_map(|found| found.get(1).or_else(|| found.get(2)));
+    let texts = texts.map(|text| {
+        text.as_str()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    let is_command = |text: &String| {
+        ["meshprobe ", "kubectl ", "istioctl ", "--"]
+            .iter()
+            .any(|start| text.starts_with(start))
+    };
+    let is_error = |text: &String| text.split(' ').count() >= 3 && ERROR.is_match(text);
+    texts
+        .filter(|text| is_error(text) && !is_command(text))
+        .collect()
+}
+
+#[test]
+fn the_errors_that_pages_of_rules_quote_lead_to_a_page() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let page = fs::read_to_string(&path).unwrap();
+        for text in quoted_errors(&page) {
+            count += 1;
+            if symptoms::find(&text).is_empty() {
+                wrong.push(format!("{}: {text}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count >= 8, "{count} quoted errors");
+}
+
 #[test]
 fn every_predicted_text_leads_to_a_page() {
     let texts = predicted_texts();
