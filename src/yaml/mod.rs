@@ -56,4 +56,6 @@ pub use syntax_error::SyntaxError;
 pub use tab::tab_fault;
 pub use text_edit::{Edit, EditError, splice};
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
-pub use verify::{first_document_error, first_document_keys, has_too_many_brackets};
+pub use verify::{
+    check_brackets, first_document_error, first_document_keys, has_too_many_brackets,
+};

@@ -181,12 +181,18 @@ fn parsed(text: &Arc<str>) -> Result<Result<Option<Tree>, SyntaxError>, Unreadab
         return Ok(Ok(Some(tree)));
     }
     let parsed = yaml::parse_within(text, whole, MAX_NODES).and_then(yaml::check_expanded_size);
-    let Some(error) = yaml::first_document_error(text) else {
-        return Ok(parsed);
-    };
-    let error = match &parsed {
-        Err(own) => own.message.clone(),
-        Ok(tree) => ambiguity(text, tree.as_ref()).map_or(error, |found| found.message),
+    let error = match (&parsed, yaml::check_brackets(text, parsed.is_ok())) {
+        (Err(own), Err(_)) => own.message.clone(),
+        (Ok(_), Err(reason)) => reason,
+        (_, Ok(())) => {
+            let Some(error) = yaml::first_document_error(text) else {
+                return Ok(parsed);
+            };
+            match &parsed {
+                Err(own) => own.message.clone(),
+                Ok(tree) => ambiguity(text, tree.as_ref()).map_or(error, |found| found.message),
+            }
+        }
     };
     Err(Unreadable::Refused(format!(
         "its text is not YAML: {error}"

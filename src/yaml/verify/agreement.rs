@@ -35,7 +35,7 @@ pub(in crate::yaml) fn disagreement(tree: &Tree) -> Option<Disagreement> {
         return Some(Disagreement::Differs(reason));
     }
     let text = with_unique_anchors(tree);
-    if let Err(limit) = brackets::check_document(tree, &text) {
+    if let Err(limit) = brackets::check_document(&text) {
         return Some(Disagreement::NotCompared(limit));
     }
     let difference = match referee_value(&text) {

@@ -7,14 +7,11 @@ use super::brackets::{self, has_too_many_brackets};
 use super::root_keys::Outline;
 use crate::yaml::marker::without_byte_order_mark;
 
-/// Returns why libyaml rejects the first document of a text; later documents are not read. A text with too many
-/// brackets is not parsed, and counts as rejected.
+/// Returns why libyaml rejects the first document of a text that [`check_brackets`](super::check_brackets) accepts; later
+/// documents are not read.
 #[must_use]
 pub fn first_document_error(text: &str) -> Option<String> {
     let text = without_byte_order_mark(text);
-    if let Err(reason) = brackets::check(text) {
-        return Some(reason);
-    }
     let first = serde_yaml::Deserializer::from_str(text).next()?;
     let error = IgnoredAny::deserialize(first).err()?.to_string();
     // The recursion limit is a limit of the serde parser around libyaml, not of libyaml.

@@ -16,7 +16,7 @@ mod referee;
 mod root_keys;
 
 pub(super) use agreement::{Disagreement, disagreement, hidden_content, hidden_mapping};
-pub use brackets::has_too_many_brackets;
+pub use brackets::{check_brackets, has_too_many_brackets};
 pub(super) use check::check_edit;
 pub use check::verify;
 pub(super) use first_document::tab_line;

@@ -242,3 +242,28 @@ fn the_mesh_configuration_is_read_by_the_same_rules() {
         assert_eq!(outcome(&project), expected, "{config}");
     }
 }
+
+/// libyaml reads nested brackets in quadratic time, so it does not receive them.
+#[test]
+fn deeply_nested_texts_are_refused_before_the_second_parser_reads_them() {
+    let nested = |open: &str, close: &str| format!("{}{}", open.repeat(4_000), close.repeat(4_000));
+    for text in [
+        nested("{a: ", "}"),
+        nested("[", "]"),
+        nested("[{'}': ", "}]"),
+        format!("a: [b: *c, \"\n{}", nested("{a: ", "}")),
+        format!("# \u{2028}a: {}", nested("{a: ", "}")),
+        "[".repeat(129),
+    ] {
+        let started = std::time::Instant::now();
+        let run = project(&text)
+            .run(&["check", "--output-format", "json", "."])
+            .exits(1);
+        let took = started.elapsed();
+        run.stdout_contains("its text is not YAML: ");
+        assert!(took < std::time::Duration::from_secs(20), "{took:?}");
+    }
+    // Brackets side by side do not count.
+    let wide = format!("proxyMetadata: {{A: '{}'}}\n", "[] ".repeat(3_000));
+    assert_eq!(outcome(&project(&wide)), "ok");
+}
