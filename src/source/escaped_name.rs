@@ -46,7 +46,7 @@ pub(crate) fn escaped_path(path: &str) -> Cow<'_, str> {
 
 /// Returns the path with the display text `text`.
 #[cfg(unix)]
-pub(super) fn unescaped_path(text: &str) -> PathBuf {
+pub(crate) fn path_of_name(text: &str) -> PathBuf {
     use std::os::unix::ffi::OsStringExt as _;
 
     let mut path = Vec::with_capacity(text.len());
@@ -68,7 +68,7 @@ pub(super) fn unescaped_path(text: &str) -> PathBuf {
 
 /// Returns the path with the display text `text`. On this system, names do not contain backslashes.
 #[cfg(not(unix))]
-pub(super) fn unescaped_path(text: &str) -> PathBuf {
+pub(crate) fn path_of_name(text: &str) -> PathBuf {
     PathBuf::from(text)
 }
 
@@ -113,7 +113,7 @@ mod tests {
                     let text = escaped_name(OsStr::from_bytes(&name)).into_owned();
                     let known = texts.entry(text).or_insert_with(|| name.clone());
                     assert_eq!(*known, name);
-                    let path = unescaped_path(&escaped_name(OsStr::from_bytes(&name)));
+                    let path = path_of_name(&escaped_name(OsStr::from_bytes(&name)));
                     assert_eq!(path.as_os_str().as_bytes(), name);
                 }
             }

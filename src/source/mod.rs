@@ -46,6 +46,7 @@ pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, WalkOptions,
     find, mark_hidden, mark_repositories,
 };
+pub(crate) use escaped_name::path_of_name;
 pub use git::TrackedFiles;
 pub(crate) use io_error::NO_SUCH_FILE;
 pub use io_error::io_error_reason;

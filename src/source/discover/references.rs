@@ -14,7 +14,7 @@ use crate::filesystem::without_dots;
 use crate::source::discover::candidate::Candidate;
 use crate::source::discover::generated::GeneratedEntries;
 use crate::source::discover::request::Request;
-use crate::source::escaped_name::unescaped_path;
+use crate::source::escaped_name::path_of_name;
 use crate::source::kustomization_name::{NAMES, is_kustomization};
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::links::Links;
@@ -94,7 +94,7 @@ impl<'r> Named<'r> {
         }
         let (mut place, mut spelled) = (
             folder.join(entry),
-            directory.join(unescaped_path(shown_folder)).join(entry),
+            directory.join(path_of_name(shown_folder)).join(entry),
         );
         // Follow links, but not out of the repository: files outside must not be accessed.
         let mut real = files.resolved_or_folded(&place);
@@ -113,7 +113,7 @@ impl<'r> Named<'r> {
         if real != without_dots(&files.resolved_or_folded(folder).join(entry)) {
             // Use the resolved path, because the entries of the target are relative to it.
             let target = shown_path(&real, &files.resolved_or_folded(directory));
-            spelled = directory.join(unescaped_path(&target));
+            spelled = directory.join(path_of_name(&target));
             self.links.add(link.clone(), target);
         }
         if is_folder {

@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
-use crate::support::manifest::{INJECTED, OPT_OUT, Pod, STRICT, join};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, OPT_OUT, PROBED, Pod, STRICT, join};
 use crate::support::project::Project;
+use crate::support::{PROGRAM, command, run};
 
 /// A name with a byte that is not UTF-8, and the name that looks like its escaped form.
 const NAMES: [&[u8]; 2] = [b"x\xff", b"x\\xff"];
@@ -143,5 +144,58 @@ fn a_copy_does_not_replace_a_file_whose_name_a_list_only_seems_to_contain() {
         );
         assert_eq!(project.read(&format!("out/{place}")), "mine");
         fs::remove_file(project.path(&format!("tree/{place}"))).unwrap();
+    }
+}
+
+/// `git apply` of a diff changes the file that was checked, and no file with a similar name.
+#[test]
+fn a_diff_names_the_file() {
+    let names: [&[u8]; 9] = [
+        b"a\tb.yaml",
+        b"a\nb.yaml",
+        b"a\rb.yaml",
+        b"a\xffb.yaml",
+        b"a\"b.yaml",
+        b"a\\tb.yaml",
+        b"a b.yaml",
+        "a\u{200b}b.yaml".as_bytes(),
+        "gr\u{f6}\u{df}e 2020-01-01 00:00:00.yaml".as_bytes(),
+    ];
+    let opted_out = join(&[INJECTED, STRICT, NOT_REWRITTEN]);
+    let injected = join(&[INJECTED, STRICT, PROBED]);
+    let commands: [(&str, &[&str]); 2] = [
+        (
+            &opted_out,
+            &["check", "--no-context", "--diff", "--unsafe-fixes", "--"],
+        ),
+        (
+            &injected,
+            &[
+                "rewrite",
+                "--no-context",
+                "--diff",
+                "--mesh-version",
+                "1.28",
+                "--",
+            ],
+        ),
+    ];
+    for (name, (text, options)) in names.iter().flat_map(|name| commands.map(|it| (name, it))) {
+        let project = Project::new();
+        project.git("", &["init", "--quiet"]);
+        project.write("a b.yaml", text);
+        let path = project.path("").join(OsStr::from_bytes(name));
+        fs::write(&path, text).unwrap();
+        let mut program = command(PROGRAM.as_ref(), &project.path(""));
+        let run = run(program.args(options).arg(OsStr::from_bytes(name)), b"");
+        assert!(
+            run.stdout.starts_with("--- "),
+            "{name:?} {options:?}: {run:?}"
+        );
+        project.write("patch", &run.stdout);
+        project.git("", &["apply", "patch"]);
+        assert_ne!(fs::read_to_string(&path).unwrap(), text, "{name:?}");
+        let is_other = *name != b"a b.yaml";
+        assert_eq!(project.read("a b.yaml") == text, is_other, "{name:?}");
     }
 }
