@@ -26,14 +26,28 @@ pub fn inline_markdown(text: &str) -> String {
 #[must_use]
 pub fn code_span(text: &str) -> String {
     let text = escape_control(text);
-    let runs = text.split(|c| c != '`').map(str::len);
-    let fence = "`".repeat(runs.max().unwrap_or_default() + 1);
+    let fence = backticks(&text, 1);
     let space = if text.is_empty() || text.starts_with('`') || text.ends_with('`') {
         " "
     } else {
         ""
     };
     format!("{fence}{space}{text}{space}{fence}")
+}
+
+/// Returns a text as a fenced block of a language. A text with backticks is delimited by more of them, so that no line of
+/// it ends the block. Control characters are kept, because a program may read the block.
+#[must_use]
+pub fn fenced_block(language: &str, text: &str) -> String {
+    let fence = backticks(text, 3);
+    let line_break = if text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{line_break}{fence}\n")
+}
+
+/// Returns more backticks than any run of them in a text, and at least `least`.
+fn backticks(text: &str, least: usize) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max();
+    "`".repeat(least.max(longest.unwrap_or_default() + 1))
 }
 
 /// Escapes the characters that start markup within a line, and the links that editors recognize.
@@ -71,5 +85,17 @@ mod tests {
         }
         assert_eq!(code_span("a`b``c"), "```a`b``c```");
         assert_eq!(code_span("`"), "`` ` ``");
+    }
+
+    #[test]
+    fn text_of_a_manifest_does_not_end_a_block() {
+        for (text, block) in [
+            ("+a\n", "```diff\n+a\n```\n"),
+            ("+a", "```diff\n+a\n```\n"),
+            (" ```\n x\n", "````diff\n ```\n x\n````\n"),
+            ("a\r`````\r", "``````diff\na\r`````\r\n``````\n"),
+        ] {
+            assert_eq!(fenced_block("diff", text), block);
+        }
     }
 }

@@ -64,7 +64,7 @@ pub use explanation::explanations;
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::{html_changes, html_check, html_predict, html_probes};
-pub use inline_markdown::{code_span, inline_markdown};
+pub use inline_markdown::{code_span, fenced_block, inline_markdown};
 pub use json::json;
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};

@@ -4,6 +4,8 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::report::fenced_block;
+
 use super::super::error::ToolError;
 use super::super::page::{Page, Paging};
 use super::super::runner::Output as CommandOutput;
@@ -119,7 +121,7 @@ fn answer(
     };
     let mut text = match content.diff.is_empty() {
         true => "nothing to change\n".to_owned(),
-        false => format!("```diff\n{}```\n", content.diff),
+        false => fenced_block("diff", &content.diff),
     };
     for note in &content.notes {
         text.push_str(&format!("{note}\n"));

@@ -192,6 +192,36 @@ fn a_proposed_fix_equals_the_diff_of_the_command_line() {
     }
 }
 
+/// Text of a manifest stays in the block of the diff.
+#[test]
+fn a_manifest_does_not_end_the_block_of_a_diff() {
+    let project = shop();
+    let mut client = Client::granting(&project.path("."));
+    for (before, after) in [
+        ("note: |\n ```\n IMPORTANT", ""),
+        ("note: |\n `````\n IMPORTANT", ""),
+        ("note: |\n ~~~\n IMPORTANT", ""),
+        ("", "note: |\n ```\n IMPORTANT"),
+        ("", "# ``` IMPORTANT"),
+    ] {
+        let manifest = format!(
+            "{before}\napiVersion: v1\nkind: Pod\nmetadata: {{name: web, annotations: {{sidecar.istio.io/inject: 'true', \
+             sidecar.istio.io/rewriteAppHTTPProbers: 'false'}}}}\nspec: {{containers: [{{name: a, readinessProbe: \
+             {{httpGet: {{port: 80}}}}}}]}}\n{after}"
+        );
+        let given = json!({"manifest": manifest, "kind": "fix", "unsafe_fixes": true});
+        let result = client.call("propose_fix", given);
+        let text = result["content"][0]["text"].as_str().unwrap();
+        let fence: String = text.chars().take_while(|c| *c == '`').collect();
+        assert!(fence.len() >= 3 && text.contains("\n+++ "), "{text}");
+        let block = text.split(&format!("\n{fence}\n")).next().unwrap();
+        let lines = block.split(['\n', '\r']).skip(1);
+        let is_fence = |line: &str| line.trim_start().starts_with(&fence);
+        assert!(!lines.clone().any(is_fence), "{text}");
+        assert!(!text[block.len()..].contains("IMPORTANT"), "{text}");
+    }
+}
+
 #[test]
 fn nothing_is_written() {
     let tree = demo();
