@@ -96,6 +96,10 @@ fn changes(
         route: route.child(field),
         value,
     };
+    let port_value = |port: &Port| match name_of(&prediction.container, port) {
+        Some(name) => Value::from(name),
+        None => number(port),
+    };
     let (key, fields) = match before {
         ProbeHandler::HttpGet(http) => {
             if http.host != now.host.clone().filter(|host| !host.is_empty()) {
@@ -106,7 +110,7 @@ fn changes(
             }
             let mut changes = vec![
                 set("path", Value::Str(http.path.clone())),
-                set("port", number(&http.port)),
+                set("port", port_value(&http.port)),
             ];
             if http.scheme != now.scheme {
                 changes.push(set("scheme", Value::Str(http.scheme.clone())));
@@ -117,7 +121,7 @@ fn changes(
             let host = host.as_deref().map(Value::from);
             (
                 "tcpSocket",
-                tcp(port, host.or_else(|| kept_empty_value(handler))),
+                tcp(port_value(port), host.or_else(|| kept_empty_value(handler))),
             )
         }
         ProbeHandler::Grpc { port, service } => {
@@ -161,9 +165,9 @@ fn empty_by_comment(pod: &WorkloadPrediction<'_>, handler: &Probe<'_>) -> Option
     has_comment(&pod.workload.object, &line).then(|| Value::from(""))
 }
 
-fn tcp(port: &Port, host: Option<Value>) -> Vec<(String, Value)> {
+fn tcp(port: Value, host: Option<Value>) -> Vec<(String, Value)> {
     let host = host.map(|host| ("host".to_owned(), host));
-    let port = ("port".to_owned(), number(port));
+    let port = ("port".to_owned(), port);
     std::iter::once(port).chain(host).collect()
 }
 
@@ -181,7 +185,7 @@ fn remarks(prediction: &HandlerPrediction<'_>, before: &Recorded) -> Vec<String>
         && let Some(name) = name_of(&prediction.container, &port)
     {
         remarks.push(format!(
-            "{title} gets port {port}, which may have been `{name}`"
+            "{title} gets port `{name}`, which may have been {port}"
         ));
     }
     if let ProbeHandler::HttpGet(http) = &before.action
@@ -202,9 +206,13 @@ fn remarks(prediction: &HandlerPrediction<'_>, before: &Recorded) -> Vec<String>
     remarks
 }
 
+/// Returns the name of the only port that a container declares with a number.
 fn name_of<'t>(container: &Container<'t>, port: &Port) -> Option<&'t str> {
-    let declared = container
-        .ports()
-        .find(|declared| declared.number.map(Port::Number).as_ref() == Some(port));
-    declared.and_then(|declared| declared.name)
+    let ports = || container.ports();
+    let mut declared =
+        ports().filter(|found| found.number.map(Port::Number).as_ref() == Some(port));
+    let (first, second) = (declared.next()?, declared.next());
+    let name = first.name.filter(|_| second.is_none())?;
+    let is_unique = ports().filter(|found| found.name == Some(name)).count() == 1;
+    is_unique.then_some(name)
 }

@@ -105,14 +105,14 @@ fn inexact_restorations_are_reported() {
     let run = run.stderr_contains("note[undo-not-literal]");
     let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        message.contains("gets port 8080, which may have been `http`"),
+        message.contains("gets port `http`, which may have been 8080"),
         "{message}"
     );
     assert!(
         message.contains("gets the path `/`, which may have been absent"),
         "{message}"
     );
-    assert!(project.read("web.yaml").contains("port: 8080"));
+    assert!(project.read("web.yaml").contains("port: http"));
     project.run(&["rule", "undo-not-literal"]).exits(0);
 }
 
@@ -350,5 +350,30 @@ fn undo_keeps_a_missing_final_line_break() {
         assert_ne!(project.read("web.yaml"), pod);
         project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
         assert_eq!(project.read("web.yaml"), pod, "{form}");
+    }
+}
+
+/// The env records numbers. A name is written back if the container declares exactly one port with that number.
+#[test]
+fn a_port_name_is_restored_if_it_is_the_only_one() {
+    let with_ports = |ports: &str, probe: &str| {
+        WEB.replace("image: registry.example/web:1", ports)
+            .replace("port: 8080", probe)
+    };
+    let http = "ports: [{name: http, containerPort: 8080}]";
+    let two = "ports: [{name: http, containerPort: 8080}, {name: other, containerPort: 8080, protocol: UDP}]";
+    let unnamed = "ports: [{containerPort: 8080}]";
+    for (ports, before, after) in [
+        (http, "port: http", "port: http"),
+        (two, "port: http", "port: 8080"),
+        (unnamed, "port: 8080", "port: 8080"),
+    ] {
+        let project = rewritten(&with_ports(ports, before));
+        project.run(&["rewrite", "--undo", "--write", "."]).exits(0);
+        assert_eq!(
+            project.read("web.yaml"),
+            with_ports(ports, after),
+            "{ports}"
+        );
     }
 }
