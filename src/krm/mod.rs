@@ -13,6 +13,7 @@ mod load;
 mod plugin;
 mod results;
 mod run;
+mod words;
 
 pub use answer::{Answer, ConfigFile};
 pub use definition::definition;

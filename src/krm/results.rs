@@ -9,6 +9,7 @@ use crate::source::SourceSet;
 use crate::yaml::{Change, FieldPath, NodeRef, Step, Value};
 
 use super::list::{NAME, annotation};
+use super::words;
 
 /// The annotations with the file that an item was read from.
 const PATHS: [&str; 2] = [
@@ -134,7 +135,7 @@ fn within_item(item: NodeRef<'_>, route: &FieldPath) -> Option<String> {
 
 /// Returns the message with all texts for which a result has no field.
 fn message(finding: &Finding) -> String {
-    let mut text = finding.message.clone();
+    let mut text = words::message(&finding.message);
     let mut add = |name: &str, part: &str| {
         // Writing to a string cannot fail.
         let _ = write!(text, "; {name}: {part}");
@@ -143,10 +144,10 @@ fn message(finding: &Finding) -> String {
         add("kubelet", kubelet);
     }
     for assumption in &finding.assumptions {
-        add("assumed", assumption);
+        add("assumed", &words::assumption(assumption));
     }
-    if let Some(help) = &finding.help {
-        add("help", help);
+    if let Some(help) = words::help(finding) {
+        add("help", &help);
     }
     if let Some(fix) = &finding.fix {
         add("fix", &fix.title);
@@ -211,7 +212,7 @@ fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
     })
 }
 
-/// Returns one line per finding: the location in the user's files if it is known, then the object. Notes are only part of
+/// Returns each finding with its assumptions and its help: the location in the user's files if it is known, then the object. Notes are only part of
 /// the results, because kustomize would print them in every build. Findings that settings and suppressions hide are
 /// counted, because kustomize does not print the results.
 pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary) -> String {
@@ -233,8 +234,15 @@ pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary)
             out,
             "{}: {severity}[{rule}] {}",
             escape_control(&place),
-            escape_control(&finding.message)
+            escape_control(&words::message(&finding.message))
         );
+        for assumption in &finding.assumptions {
+            let assumption = words::assumption(assumption);
+            let _ = writeln!(out, "  assumed: {}", escape_control(&assumption));
+        }
+        if let Some(help) = words::help(finding) {
+            let _ = writeln!(out, "  help: {}", escape_control(&help));
+        }
     }
     for sentence in left_out_sentences(set, summary) {
         let _ = writeln!(out, "meshprobe: {sentence}");

@@ -12,6 +12,7 @@ use crate::settings::{Form, FormChoice, InjectionAssumption};
 use super::handlers::{left, since};
 use crate::rewrite::form::choice::ContainerReason;
 use crate::rewrite::form::rewrite_form::{self, RewriteForm};
+use crate::rewrite::guard::injection_unproven::GivenRevision;
 
 fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) -> Finding {
     let object = &pod.workload.object;
@@ -145,11 +146,13 @@ pub(super) fn form_kept(choice: FormChoice, pod: &WorkloadPrediction<'_>) -> Opt
 
 /// Returns the notes about a pod that was rewritten.
 pub(super) fn of_rewritten(
+    context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
     wanted: &[&HandlerPrediction<'_>],
     writing: RewriteForm,
 ) -> Vec<Finding> {
     let all = [
+        revision_given(context, pod),
         job(pod),
         hooks_left(pod),
         release_assumed(pod, wanted),
@@ -162,6 +165,16 @@ pub(super) fn of_rewritten(
         .flatten()
         .chain(deadlocks(pod, wanted))
         .collect()
+}
+
+/// Notes that nothing proves that a control plane serves the revision of the pod.
+fn revision_given(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let assumption = GivenRevision::of(context, pod)?.assumption();
+    let text = SharedNote::is_or_are("rewritten, because its labels select a revision");
+    let mut finding = shared_note(pod, GuardId::INJECTION_UNPROVEN, text);
+    finding.certainty = pod.dataplane.certainty;
+    finding.assumptions = vec![assumption];
+    Some(finding)
 }
 
 /// Notes why `auto` chose the form `container`, which adds a container that policies and scanners see.

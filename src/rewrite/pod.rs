@@ -58,7 +58,7 @@ fn decide<'t>(
             PodOutcome::left(hosts_kept.chain(notes::form_kept(choice, pod)))
         }
         Ok(changes) => {
-            let mut findings = notes::of_rewritten(pod, &wanted, writing);
+            let mut findings = notes::of_rewritten(context, pod, &wanted, writing);
             findings.extend(hosts_kept);
             findings.extend(
                 notes::form_kept(choice, pod).filter(|_| choice != FormChoice::Fixed(writing.form)),

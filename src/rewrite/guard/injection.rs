@@ -8,9 +8,9 @@ use crate::predict::WorkloadPrediction;
 use crate::settings::InjectionAssumption;
 
 use crate::rewrite::guard::failure::{GuardFailure, name_span};
-use crate::rewrite::guard::injection_unproven::injection_unproven;
+use crate::rewrite::guard::injection_unproven::{GivenRevision, injection_unproven};
 
-/// Refuses unless injection follows from the tree, or an option assumes it.
+/// Refuses unless injection follows from the tree, an option assumes it, or a stream selects a revision.
 pub(super) fn injection(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
@@ -25,7 +25,8 @@ pub(super) fn injection(
     if pod.dataplane.value == Dataplane::Uncaptured {
         return None;
     }
-    if pod.dataplane.value == Dataplane::Sidecar && proven {
+    let accepted = || proven || GivenRevision::of(context, pod).is_some();
+    if pod.dataplane.value == Dataplane::Sidecar && accepted() {
         return None;
     }
     Some(injection_unproven(context, pod))

@@ -1,6 +1,6 @@
 //! The refusal of pods of which it is not known whether they are injected.
 
-use crate::context::Context;
+use crate::context::{Context, Dataplane};
 use crate::finding::{Certainty, GuardId};
 use crate::mesh::istio::keys;
 use crate::mesh::{Mesh, Reason};
@@ -23,6 +23,36 @@ pub(in crate::rewrite) fn injection_unproven(
     };
     let message = format!("nothing proves that it will be injected ({why})");
     GuardFailure::new(GuardId::INJECTION_UNPROVEN, name_span(pod), message).with_help(help)
+}
+
+/// A revision that the manifests of a stream select. A stream contains what is deployed together, which rarely includes the
+/// control plane, so it is taken as given that one serves the revision.
+pub(in crate::rewrite) struct GivenRevision(SelectedRevision);
+
+impl GivenRevision {
+    /// Returns the revision if nothing else about the injection of the pod is assumed.
+    pub(in crate::rewrite) fn of(
+        context: &Context<'_>,
+        pod: &WorkloadPrediction<'_>,
+    ) -> Option<Self> {
+        let object = &pod.workload.object;
+        let file = context.sources.file(&object.document.path);
+        let is_stream = file.is_none_or(|file| file.location.is_none());
+        let is_certain = |reason: &Reason| reason.settle.is_none() || depends_on_revision(reason);
+        let is_given = is_stream
+            && pod.dataplane.value == Dataplane::Sidecar
+            && pod.dataplane.certainty == Certainty::Assumed
+            && pod.dataplane.because.iter().all(is_certain)
+            && context.namespace_of(object).manifest().is_some();
+        let revision = SelectedRevision::of(context, pod);
+        revision.filter(|_| is_given).map(Self)
+    }
+
+    /// Returns the assumption, and the option that states it.
+    pub(in crate::rewrite) fn assumption(&self) -> String {
+        let SelectedRevision { name, selected_by } = &self.0;
+        format!("a control plane serves revision `{name}`, which {selected_by} [{REVISION}{name}]")
+    }
 }
 
 /// A revision of Istio that no control plane in scope serves for certain.

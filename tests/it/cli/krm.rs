@@ -338,3 +338,100 @@ fn results_of_other_functions_are_kept() {
             .stdout_contains("rule: port-unresolved");
     }
 }
+
+/// The build of an overlay whose Namespace selects a revision.
+const REVISION: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: orders
+  labels: {istio.io/rev: 1-30-2}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: orders, namespace: orders}
+spec:
+  selector: {matchLabels: {app: orders}}
+  template:
+    metadata:
+      labels: {app: orders}
+    spec:
+      containers:
+      - name: orders
+        image: registry.example/orders:1
+        livenessProbe: {grpc: {port: 9090}}
+";
+
+fn list_of(documents: &str, spec: &str) -> String {
+    let items: String = documents
+        .split("---\n")
+        .map(|item| format!("- {}\n", item.trim_end().replace('\n', "\n  ")))
+        .collect();
+    format!(
+        "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n{items}functionConfig:\n  apiVersion: \
+         meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec: {spec}\n"
+    )
+}
+
+/// What `predict` takes as given, `rewrite` takes as given, too, with a note.
+#[test]
+fn a_revision_of_a_stream_is_taken_as_given() {
+    let assumption = "a control plane serves revision `1-30-2`, which Namespace `orders` selects";
+    let run = Project::new().pipe(&["rewrite", "-"], REVISION).exits(0);
+    let run = run.stdout_contains("/app-health/orders/livez");
+    let message = run.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(message.contains("note[injection-unproven]"), "{message}");
+    assert!(message.contains(assumption), "{message}");
+    let run = function(&list_of(REVISION, "{}")).exits(0);
+    let run = run
+        .stdout_contains("/app-health/orders/livez")
+        .stdout_contains(assumption)
+        .stdout_contains("[assume: {revision: 1-30-2}]");
+    assert_eq!(run.stderr, "");
+    // The pod may select it, and the settings may refuse what is not proven.
+    let of_pod = REVISION
+        .replace("  labels: {istio.io/rev: 1-30-2}\n", "")
+        .replace(
+            "{app: orders}\n    spec",
+            "{app: orders, istio.io/rev: 1-30-2}\n    spec",
+        );
+    assert_ne!(of_pod, REVISION);
+    let run = Project::new().pipe(&["rewrite", "-"], &of_pod).exits(0);
+    run.stdout_contains("/app-health/orders/livez");
+    let strict = list_of(REVISION, "{rules: {injection-unproven: error}}");
+    function(&strict).exits(1).stderr_contains(assumption);
+    // Files of a tree are rewritten for good.
+    let project = Project::with(&[("build.yaml", REVISION)]);
+    project.run(&["rewrite", "--write", "."]).exits(1);
+}
+
+/// kustomize shows only standard error, and a function has no options.
+#[test]
+fn the_help_of_a_refusal_names_keys_of_the_configuration() {
+    let (namespace, workload) = REVISION.split_once("---\n").unwrap();
+    let with = |annotation: &str| {
+        workload.replace(
+            "labels: {app: orders}\n    spec",
+            &format!("labels: {{app: orders}}\n      annotations: {{{annotation}}}\n    spec"),
+        )
+    };
+    let injected = namespace.replace("istio.io/rev: 1-30-2", "istio-injection: enabled");
+    let both = |workload: &str| format!("{injected}---\n{workload}");
+    for (documents, rule, help) in [
+        (
+            workload.to_owned(),
+            "injection-unproven",
+            "  help: add the Namespace manifest to the run (`context`); use `assume: {injection: all}`\n",
+        ),
+        (
+            both(&with("inject.istio.io/templates: own")),
+            "unknown-template",
+            "  help: see https://",
+        ),
+    ] {
+        let run = function(&list_of(&documents, "{}")).exits(1);
+        let run = run.stderr_contains(rule).stderr_contains(help);
+        assert!(!run.stderr.contains("--"), "{}", run.stderr);
+        assert!(!run.stdout.contains("`--"), "{}", run.stdout);
+    }
+}
