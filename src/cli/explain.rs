@@ -64,11 +64,11 @@ fn by_rule(session: &Session, args: &ExplainArgs, rule: RuleId) -> Result<Exit, 
         return print_json(session, &found, None);
     }
     for notice in explained().iter().filter(|notice| notice.id == rule) {
-        session.print(&rule_page(notice))?;
+        session.print_text(&rule_page(notice))?;
     }
     let ids: Vec<&str> = symptoms.map(|symptom| symptom.id).collect();
     if !ids.is_empty() {
-        session.print(&format!(
+        session.print_text(&format!(
             "\nSymptoms: {} (`meshprobe explain ID` shows the page)\n",
             ids.join(", ")
         ))?;
@@ -171,7 +171,7 @@ fn print_json(
 ) -> Result<Exit, Stop> {
     let text =
         report::symptoms_json(found, probes).map_err(|error| Stop::usage(error.to_string()))?;
-    session.print(&report::json_safe(&text))?;
+    session.print_data(&report::json_safe(&text))?;
     Ok(Exit::Success)
 }
 

@@ -24,7 +24,7 @@ impl Stop {
                 } else if error.use_stderr() {
                     session.eprint(&plain);
                 } else {
-                    let _ = session.print(&plain);
+                    let _ = session.print_text(&plain);
                 }
                 if error.use_stderr() {
                     Exit::Failure

@@ -15,7 +15,7 @@ use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, prepare, print_files, print_findings};
 use super::report_files::{shared_files, write_file};
 use super::reports::report_root;
-use super::session::{OutputStream, Session};
+use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
 
@@ -76,10 +76,11 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let width = line_width(session, OutputStream::Stdout);
     let format = format_of_stdout(args);
     let text = text_of(view.as_ref(), format, &page, (style, width))?;
-    match format {
-        PredictFormat::Table | PredictFormat::Explanations => session.print_text(&text)?,
-        PredictFormat::Json | PredictFormat::Html => session.print(&text)?,
-    }
+    let audience = match format {
+        PredictFormat::Table | PredictFormat::Explanations => Audience::People,
+        PredictFormat::Json | PredictFormat::Html => Audience::Programs,
+    };
+    session.write_report(OutputStream::Stdout, &text, audience)?;
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()

@@ -1,6 +1,5 @@
 //! The reports of `check`: one on standard output, and any number in files.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
@@ -11,7 +10,7 @@ use crate::source::{SourceSet, canonical};
 
 use super::args::{CheckArgs, OutputFormat};
 use super::report_files::{shared_files, write_file};
-use super::session::Session;
+use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 
 /// What the reports of a run show.
@@ -123,17 +122,17 @@ impl<'a> Reports<'a> {
         Ok(failed)
     }
 
-    /// Prints the report to standard output.
-    pub(super) fn print(&self, reported: Reported<'_>, style: TerminalStyle) -> Result<(), Stop> {
-        self.session.print(&self.text_for_log(reported, style)?)?;
-        self.print_hidden_counts(reported.set, reported.outcome);
-        Ok(())
-    }
-
-    /// Prints the report to standard error, for runs that print a manifest to standard output.
-    pub(super) fn eprint(&self, reported: Reported<'_>, style: TerminalStyle) -> Result<(), Stop> {
+    /// Prints the report: to standard error if the run prints a manifest to standard output.
+    pub(super) fn print(
+        &self,
+        stream: OutputStream,
+        reported: Reported<'_>,
+        style: TerminalStyle,
+    ) -> Result<(), Stop> {
+        let format = self.args.report.output_format;
+        let text = self.text(reported, format, style)?;
         self.session
-            .eprint_as_is(&self.text_for_log(reported, style)?);
+            .write_report(stream, &text, format.audience())?;
         self.print_hidden_counts(reported.set, reported.outcome);
         Ok(())
     }
@@ -143,8 +142,8 @@ impl<'a> Reports<'a> {
     fn print_hidden_counts(&self, set: &SourceSet, outcome: &Outcome) {
         let not_judged = report::not_judged_message(outcome);
         let format = self.args.report.output_format;
-        let has_field =
-            is_for_people(format) || matches!(format, OutputFormat::Json | OutputFormat::Html);
+        let has_field = format.audience() == Audience::People
+            || matches!(format, OutputFormat::Json | OutputFormat::Html);
         if !has_field && !self.args.common.quiet && !not_judged.is_empty() {
             self.session.errln(&not_judged);
         }
@@ -154,18 +153,6 @@ impl<'a> Reports<'a> {
         for sentence in report::left_out_sentences(set, &outcome.summary) {
             self.session.errln(&sentence);
         }
-    }
-
-    /// Returns the report without commands of a CI system, so that it can be written to a log.
-    fn text_for_log(&self, reported: Reported<'_>, style: TerminalStyle) -> Result<String, Stop> {
-        let format = self.args.report.output_format;
-        let text = self.text(reported, format, style)?;
-        if is_for_people(format)
-            && let Cow::Owned(escaped) = self.session.for_log(&text)
-        {
-            return Ok(escaped);
-        }
-        Ok(text)
     }
 
     fn results<'b>(&'b self, reported: Reported<'b>) -> Results<'b> {
@@ -212,14 +199,6 @@ impl<'a> Reports<'a> {
         };
         written.map_err(|error| Stop::usage(error.to_string()))
     }
-}
-
-/// Returns whether a format is text for people. The writers of all other formats escape commands of CI systems.
-const fn is_for_people(format: OutputFormat) -> bool {
-    matches!(
-        format,
-        OutputFormat::Full | OutputFormat::Concise | OutputFormat::Summary
-    )
 }
 
 /// Returns the folder that paths in reports are relative to. Links are resolved in this folder and in the paths of the

@@ -112,7 +112,7 @@ fn emit(session: &Session, run: &Run, args: &RewriteArgs) -> Result<Exit, Stop> 
             .map(|fact| comment(session, &format!("assumed: {fact}")))
             .collect();
         let title = comment(session, &proxy.title);
-        session.print(&format!("{separator}{title}{assumed}{text}"))?;
+        session.print_manifests(&format!("{separator}{title}{assumed}{text}"))?;
     }
     if emitted.proxies.is_empty() && !args.common.quiet {
         session.errln("No pod with an OSM sidecar has probes that the sidecar forwards.");

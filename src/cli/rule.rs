@@ -11,22 +11,22 @@ pub(super) fn run(session: &Session, args: &RuleArgs) -> Result<Exit, Stop> {
     let notices = explained();
     if args.output_format == RuleFormat::Json {
         let text = report::rules_json().map_err(|error| Stop::usage(error.to_string()))?;
-        session.print(&text)?;
+        session.print_data(&text)?;
         return Ok(Exit::Success);
     }
     if args.all {
         let pages: Vec<String> = notices.iter().map(rule_page).collect();
-        session.print(&pages.join("\n"))?;
+        session.print_text(&pages.join("\n"))?;
         return Ok(Exit::Success);
     }
     match &args.id {
         None => {
-            session.print(&report::rule_list())?;
+            session.print_text(&report::rule_list())?;
         }
         Some(id) => {
             let id = rule_names().parse(id).map_err(Stop::usage)?;
             for notice in notices.iter().filter(|notice| notice.id == id) {
-                session.print(&rule_page(notice))?;
+                session.print_text(&rule_page(notice))?;
             }
         }
     }

@@ -111,7 +111,7 @@ fn is_called_as_function(arguments: &[OsString]) -> bool {
 
 fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
     if cli.version {
-        session.print(&version::text(cli.verbose))?;
+        session.print_text(&version::text(cli.verbose))?;
         return Ok(Exit::Success);
     }
     match cli.command {
@@ -136,7 +136,7 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
         Some(Command::Completions { shell }) => shell::completions(session, shell),
         Some(Command::Man) => shell::man(session),
         None if session.stdin_is_terminal() => {
-            session.print(&Cli::command().render_help().to_string())?;
+            session.print_text(&Cli::command().render_help().to_string())?;
             Ok(Exit::Success)
         }
         None => run_without_arguments(session),
@@ -200,7 +200,7 @@ fn answer(session: &Session, bytes: &[u8], config: Option<&Path>) -> Result<Exit
     let answer = krm::run(bytes, directory, file);
     session.eprint(&answer.messages);
     if let Some(text) = &answer.output {
-        session.print(text)?;
+        session.print_manifests(text)?;
     }
     Ok(answer.exit)
 }

@@ -16,6 +16,6 @@ pub(super) fn run(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
             krm::definition().map_err(|error| Stop::usage(error.to_string()))?
         }
     };
-    session.print(&text)?;
+    session.print_data(&text)?;
     Ok(Exit::Success)
 }

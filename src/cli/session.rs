@@ -199,8 +199,29 @@ impl Session {
         })
     }
 
-    /// Writes to standard output.
-    pub(super) fn print(&self, text: &str) -> Result<(), Stop> {
+    /// Writes a report to a stream. Commands of CI systems in a report for people are escaped; the writer of a report for
+    /// programs leaves only its own ones.
+    pub(super) fn write_report(
+        &self,
+        stream: OutputStream,
+        text: &str,
+        audience: Audience,
+    ) -> Result<(), Stop> {
+        match (stream, audience) {
+            (OutputStream::Stdout, Audience::People) => self.print_text(text),
+            (OutputStream::Stdout, Audience::Programs) => self.print_data(text),
+            (OutputStream::Stderr, Audience::People) => {
+                self.eprint(text);
+                Ok(())
+            }
+            (OutputStream::Stderr, Audience::Programs) => {
+                self.write_to_stderr(text);
+                Ok(())
+            }
+        }
+    }
+
+    fn print(&self, text: &str) -> Result<(), Stop> {
         let out = &mut locked(&self.stdout).inner;
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             Ok(()) => Ok(()),
@@ -217,6 +238,16 @@ impl Session {
         self.print(&self.for_log(text))
     }
 
+    /// Writes text for programs to standard output, such as JSON. Its writer escapes commands of CI systems.
+    pub(super) fn print_data(&self, text: &str) -> Result<(), Stop> {
+        self.print(text)
+    }
+
+    /// Writes manifests to standard output without changes.
+    pub(super) fn print_manifests(&self, text: &str) -> Result<(), Stop> {
+        self.print(text)
+    }
+
     /// Returns text without commands of the CI system that the run belongs to, so that it can be written to its log.
     pub(super) fn for_log<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.log_has_commands() {
@@ -229,17 +260,16 @@ impl Session {
     /// Writes a manifest to standard output, and returns whether there is one. A part of a manifest is never written,
     /// because the next program would read it as the whole.
     pub(super) fn print_whole(&self, text: Option<&str>) -> Result<bool, Stop> {
-        self.print(text.unwrap_or_default())?;
+        self.print_manifests(text.unwrap_or_default())?;
         Ok(text.is_some())
     }
 
     /// Writes text for people to standard error. Commands of CI systems in it are escaped.
     pub(super) fn eprint(&self, text: &str) {
-        self.eprint_as_is(&self.for_log(text));
+        self.write_to_stderr(&self.for_log(text));
     }
 
-    /// Writes to standard error without changes.
-    pub(super) fn eprint_as_is(&self, text: &str) {
+    fn write_to_stderr(&self, text: &str) {
         // If standard error is closed, the failure cannot be reported anywhere.
         let _ = locked(&self.stderr).inner.write_all(text.as_bytes());
     }
@@ -263,6 +293,13 @@ impl Session {
             OutputStream::Stderr => &self.stderr,
         }
     }
+}
+
+/// Who reads a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Audience {
+    People,
+    Programs,
 }
 
 /// A stream that the program writes to.

@@ -28,7 +28,7 @@ pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop>
             ));
         }
     }
-    session.print(&script)?;
+    session.print_data(&script)?;
     Ok(Exit::Success)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn man(session: &Session) -> Result<Exit, Stop> {
     {
         page.extend(rendered(sub.clone())?);
     }
-    session.print(&String::from_utf8_lossy(&page))?;
+    session.print_data(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)
 }
 

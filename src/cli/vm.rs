@@ -105,7 +105,7 @@ fn deliver(
             .help("use `-o DIR` to write them to a folder"));
         }
         let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
-        session.print(&texts.join("---\n"))?;
+        session.print_manifests(&texts.join("---\n"))?;
         return Ok(0);
     };
     let failures = engine::write_generated(all, file, session.directory()?, directory, set)

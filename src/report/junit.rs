@@ -145,7 +145,7 @@ fn left_out(results: &Results<'_>) -> Option<Suite> {
     let summary = &results.outcome.summary;
     let shown = Summary {
         suppressed: 0,
-        ..*summary
+        ..summary.clone()
     };
     let sentences = left_out_sentences(results.set, &shown);
     if sentences.is_empty() {
@@ -299,9 +299,14 @@ fn text(results: &Results<'_>, finding: &Finding) -> String {
     lines.join("\n")
 }
 
-/// Escapes a text for use as content or as value of an attribute.
+/// Escapes a text of one line for use as content or as value of an attribute.
 fn xml(text: &str) -> String {
-    escaped(&escape_control(text))
+    let text = escape_control(text);
+    match text.trim_start().strip_prefix("::") {
+        // At the start of a line, GitHub Actions would execute it.
+        Some(rest) => format!("&#58;:{}", escaped(rest)),
+        None => escaped(&text),
+    }
 }
 
 /// Escapes special characters. XML 1.0 cannot represent U+FFFE and U+FFFF, so they are written as `\u{…}`.

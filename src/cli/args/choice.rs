@@ -8,6 +8,8 @@ use clap::builder::PossibleValue;
 
 use crate::settings::{Form, FormChoice, MeshKind, unknown_value_message};
 
+use super::super::session::Audience;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum OutputFormat {
     /// Findings with lines of the manifests.
@@ -32,6 +34,16 @@ pub(in crate::cli) enum OutputFormat {
 }
 
 impl OutputFormat {
+    /// Returns who reads the format.
+    pub(in crate::cli) const fn audience(self) -> Audience {
+        match self {
+            Self::Full | Self::Concise | Self::Summary => Audience::People,
+            Self::Json | Self::Sarif | Self::Github | Self::Gitlab | Self::Junit | Self::Html => {
+                Audience::Programs
+            }
+        }
+    }
+
     /// Returns whether the format supports `--statistics`.
     pub(in crate::cli) const fn has_statistics(self) -> bool {
         matches!(self, Self::Full | Self::Concise | Self::Json)

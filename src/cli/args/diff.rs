@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
+use super::super::session::Audience;
 use super::common::Common;
 use super::environments::EnvironmentArgs;
 use super::report::ReportArgs;
@@ -106,4 +107,16 @@ pub(in crate::cli) enum ChangeFormat {
     Markdown,
     /// A page for a browser with both states of each probe, in one file.
     Html,
+}
+
+impl ChangeFormat {
+    /// Returns who reads the format.
+    pub(in crate::cli) const fn audience(self) -> Audience {
+        match self {
+            Self::Full | Self::Concise | Self::Markdown => Audience::People,
+            Self::Json | Self::Sarif | Self::Github | Self::Gitlab | Self::Junit | Self::Html => {
+                Audience::Programs
+            }
+        }
+    }
 }

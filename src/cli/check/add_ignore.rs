@@ -57,7 +57,7 @@ pub(super) fn add_ignore(invocation: Invocation<'_>, reason: &str) -> Result<Exi
         session.print_whole(added.set.from_stdin())?;
     } else {
         let style = invocation.style_of_stdout();
-        reports.print(reported, style)?;
+        reports.print(OutputStream::Stdout, reported, style)?;
     }
     if !args.common.quiet {
         session.errln(&summary);

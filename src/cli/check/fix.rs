@@ -44,11 +44,11 @@ pub(super) fn fix(invocation: Invocation<'_>) -> Result<Exit, Stop> {
     if run.from_stdin {
         // Standard output contains the fixed text for the next program, so the report is printed to standard error.
         let style = terminal_style(session, OutputStream::Stderr, args.common.color);
-        reports.eprint(reported, style)?;
+        reports.print(OutputStream::Stderr, reported, style)?;
         failed |= !session.print_whole(fixed.set.from_stdin())?;
     } else {
         let style = invocation.style_of_stdout();
-        reports.print(reported, style)?;
+        reports.print(OutputStream::Stdout, reported, style)?;
     }
     Ok(invocation.exit(&fixed.outcome).or(failed, Exit::Failure))
 }

@@ -9,7 +9,7 @@ use super::baseline::{self, Known};
 use super::environments::reject_unknown_environments;
 use super::input::{Gate, RenderFallback, prepare, print_files};
 use super::reports::{Reported, Reports};
-use super::session::Session;
+use super::session::{OutputStream, Session};
 use super::stop::Stop;
 
 mod add_ignore;
@@ -71,7 +71,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         probes: &probes,
     };
     let failed = reports.write(reported)?;
-    reports.print(reported, invocation.style_of_stdout())?;
+    reports.print(OutputStream::Stdout, reported, invocation.style_of_stdout())?;
     let exit = invocation.exit(&outcome).or(failed, Exit::Failure);
     session.release((run, outcome));
     Ok(exit)

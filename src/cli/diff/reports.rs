@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::engine::write_report;
 use crate::report::changes::{self, Changes};
-use crate::report::{self, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
+use crate::report::{self, ReportRoot, Results, TerminalStyle};
 use crate::settings::FailOn;
 
 use super::super::args::{ChangeFormat, DiffArgs};
@@ -70,8 +70,10 @@ impl<'a> Reports<'a> {
     /// Prints the report to standard output.
     pub(super) fn print(&self, changes: &Changes<'_>) -> Result<(), Stop> {
         let style = terminal_style(self.session, OutputStream::Stdout, self.args.common.color);
-        let text = self.text(changes, self.args.report.output_format, style)?;
-        self.session.print(&text)
+        let format = self.args.report.output_format;
+        let text = self.text(changes, format, style)?;
+        self.session
+            .write_report(OutputStream::Stdout, &text, format.audience())
     }
 
     fn text(
@@ -102,7 +104,7 @@ impl<'a> Reports<'a> {
             ChangeFormat::Gitlab => report::gitlab(&results),
             ChangeFormat::Github => Ok(report::github(&results)),
             ChangeFormat::Junit => Ok(report::junit(&results)),
-            ChangeFormat::Markdown => Ok(changes::markdown(&relative, SUMMARY_LIMIT)),
+            ChangeFormat::Markdown => Ok(changes::markdown(&relative)),
             ChangeFormat::Html => Ok(report::html_changes(&relative)),
             ChangeFormat::Concise => Ok(changes::concise(changes, style)),
             ChangeFormat::Full => Ok(changes::full(changes, style)),

@@ -1,6 +1,6 @@
 //! Changes as Markdown, for a comment on a pull request or the summary of a job.
 
-use crate::diff::{Class, Group, groups};
+use crate::diff::{Change, Class, Group, ProbeState, groups};
 use crate::report::counted::counted;
 use crate::report::markdown::prose;
 
@@ -13,9 +13,19 @@ const MARKER: &str = "<!-- meshprobe diff -->\n";
 /// The maximum number of rows of a table; the others are counted.
 const ROWS: usize = 50;
 
-/// Returns all changes, in at most `limit` bytes. The text starts with a comment by which a workflow finds it again.
+/// The maximum size in bytes. GitHub rejects a comment of more than 65,536 characters.
+const LIMIT: usize = 65_000;
+
+/// The part of the limit for notes and for what is not judged.
+const FOOTER_LIMIT: usize = LIMIT / 4;
+
+/// Bytes that are reserved for lines that count what does not fit.
+const RESERVE: usize = 200;
+
+/// Returns all changes that fit into a comment, the worst first; the others are counted. The text starts with a comment by
+/// which a workflow finds it again.
 #[must_use]
-pub fn markdown(changes: &Changes<'_>, limit: usize) -> String {
+pub fn markdown(changes: &Changes<'_>) -> String {
     let mut out = format!(
         "{MARKER}### meshprobe: {}\n\n{} between {} and {}.\n",
         verdict(changes),
@@ -26,12 +36,11 @@ pub fn markdown(changes: &Changes<'_>, limit: usize) -> String {
     let footer = footer(changes);
     let mut left_out = 0;
     for group in groups(&changes.comparison.changes) {
-        let block = block(changes, &group);
-        if out.len() + block.len() + footer.len() + 100 > limit {
-            left_out += group.changes.len();
-            continue;
+        let used = out.len() + footer.len() + RESERVE;
+        match block(changes, &group, LIMIT.saturating_sub(used)) {
+            Some(block) => out.push_str(&block),
+            None => left_out += group.changes.len(),
         }
-        out.push_str(&block);
     }
     if left_out > 0 {
         out.push_str(&format!(
@@ -56,7 +65,8 @@ fn verdict(changes: &Changes<'_>) -> &'static str {
     }
 }
 
-fn block(changes: &Changes<'_>, group: &Group<'_>) -> String {
+/// Returns the changes of a group that fit into `room` bytes; `None` if none does.
+fn block(changes: &Changes<'_>, group: &Group<'_>, room: usize) -> Option<String> {
     let title = group.class.as_str();
     if let Some((change, finding)) = group
         .changes
@@ -65,46 +75,53 @@ fn block(changes: &Changes<'_>, group: &Group<'_>) -> String {
     {
         let place = code(&changes.place(change));
         let rule = finding.rule;
-        return format!(
-            "\n**{title}** `{rule}` {place}: {}\n",
-            prose(&finding.message)
-        );
+        let message = prose(&finding.message);
+        let text = format!("\n**{title}** `{rule}` {place}: {message}\n");
+        return (text.len() <= room).then_some(text);
     }
     let mut out = format!("\n**{title}**: {}\n\n", prose(&changes.sentence(group)));
     out.push_str("| workload | probe | before | after | why |\n|---|---|---|---|---|\n");
-    for change in group.changes.iter().take(ROWS) {
-        let Some(probe) = change.probe() else {
-            continue;
-        };
-        let (before, after) = change.probe_states();
-        let outcome = |state: Option<&crate::diff::ProbeState>| {
-            state.map_or("–", |state| state.outcome.as_str())
-        };
-        let environment = probe.environment_name.as_deref();
-        let environment = environment.map(|name| format!(" in {}", code(name)));
-        out.push_str(&format!(
-            "| {}{} ({}) | {} | {} | {} | {} |\n",
-            code(&probe.id.workload()),
-            environment.unwrap_or_default(),
-            code(&changes.place(change)),
-            prose(&probe.title()),
-            outcome(before),
-            outcome(after),
-            prose(&changes.why(change, probe)),
-        ));
-    }
-    let more = group.changes.len().saturating_sub(ROWS);
-    if more > 0 {
-        out.push_str(&format!("\nand {more} more\n"));
-    }
     let kubelet = group.changes.iter().find_map(|change| {
         let (_, after) = change.probe_states();
         after?.kubelet.as_deref()
     });
-    if let Some(kubelet) = kubelet.filter(|_| is_fault(group.class)) {
-        out.push_str(&format!("\nkubelet: {}\n", code(kubelet)));
+    let kubelet = kubelet.filter(|_| is_fault(group.class));
+    let kubelet = kubelet.map_or_else(String::new, |text| format!("\nkubelet: {}\n", code(text)));
+    let room = room.saturating_sub(kubelet.len() + RESERVE);
+    let mut shown = 0;
+    for row in group
+        .changes
+        .iter()
+        .filter_map(|change| row(changes, change))
+    {
+        if shown < ROWS && out.len() + row.len() <= room {
+            out.push_str(&row);
+            shown += 1;
+        }
     }
-    out
+    let more = group.changes.len() - shown;
+    if more > 0 {
+        out.push_str(&format!("\nand {more} more\n"));
+    }
+    (shown > 0).then(|| out + &kubelet)
+}
+
+fn row(changes: &Changes<'_>, change: &Change) -> Option<String> {
+    let probe = change.probe()?;
+    let (before, after) = change.probe_states();
+    let outcome = |state: Option<&ProbeState>| state.map_or("–", |state| state.outcome.as_str());
+    let environment = probe.environment_name.as_deref();
+    let environment = environment.map(|name| format!(" in {}", code(name)));
+    Some(format!(
+        "| {}{} ({}) | {} | {} | {} | {} |\n",
+        code(&probe.id.workload()),
+        environment.unwrap_or_default(),
+        code(&changes.place(change)),
+        prose(&probe.title()),
+        outcome(before),
+        outcome(after),
+        prose(&changes.why(change, probe)),
+    ))
 }
 
 const fn is_fault(class: Class) -> bool {
@@ -121,11 +138,19 @@ fn footer(changes: &Changes<'_>) -> String {
         ));
     }
     out.push_str(".\n");
-    for note in &comparison.notes {
-        out.push_str(&format!("\nNote: {}\n", prose(note)));
+    let notes = comparison.notes.iter().map(|note| format!("Note: {note}"));
+    let mut left_out = 0;
+    for line in notes.chain(changes.not_judged_lines()) {
+        let line = format!("\n{}\n", prose(&line));
+        match out.len() + line.len() <= FOOTER_LIMIT {
+            true => out.push_str(&line),
+            false => left_out += 1,
+        }
     }
-    for line in changes.not_judged_lines() {
-        out.push_str(&format!("\n{}\n", prose(&line)));
+    if left_out > 0 {
+        out.push_str(&format!(
+            "\n{left_out} more notes do not fit; see the log of the job.\n"
+        ));
     }
     out
 }

@@ -144,3 +144,35 @@ fn reports_of_ci_systems_contain_what_is_not_judged_and_notes() {
 }
 
 const PLAIN: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: web, image: web}]}\n";
+
+/// GitHub rejects comments of more than 65,536 characters.
+#[test]
+fn a_comment_has_a_limit_and_starts_with_the_regressions() {
+    let project = Project::with(&[
+        ("before/ns.yaml", INJECTED),
+        ("after/ns.yaml", INJECTED),
+        ("before/mtls.yaml", STRICT),
+        ("after/mtls.yaml", STRICT),
+    ]);
+    for number in 0..250 {
+        let pod = NOT_REWRITTEN.replace("name: web", &format!("name: web{number}"));
+        let rewritten = pod.replace("'false'", "'true'");
+        let (before, after) = if number < 100 {
+            (&pod, &rewritten)
+        } else {
+            (&rewritten, &pod)
+        };
+        project.write(&format!("before/web{number}.yaml"), before);
+        project.write(&format!("after/web{number}.yaml"), after);
+    }
+    let arguments = ["diff", "--output-format", "markdown", "before", "after"];
+    let text = project.run(&arguments).exits(1).stdout;
+    assert!(text.len() > 60_000 && text.len() < 65_000, "{}", text.len());
+    let first = text.find("**regression**").unwrap();
+    assert!(text.find("**improvement**").is_none_or(|at| at > first));
+    assert_eq!(text.matches("**regression**").count(), 100);
+    assert!(
+        text.contains(" more changes do not fit; see the log of the job.\n\nUnchanged: "),
+        "{text}"
+    );
+}
