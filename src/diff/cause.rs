@@ -79,6 +79,22 @@ impl Cause {
         }
     }
 
+    /// Returns the cause of a regression that an override in the configuration file hides.
+    pub(super) fn hidden(cause: Option<&Self>, file: &str) -> Self {
+        let hidden = format!("hidden by an override in the changed configuration `{file}`");
+        match cause {
+            Some(cause) => Self {
+                message: format!("{}, {hidden}", cause.message),
+                ..cause.clone()
+            },
+            None => Self {
+                is_option: false,
+                message: hidden,
+                ..Self::option("")
+            },
+        }
+    }
+
     /// Returns the cause that a release changed its behaviour.
     pub(super) fn fact(text: &str, source: &'static str) -> Self {
         Self {

@@ -4,6 +4,7 @@ use crate::source::SourceSet;
 
 use super::cause::{Cause, Causes};
 use super::change::Change;
+use super::class::FailOn;
 use super::comparison::Comparison;
 use super::findings::compare_findings;
 use super::not_judged::{changed_not_judged, newly_not_judged};
@@ -35,6 +36,36 @@ pub fn name_option(comparison: &mut Comparison, text: &str) {
             ..Cause::option(text)
         });
     }
+}
+
+/// Adds the regressions that only overrides in the changed configuration `file` hide. `hidden` is the comparison without
+/// them.
+pub fn add_hidden(comparison: &mut Comparison, hidden: Comparison, file: &str) {
+    let is_regression = |change: &Change| FailOn::Regression.includes(change.class);
+    let is_same = |a: &Change, b: &Change| match (a.probe(), b.probe()) {
+        (Some(a), Some(b)) => a.id == b.id,
+        (None, None) => a.place() == b.place() && order(a) == order(b),
+        _ => false,
+    };
+    for mut change in hidden.changes.into_iter().filter(is_regression) {
+        let mut known = comparison.changes.iter();
+        let known = known.position(|known| is_same(known, &change));
+        match known.map(|at| (at, comparison.changes.get(at).is_some_and(is_regression))) {
+            Some((_, true)) => continue,
+            Some((at, false)) => drop(comparison.changes.remove(at)),
+            None => match change.probe_states() {
+                (Some(_), _) => comparison.unchanged = comparison.unchanged.saturating_sub(1),
+                (None, Some(_)) => {
+                    let added = &mut comparison.added_without_fault;
+                    *added = added.saturating_sub(1);
+                }
+                (None, None) => {}
+            },
+        }
+        change.cause = Some(Cause::hidden(change.cause.as_ref(), file));
+        comparison.changes.push(change);
+    }
+    comparison.changes.sort_by(|a, b| order(a).cmp(&order(b)));
 }
 
 /// Returns the fields by which changes are sorted.

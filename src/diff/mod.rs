@@ -31,7 +31,7 @@ mod state;
 pub use cause::{Cause, Side};
 pub use change::{Change, Subject};
 pub use class::{Class, FailOn};
-pub use compare::{compare, name_option};
+pub use compare::{add_hidden, compare, name_option};
 pub use comparison::Comparison;
 pub use fact_readers::FactReaders;
 pub use group::{Group, groups};

@@ -25,7 +25,7 @@ use super::refused_builds::refused_builds;
 use super::rendered_overlays::RenderedOverlays;
 use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
-use super::summary::Summary;
+use super::summary::{ConfiguredPredictions, Summary};
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
 use super::unknown_environments::{UnknownEnvironments, unknown_environments};
 use super::unrendered::{explain_unrendered, policies_left_out};
@@ -110,11 +110,11 @@ pub(super) fn finish<T>(
         view,
     } = checked;
     summary.workloads = counted.workloads;
-    summary.machines = counted.machines;
     summary.not_judged = not_judged.len();
     summary.missing_facts = counted.missing_facts;
     summary.unproven_release = counted.unproven_release;
     summary.handlers = counted.handlers;
+    summary.configured = counted.configured;
     findings.extend(faults);
     findings.extend(problems.into_iter().map(|mut finding| {
         suppressions.mark(set, &AnnotatedPods::default(), &[], &mut finding);
@@ -221,12 +221,33 @@ fn check_files<T>(
         settings,
         read,
         |mut analysis, suppressions| {
-            let mut checked = check_analysed(set, settings, &analysis, suppressions);
+            let mut configured = None;
+            let mut checked = rayon::in_place_scope(|scope| {
+                scope.spawn(|_| configured = configured_predictions(set, settings, &analysis));
+                check_analysed(set, settings, &analysis, suppressions)
+            });
+            checked.counted.configured = configured;
             predict::sort_by_place(&mut analysis.predictions);
             checked.view = Some(view(analysis.context, &analysis.predictions));
             checked
         },
     )
+}
+
+/// Counts the predictions that the facts of a configuration of the tree decide.
+fn configured_predictions(
+    set: &SourceSet,
+    settings: &Settings,
+    analysis: &Analysis<'_, '_>,
+) -> Option<ConfiguredPredictions> {
+    let (file, without) = settings.without_configured_facts()?;
+    let context = Context::new(set, analysis.renderings, &without);
+    let predictions = predict::predict_all(&context);
+    Some(ConfiguredPredictions::count(
+        file,
+        &analysis.predictions,
+        &predictions,
+    ))
 }
 
 /// Runs the rules on the predictions.
@@ -266,11 +287,10 @@ pub(super) fn check_analysed<T>(
             finding
         }));
     }
-    let groups = &context.inventory.workload_groups;
-    counted.machines = groups
-        .iter()
-        .filter(|group| context.origin_of(group).is_target())
-        .count();
+    let groups = context.inventory.workload_groups.iter();
+    let groups = groups.filter(|group| context.origin_of(group).is_target());
+    counted.workloads += groups.count();
+    counted.handlers += predict::machines(context).len();
     // What a given file deploys and cannot be read has no objects, so it is a finding of this run.
     let (broken, surroundings): (Vec<_>, Vec<_>) = surrounding_diagnostics(set)
         .into_iter()

@@ -103,8 +103,36 @@ impl MissingFacts {
     }
 }
 
+/// What the facts of a configuration of the tree decide.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ConfiguredPredictions {
+    /// The configuration file, as shown to the user.
+    pub file: String,
+    /// The number of predictions whose outcome would differ without these facts.
+    pub predictions: usize,
+}
+
+impl ConfiguredPredictions {
+    /// Counts the predictions whose outcome differs without the facts. Both lists have the same order.
+    pub(super) fn count(
+        file: &str,
+        with: &[WorkloadPrediction<'_>],
+        without: &[WorkloadPrediction<'_>],
+    ) -> Self {
+        let pairs = with.iter().zip(without).filter(|(with, _)| with.is_target);
+        let handlers =
+            pairs.flat_map(|(with, without)| with.handlers.iter().zip(&without.handlers));
+        let differ =
+            handlers.filter(|(with, without)| with.verdict.outcome != without.verdict.outcome);
+        Self {
+            file: file.to_owned(),
+            predictions: differ.count(),
+        }
+    }
+}
+
 /// The counters of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// The number of files.
     pub files: FileCounts,
@@ -112,14 +140,11 @@ pub struct Summary {
     pub context: ContextCounts,
     /// The number of Kubernetes documents.
     pub documents: usize,
-    /// The number of workloads with a pod template.
+    /// The number of workloads with a pod template, and of groups of virtual machines.
     pub workloads: usize,
     /// What runs pods and is not judged: charts and their releases, kustomizations none of whose workloads is known,
     /// parts of pods, and workloads whose facts do not suffice for a verdict.
     pub not_judged: usize,
-    /// Groups of virtual machines.
-    #[serde(skip)]
-    pub machines: usize,
     /// The missing facts of workloads without a verdict. A workload can be counted more than once.
     #[serde(skip)]
     pub missing_facts: MissingFacts,
@@ -144,6 +169,8 @@ pub struct Summary {
     pub severity_changed: usize,
     /// Tracked manifests that an ignore file hides; only counted in a gate.
     pub tracked_hidden: usize,
+    /// What the facts of a configuration of the tree decide; `None` if it has none.
+    pub configured: Option<ConfiguredPredictions>,
 }
 
 impl Summary {
@@ -203,7 +230,7 @@ impl Summary {
     /// Returns whether the files contain nothing to judge.
     #[must_use]
     pub const fn judges_nothing(&self) -> bool {
-        self.workloads == 0 && self.machines == 0
+        self.workloads == 0
     }
 
     /// Counts the workloads of targets, and their handlers.

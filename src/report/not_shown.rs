@@ -34,7 +34,8 @@ pub fn left_out_sentences(set: &SourceSet, summary: &Summary) -> Vec<String> {
     not_shown.into_iter().chain(milder(set, summary)).collect()
 }
 
-/// Returns sentences about findings with a changed severity, about hidden files and about missing facts.
+/// Returns sentences about findings with a changed severity, about hidden files, about missing facts, and about facts of a
+/// configuration.
 pub(super) fn milder(set: &SourceSet, summary: &Summary) -> Vec<String> {
     let changed = counted(summary.severity_changed, "finding");
     let hidden = counted(summary.tracked_hidden, "tracked manifest");
@@ -56,8 +57,17 @@ pub(super) fn milder(set: &SourceSet, summary: &Summary) -> Vec<String> {
             ),
         ),
     ];
+    let configured = summary.configured.iter().map(|configured| {
+        let (file, count) = (escape_control(&configured.file), configured.predictions);
+        let predictions = counted(count, "prediction");
+        let sentence = format!(
+            "Facts in the configuration `{file}`: {predictions} would have another outcome without them."
+        );
+        (count, sentence)
+    });
     sentences
         .into_iter()
+        .chain(configured)
         .filter(|(count, _)| *count > 0)
         .map(|(_, sentence)| sentence)
         .collect()

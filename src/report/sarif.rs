@@ -64,6 +64,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
                 "severityChanged": results.outcome.summary.severity_changed,
                 "belowMinSeverity": results.outcome.summary.hidden,
                 "trackedHidden": results.outcome.summary.tracked_hidden,
+                "configured": results.outcome.summary.configured,
             },
         }],
     });

@@ -1,6 +1,7 @@
 //! The settings of one source, such as the configuration file or the command line.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::finding::{GuardId, RuleId, Severity};
 
@@ -26,6 +27,15 @@ pub enum Emit {
     Items,
     /// No items: only for `validators:` of kustomize, which fail if a function returns its input.
     None,
+}
+
+/// The facts of a configuration that is found in the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredFacts {
+    /// The configuration file, as shown to the user.
+    pub file: String,
+    /// The settings without the configuration.
+    pub others: Arc<Layer>,
 }
 
 /// The settings of one source; unset fields come from other layers or from the defaults.
@@ -71,6 +81,8 @@ pub struct Layer {
     pub baseline: Option<String>,
     /// `context`: paths, relative to the source of the layer.
     pub context: Vec<String>,
+    /// The facts that come from a configuration of the tree, and not from the user.
+    pub configured: Option<ConfiguredFacts>,
     /// `root`: whether facts are read only from the folder of the configuration file.
     pub root: Option<bool>,
     /// `helm: auto`, `--helm auto`: whether the charts of the tree are rendered.
@@ -127,6 +139,7 @@ impl Layer {
                 .collect(),
             baseline: self.baseline.or(below.baseline),
             context: below.context.into_iter().chain(self.context).collect(),
+            configured: self.configured.or(below.configured),
             root: self.root.or(below.root),
             renders_charts: self.renders_charts.or(below.renders_charts),
             actions: self.actions.or(below.actions),
@@ -154,6 +167,26 @@ impl Layer {
             overrides: other.overrides.clone(),
             namespace: other.namespace.clone(),
             scopes,
+            ..self
+        }
+    }
+
+    /// Returns this layer with the facts of another one that take precedence over the manifests.
+    #[must_use]
+    pub fn with_overrides_of(self, other: &Self) -> Self {
+        let overrides = other.scopes.iter().map(|scope| Scope {
+            assume: FactOverrides::default(),
+            rules: BTreeMap::new(),
+            ..scope.clone()
+        });
+        let others = self.scopes.into_iter().map(|scope| Scope {
+            overrides: FactOverrides::default(),
+            ..scope
+        });
+        Self {
+            mesh: other.mesh,
+            overrides: other.overrides.clone(),
+            scopes: overrides.chain(others).collect(),
             ..self
         }
     }
@@ -211,6 +244,7 @@ impl Layer {
             ignore: self.ignore.clone(),
             removed_rules: self.removed_rules.clone(),
             only_environments: self.only_environments.clone(),
+            configured: self.configured.clone(),
         }
     }
 }

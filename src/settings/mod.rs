@@ -24,7 +24,7 @@ pub use fact_scope::FactScope;
 pub use facts::FACT_KEYS;
 pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
 pub use ignore::Ignore;
-pub use layer::{Action, Emit, Layer};
+pub use layer::{Action, ConfiguredFacts, Emit, Layer};
 pub use mesh_kind::MeshKind;
 pub use removed_rules::{REMOVED_RULES, RemovedRule, RemovedRuleEntry};
 pub use rule_names::{RuleNames, UnknownRule};
@@ -212,9 +212,34 @@ pub struct Settings {
     pub removed_rules: Vec<RemovedRuleEntry>,
     /// `--overlay`: the names or paths of the environments that the run is limited to; empty for all.
     pub only_environments: Vec<String>,
+    /// The facts that come from a configuration of the tree.
+    pub configured: Option<ConfiguredFacts>,
 }
 
 impl Settings {
+    /// Returns these settings without the facts that come from a configuration of the tree, and its file; `None` if there
+    /// are none.
+    #[must_use]
+    pub fn without_configured_facts(&self) -> Option<(&str, Self)> {
+        let ConfiguredFacts { file, others } = self.configured.as_ref()?;
+        let layer = Layer {
+            scopes: self.scopes.clone(),
+            ..Layer::default()
+        };
+        let without = layer.with_facts_of(others).resolved(self.fail_on);
+        let settings = Self {
+            mesh: without.mesh,
+            mesh_version: without.mesh_version,
+            assume: without.assume,
+            overrides: without.overrides,
+            namespace: without.namespace,
+            scopes: without.scopes,
+            configured: None,
+            ..self.clone()
+        };
+        Some((file, settings))
+    }
+
     /// Returns the release that the user sets for a mesh. `--mesh-version` applies to the mesh that `--mesh` names, else to
     /// Istio.
     #[must_use]

@@ -1,9 +1,10 @@
 //! Combines the command line with the configuration file.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::filesystem::FileSystem;
-use crate::settings::{FactOverrides, FormChoice, Layer};
+use crate::settings::{ConfiguredFacts, FactOverrides, FormChoice, Layer};
 use crate::source::{Input, shown_path};
 
 use super::args::Common;
@@ -72,11 +73,18 @@ pub(super) fn load_config(
         std::mem::take(&mut below.context),
         (files, directory),
     )?;
+    let shown = shown_path(file.path(), directory);
+    let others = Arc::new(options.clone());
+    let mut layer = options.or(below);
+    if matches!(file, ConfigFile::Found(..)) && !layer.has_facts_of(&others) {
+        let file = shown.clone();
+        layer.configured = Some(ConfiguredFacts { file, others });
+    }
     Ok(LoadedConfig {
-        layer: options.or(below),
+        layer,
         context,
         folder: file.folder().map(Path::to_path_buf),
-        shown: Some(shown_path(file.path(), directory)),
+        shown: Some(shown),
     })
 }
 

@@ -22,6 +22,8 @@ pub(super) struct States {
     pub(super) changed_fact: Option<String>,
     /// The configuration file, if the states have different facts in it.
     pub(super) changed_config: Option<String>,
+    /// The second state with the overrides of the first one, if its own ones differ.
+    pub(super) without_overrides: Option<State>,
     /// Whether the states differ in nothing but the release of the mesh.
     pub(super) only_release: bool,
     /// The facts of `--from` and `--to`.
@@ -113,7 +115,25 @@ pub(super) fn judged_both(
     Ok((first, loaded(new, second, after, new_name)?))
 }
 
+/// Predicts and checks the second state with the overrides of the first one; returns `None` if both have the same.
+pub(super) fn judged_without_overrides(
+    session: &Session,
+    args: &DiffArgs,
+    (old, new): (&Run, &Run),
+) -> Option<State> {
+    let layer = new.layer.clone().with_overrides_of(&old.layer);
+    if layer.has_facts_of(&new.layer) {
+        return None;
+    }
+    let settings = settings(args, layer);
+    let rendered = RenderedOverlays::default();
+    let (state, _) = new.on_threads(session, || State::of(&new.set, &rendered, &settings, ""));
+    Some(state)
+}
+
 fn settings(args: &DiffArgs, mut layer: Layer) -> Settings {
+    // A comparison names a changed configuration as a cause.
+    layer.configured = None;
     layer.only_environments.extend(args.environments.names());
     layer.resolved(FailOn::default())
 }

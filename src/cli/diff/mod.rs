@@ -14,7 +14,9 @@ mod unrelated;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::diff::{Cause, Comparison, FailOn, Side, compare, explain_releases, name_option};
+use crate::diff::{
+    Cause, Comparison, FailOn, Side, add_hidden, compare, explain_releases, name_option,
+};
 use crate::engine::{Exit, UnknownEnvironments, unread_paths};
 use crate::git::ChangedPaths;
 use crate::report::changes::{Changes, ReportedState};
@@ -50,6 +52,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         after,
         changed_fact,
         changed_config,
+        without_overrides,
         changed_paths,
         only_release,
         ..
@@ -59,6 +62,11 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     }
     if let Some(file) = changed_config {
         name_configuration(&mut comparison, &file, [&before, &after], &changed_paths);
+        if let Some(state) = without_overrides {
+            let sets = (&before.run.set, &after.run.set);
+            let hidden = compare((&before.state, sets.0), (&state, sets.1));
+            add_hidden(&mut comparison, hidden, &file);
+        }
     }
     // Another fact could cause the same change.
     let releases = before.istio_release.zip(after.istio_release);

@@ -15,7 +15,7 @@ use super::super::paths::resolve_named_path;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::granted::reject_stored_outside;
-use super::loaded::{Loaded, States, judged_both};
+use super::loaded::{Loaded, States, judged_both, judged_without_overrides};
 use super::own_config::{has_context_of, own_config, use_own_facts};
 use super::revision_paths::reject_revisions_as_paths;
 
@@ -52,6 +52,9 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     }
     // Everything is read.
     repository.end();
+    let without_overrides = changed_config
+        .as_ref()
+        .and_then(|_| judged_without_overrides(session, args, (&old, &run)));
     let (old, new) = (Arc::new(old), Arc::new(run));
     let (old, new) = ((old, shown(&base)), (new, after.name));
     let (mut before, mut after) = judged_both(session, args, old, new)?;
@@ -61,6 +64,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         after,
         changed_fact: None,
         changed_config,
+        without_overrides,
         only_release: false,
         what_if: None,
         notes: other_repository(&repository, directory)

@@ -55,6 +55,12 @@ struct ReportedSummary {
     warnings: u64,
     notes: u64,
     suppressed: u64,
+    configured: Option<ReportedConfigured>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ReportedConfigured {
+    predictions: u64,
 }
 
 #[derive(Debug, Deserialize)]
@@ -80,6 +86,8 @@ pub(in crate::mcp) struct CheckSummary {
     notes: u64,
     /// Findings that the user has suppressed; they are not listed.
     suppressed: u64,
+    /// Probes and hooks that would have another outcome without the facts in `.meshprobe.yaml`.
+    configured: u64,
     /// Objects and files that could not be judged: no finding there does not mean that the probes work.
     not_judged: u64,
 }
@@ -147,6 +155,10 @@ impl CheckReport {
             warnings: summary.warnings,
             notes: summary.notes,
             suppressed: summary.suppressed,
+            configured: summary
+                .configured
+                .as_ref()
+                .map_or(0, |configured| configured.predictions),
             not_judged: summary.not_judged,
         }
     }
@@ -170,6 +182,7 @@ impl CheckSummary {
             warnings,
             notes,
             suppressed,
+            configured,
             not_judged,
         } = self;
         let mut text = format!(
@@ -179,6 +192,7 @@ impl CheckSummary {
         for (name, number) in [
             ("broken files", broken_files),
             ("suppressed", suppressed),
+            ("decided by the configuration", configured),
             ("not judged", not_judged),
         ] {
             if *number > 0 {

@@ -34,7 +34,7 @@ pub fn regressions(changes: &Changes<'_>) -> Outcome {
             &changes.comparison.changed_not_judged,
         ]
         .concat(),
-        summary: changes.after.state.summary,
+        summary: changes.after.state.summary.clone(),
         ..Outcome::default()
     };
     outcome.summary.suppressed = changes.comparison.suppressed;

@@ -1,5 +1,7 @@
 //! The reports of `check` and `predict`: the workloads with their probes, and the findings.
 
+use hashbrown::HashSet;
+
 use crate::context::{Context, NotJudged};
 use crate::finding::Finding;
 use crate::predict::WorkloadPrediction;
@@ -75,6 +77,7 @@ pub fn html_check(results: &Results<'_>, probes: &[ProbeView]) -> String {
             .to_vec(),
         not_judged: &outcome.not_judged,
         sentences,
+        counts: Some((summary.workloads, summary.handlers)),
     };
     page(parts, probes)
 }
@@ -98,6 +101,7 @@ pub fn html_predict(
         tiles: Vec::new(),
         not_judged,
         sentences: Vec::new(),
+        counts: None,
     };
     page(parts, probes)
 }
@@ -110,6 +114,8 @@ struct Parts<'a> {
     tiles: Vec<Tile>,
     not_judged: &'a [NotJudged],
     sentences: Vec<String>,
+    /// The numbers of workloads and handlers of a summary.
+    counts: Option<(usize, usize)>,
 }
 
 fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
@@ -142,32 +148,48 @@ fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
     ];
     let page = Page {
         title: parts.title,
-        header: header(&workloads, probes, parts.tiles),
+        header: header(&workloads, probes, parts.counts, parts.tiles),
         filters: filters(&choices(&workloads, &parts.findings, &keys)),
         sections,
     };
     page.into_html()
 }
 
-fn header(workloads: &Workloads<'_>, probes: &[ProbeView], mut all: Vec<Tile>) -> Markup {
-    let number = workloads.cards.iter().map(|card| card.probes.len()).sum();
-    all.push(Tile {
-        class: "plain",
-        name: "workloads",
-        count: workloads.cards.len(),
-    });
-    all.push(Tile {
-        class: "plain",
-        name: "probes",
-        count: number,
-    });
+fn header(
+    workloads: &Workloads<'_>,
+    probes: &[ProbeView],
+    counts: Option<(usize, usize)>,
+    mut all: Vec<Tile>,
+) -> Markup {
+    let number: usize = workloads.cards.iter().map(|card| card.probes.len()).sum();
+    let distinct = || {
+        let key = |view: &'_ ProbeView| {
+            (
+                view.document.clone(),
+                view.overlay.clone(),
+                view.row.workload.clone(),
+            )
+        };
+        let pods: HashSet<_> = probes.iter().map(key).collect();
+        (pods.len(), probes.len())
+    };
+    let counts = counts.unwrap_or_else(distinct);
+    for (name, count) in [("workloads", counts.0), ("probes", counts.1)] {
+        all.push(Tile {
+            class: "plain",
+            name,
+            count,
+        });
+    }
     let mut out = tiles(&all);
     if probes.is_empty() {
         let text = "Nothing was judged: the files contain no workload with a probe.";
         out.push(element("p").class("lead").text(text));
     } else if probes.len() != number {
-        let count = counted(probes.len(), "prediction");
-        let text = format!("{count}: a probe has one in each environment that deploys it.");
+        let text = format!(
+            "{} in the manifests: a probe counts once for each environment that deploys it.",
+            counted(number, "probe")
+        );
         out.push(element("p").class("lead").text(&text));
     }
     out

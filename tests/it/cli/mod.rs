@@ -5,6 +5,7 @@ mod bad_input;
 mod baseline_files;
 mod certainty;
 mod ci_logs;
+mod configured_facts;
 mod context_fixes;
 mod conventions;
 mod deployed;

@@ -102,3 +102,53 @@ fn merged_statements_name_their_environments() {
         assert!(text.contains(expected), "{expected}\n{}", run.stdout);
     }
 }
+
+/// Groups of virtual machines and workloads without probes count in the same way in all formats.
+#[test]
+fn all_formats_have_the_same_counts() {
+    let group = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: vm, namespace: shop}\nspec:\n  \
+                 template: {}\n  probe: {httpGet: {path: /, port: 80}}\n";
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: shop}\nspec: {containers: [{name: a, image: a, \
+               livenessProbe: {exec: {command: [a]}}}]}\n";
+    let project = Project::with(&[
+        ("vm.yaml", group),
+        ("base/a.yaml", &pod.replace("NAME", "a")),
+        ("base/kustomization.yaml", "resources: [a.yaml]\n"),
+        (
+            "dev/kustomization.yaml",
+            "resources: [../base]\ncommonAnnotations: {e: dev}\n",
+        ),
+        (
+            "prod/kustomization.yaml",
+            "resources: [../base]\ncommonAnnotations: {e: prod}\n",
+        ),
+        (
+            "none.yaml",
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: n}\nspec: {containers: [{name: a, image: a}]}\n",
+        ),
+    ]);
+    let full = project.run(&["check", "."]).exits(0).stdout;
+    assert!(full.contains("(4 workloads, 3 handlers"), "{full}");
+    let json = project
+        .run(&["check", "--output-format", "json", "."])
+        .stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["summary"]["workloads"], 4);
+    assert_eq!(json["summary"]["handlers"], 3);
+    let tiles = |command: &str| {
+        let page = project
+            .run(&[command, "--output-format", "html", "."])
+            .exits(0)
+            .stdout;
+        let text: String = page
+            .split('<')
+            .filter_map(|part| part.split_once('>'))
+            .map(|(_, text)| format!("{text} "))
+            .collect();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let page = tiles("check");
+    assert!(page.contains("workloads 4 probes 3"), "{page}");
+    let page = tiles("predict");
+    assert!(page.contains("workloads 3 probes 3"), "{page}");
+}

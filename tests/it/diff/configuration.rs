@@ -124,3 +124,39 @@ fn a_new_file_is_its_own_cause_next_to_a_changed_configuration() {
     let own = "apps/api.yaml:10 the probe `http :8080/` is new";
     assert_eq!(cause(&found, 0), own);
 }
+
+/// An override that only the second state has does not hide what the second state breaks.
+#[test]
+fn a_new_override_does_not_hide_a_regression() {
+    for spec in [
+        "scopes: [{paths: ['**'], override: {rewrite: true}}]",
+        "scopes: [{paths: [apps/*], override: {mtls: DISABLE}}]",
+        "mesh: {kind: none}",
+    ] {
+        let project = repository();
+        let rewritten = NOT_REWRITTEN.replace("'false'", "'true'");
+        project.write("apps/mtls.yaml", STRICT);
+        project.write("apps/web.yaml", &rewritten);
+        commit(&project, "it works");
+        project.write("apps/web.yaml", NOT_REWRITTEN);
+        project.write(".meshprobe.yaml", config(spec));
+        let broken = run(&project, &["--since", "HEAD"], 1);
+        let expected = ["regression web readinessProbe: ok -> fails"];
+        assert_eq!(changes(&broken), expected, "{spec}");
+        let text = cause(&broken, 0);
+        let hidden = "hidden by an override in the changed configuration `.meshprobe.yaml`";
+        assert!(text.ends_with(hidden), "{text}");
+        assert!(text.starts_with("apps/web.yaml:"), "{text}");
+        // The first state may have it, too, and a fault that is older is an improvement.
+        project.write("apps/web.yaml", &rewritten);
+        commit(&project, "with the override");
+        project.write("apps/web.yaml", NOT_REWRITTEN);
+        let classes = changes(&run(&project, &["--since", "HEAD"], 0));
+        assert!(
+            !classes
+                .iter()
+                .any(|change| change.starts_with("regression")),
+            "{classes:?}"
+        );
+    }
+}
