@@ -15,7 +15,11 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let object_metadata = || FieldPath::keys(&["metadata"]);
     let mut findings: Vec<Finding> = cx
         .namespaces()
-        .flat_map(|namespace| report(namespace, namespace.metadata(), object_metadata, || true))
+        .flat_map(|namespace| {
+            report(cx, namespace, namespace.metadata(), object_metadata, || {
+                true
+            })
+        })
         .collect();
     for pod in cx.pods() {
         let object = &pod.workload.object;
@@ -23,9 +27,16 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         let may_fix_safely = || !pod.is_prerewritten();
         let template_metadata = || template.within.child("metadata");
         let metadata = template.node.get("metadata");
-        findings.extend(report(object, metadata, template_metadata, may_fix_safely));
+        findings.extend(report(
+            cx,
+            object,
+            metadata,
+            template_metadata,
+            may_fix_safely,
+        ));
         if template.node != object.node {
             findings.extend(report(
+                cx,
                 object,
                 object.metadata(),
                 object_metadata,
@@ -35,6 +46,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         if object.kind == "CronJob" {
             let job_metadata = || FieldPath::keys(&["spec", "jobTemplate", "metadata"]);
             findings.extend(report(
+                cx,
                 object,
                 object.node.at(&job_metadata()),
                 job_metadata,
@@ -48,6 +60,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 /// Reports the labels and annotations of one metadata mapping that are not strings. `route` returns the path of the
 /// mapping, and `may_fix_safely` whether the fix of a plain value is safe.
 fn report(
+    cx: &RuleContext<'_, '_>,
     object: &Object<'_>,
     metadata: Option<NodeRef<'_>>,
     route: impl Fn() -> FieldPath,
@@ -61,7 +74,7 @@ fn report(
             .flat_map(NodeRef::entries);
         for entry in entries.filter(is_not_a_string) {
             let route = route().child(holder);
-            findings.extend(finding(object, &route, entry, word, may_fix_safely()));
+            findings.extend(finding(cx, object, &route, entry, word, may_fix_safely()));
         }
     }
     findings
@@ -73,6 +86,7 @@ fn is_not_a_string(entry: &Entry<'_>) -> bool {
 }
 
 fn finding(
+    cx: &RuleContext<'_, '_>,
     object: &Object<'_>,
     holder: &FieldPath,
     entry: Entry<'_>,
@@ -91,9 +105,18 @@ fn finding(
         object.kind,
         object.name(),
     );
-    let mut finding = RULE.finding_on_object(object, entry.value.span(), message);
+    let mut finding = RULE.finding_on_deployed(object, entry.value.span(), message);
     let route = holder.child(key.to_owned());
     finding.field = Some(route.to_string());
+    if is_variable(cx, object, entry.value, text) {
+        let place = object.label_at(entry.key.span(), format!("this {word} takes the value"));
+        finding.related.push(place);
+        finding.help = Some(format!(
+            "kustomize removes the quotes around the variable before Flux fills it in: write the value of the variable as \
+             `'\"{text}\"'`, or the {word} as `${{quote}}${{NAME}}${{quote}}` with the variable `quote: '\"'`"
+        ));
+        return Some(finding);
+    }
     finding.help = Some(format!("quote the value: `\"{text}\"`"));
     let is_plain = match scalar {
         Scalar::Bool(value) => value.to_string() == text,
@@ -120,6 +143,29 @@ fn finding(
         vec![change],
     ));
     Some(finding)
+}
+
+/// Returns whether Flux fills in a value: the file of the user does not contain it in this form.
+///
+/// Source: `varSubstitution` in `kustomize/kustomize_varsub.go` of fluxcd/pkg, which replaces text in the output of
+/// kustomize; "Post build substitution of numbers and booleans" of `docs/spec/v1/kustomizations.md` of
+/// kustomize-controller.
+fn is_variable(
+    cx: &RuleContext<'_, '_>,
+    object: &Object<'_>,
+    value: NodeRef<'_>,
+    text: &str,
+) -> bool {
+    let place = object.label_at(value.span(), "");
+    let file = cx
+        .context
+        .sources
+        .file(&place.path)
+        .filter(|_| object.provenance.is_some());
+    file.is_some_and(|file| {
+        let written = place.span.slice(&file.text);
+        written != text || file.documents.is_empty()
+    })
 }
 
 /// Returns whether kustomize (5.8, measured) quotes a value itself. It quotes all annotations of an object, but not
