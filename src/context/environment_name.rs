@@ -11,6 +11,48 @@ pub(in crate::context) fn given_name(name: &str) -> &str {
     name.trim_start_matches("./").trim_end_matches('/')
 }
 
+/// Usual names of folders that are environments, or that contain them.
+const USUAL: [&str; 32] = [
+    "acceptance",
+    "cluster",
+    "clusters",
+    "demo",
+    "dev",
+    "development",
+    "env",
+    "environment",
+    "environments",
+    "envs",
+    "integration",
+    "int",
+    "live",
+    "local",
+    "overlay",
+    "overlays",
+    "pre-prod",
+    "preprod",
+    "preview",
+    "prod",
+    "production",
+    "qa",
+    "region",
+    "regions",
+    "sandbox",
+    "stage",
+    "stages",
+    "staging",
+    "stg",
+    "test",
+    "testing",
+    "uat",
+];
+
+/// Returns whether a folder with this name is usually an environment, or contains environments.
+pub(in crate::context) fn is_usual_name(name: &str) -> bool {
+    let mut words = name.split(['-', '_', '.']);
+    USUAL.contains(&name) || words.any(|word| USUAL.contains(&word))
+}
+
 /// Returns whether a name is a part of a path that consists of whole folders: `prod/eu` of `clusters/prod/eu/`.
 pub(in crate::context) fn is_part_of(name: &str, path: &str) -> bool {
     let path = path.trim_end_matches('/');

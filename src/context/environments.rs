@@ -9,9 +9,9 @@ use std::cmp::Reverse;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::context::environment_name::{given_name, is_part_of};
+use crate::context::environment_name::{given_name, is_part_of, is_usual_name, last_name};
 use crate::context::parent_folder::ParentFolder;
-use crate::kube::{Object, PeerAuthentication};
+use crate::kube::{Object, PeerAuthentication, runs_pods};
 use crate::source::paths::{child, common, folder, height, is_within};
 
 /// The folders that are environments. Each has a sibling that is also an environment.
@@ -28,6 +28,7 @@ impl Environments {
     /// Finds the environments of a tree.
     pub(super) fn of<'a, 't: 'a>(objects: impl Iterator<Item = &'a Object<'t>>) -> Self {
         let mut folders: HashMap<_, Vec<&str>> = HashMap::new();
+        let mut pods: HashMap<&str, Vec<&str>> = HashMap::new();
         // A kustomization has no name: it is not an object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
             let namespace = object.deployed_namespace();
@@ -41,16 +42,28 @@ impl Environments {
             if folders.last() != Some(&folder) {
                 folders.push(folder);
             }
+            if runs_pods(object.group(), object.kind) {
+                pods.entry(namespace.unwrap_or("default"))
+                    .or_default()
+                    .push(folder);
+            }
         }
         let mut environments = HashSet::new();
-        for mut folders in folders.into_values().filter(|folders| folders.len() > 1) {
+        let several = folders.into_iter().filter(|(_, folders)| folders.len() > 1);
+        for ((group, kind, _, name), mut folders) in several {
+            let namespace = (group.is_empty() && kind == "Namespace").then_some(name);
             // With sorted folders, comparing neighbours finds every fork.
             folders.sort_unstable_by_key(|folder| (Reverse(height(folder)), *folder));
             for (before, folder) in folders.iter().zip(folders.iter().skip(1)) {
                 if !is_within(folder, before)
                     && let Some(fork) = common(before, folder)
                 {
-                    for environment in [child(fork, before), child(fork, folder)] {
+                    let siblings = [child(fork, before), child(fork, folder)];
+                    let is_applied_twice = |name| are_parts(fork, siblings, pods.get(name));
+                    if namespace.is_some_and(is_applied_twice) {
+                        continue;
+                    }
+                    for environment in siblings {
                         if !environments.contains(environment) {
                             environments.insert(environment.to_owned());
                         }
@@ -241,6 +254,20 @@ impl Environments {
             .find(|folder| self.folders.contains(*folder));
         found.unwrap_or_default()
     }
+}
+
+/// Returns whether two folders with one Namespace are parts of one cluster, in which both manifests are applied: only one
+/// of them deploys pods to the namespace, and no name is that of an environment. `pods` are the folders of these pods.
+fn are_parts(fork: &str, siblings: [&str; 2], pods: Option<&Vec<&str>>) -> bool {
+    let has_pods = |sibling| {
+        let mut pods = pods.into_iter().flatten();
+        pods.any(|folder| is_within(folder, sibling))
+    };
+    let [one, other] = siblings;
+    let is_named = [fork, one, other]
+        .into_iter()
+        .any(|folder| is_usual_name(last_name(folder)));
+    !is_named && has_pods(one) != has_pods(other)
 }
 
 /// Returns whether a name is the path of a file below a folder of the tree.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
@@ -13,6 +13,7 @@ use crate::context::environments::Environments;
 use crate::context::generated_pods::generated_pods;
 use crate::context::istio::inbound_patch::inbound_patch;
 use crate::context::namespace_index::{NamespaceIndex, Place};
+use crate::context::namespace_scripts::NamespaceScripts;
 use crate::context::network_plugin::policy_namespace::namespace_key;
 use crate::context::not_judged::{NotJudged, incomplete_pod, missing_folders};
 use crate::context::object_namespace::namespace_of;
@@ -29,6 +30,7 @@ use crate::context::unrendered::{
 };
 use crate::gitops::clusters;
 use crate::gitops::clusters::FileClusters;
+use crate::gitops::configs::Configs;
 use crate::gitops::repositories::Repositories;
 use crate::kube::{
     EmbeddedPods, LabelSelector, Object, PeerAuthentication, Workload, embedded_pods,
@@ -42,8 +44,8 @@ use crate::mesh::istio::install::PlainFile;
 use crate::mesh::istio::{install, network_plugin};
 use crate::settings::Settings;
 use crate::source::paths::folder;
-use crate::source::{Content, Role, SourceFile, SourceSet};
-use crate::yaml::Tree;
+use crate::source::{Content, Role, SourceFile, SourceSet, is_kustomization};
+use crate::yaml::{NodeRef, Tree};
 
 /// The objects of a run.
 #[derive(Debug, Default)]
@@ -86,7 +88,7 @@ pub struct Inventory<'t> {
     /// and `Kafka`.
     pub pod_creators: Vec<Object<'t>>,
     /// `v1` ConfigMaps and Secrets, from which releases of charts take values.
-    pub configs: Vec<Object<'t>>,
+    pub(super) configs: Configs<'t>,
     /// Objects of any mesh that have no field of their own, and definitions of such objects.
     pub(super) mesh_objects: NamespaceIndex<'t, MeshObject<'t>>,
     /// What policies and Services state about single ports.
@@ -103,6 +105,10 @@ pub struct Inventory<'t> {
     pub plain_files: Vec<PlainFile<'t>>,
     /// Objects that install a mesh other than Istio.
     pub(super) mesh_installs: Vec<MeshInstall<'t>>,
+    /// Kustomizations with charts.
+    pub(super) chart_kustomizations: Vec<PlainFile<'t>>,
+    /// Commands that label Namespaces.
+    pub(super) scripts: NamespaceScripts,
     /// Objects whose pods are not judged.
     pub not_judged: Vec<NotJudged>,
     /// The repositories of the run, and the sources that objects deploy from.
@@ -145,6 +151,8 @@ impl<'t> Inventory<'t> {
         let files = sources.by_place();
         let mut inventory = Self {
             plain_files: plain_files(&files),
+            chart_kustomizations: chart_kustomizations(&files),
+            scripts: NamespaceScripts::of(sources),
             rendered: RenderedDocuments::of(sources, renderings),
             ..Self::default()
         };
@@ -198,6 +206,7 @@ impl<'t> Inventory<'t> {
                 DocumentTreatment::Rendered | DocumentTreatment::Patch => {}
             }
         }
+        inventory.add_generated(rendered.iter().flatten().map(|found| &found.object));
         objects.extend(rendered.into_iter().flatten());
         let found = objects.iter().map(|found| &found.object);
         let repositories = Repositories::of(sources, found);
@@ -291,6 +300,21 @@ impl<'t> Inventory<'t> {
     #[must_use]
     pub fn may_apply(&self, file: &str, user: &str) -> bool {
         self.environments.innermost(user).is_none() || self.environments.may_apply(file, user)
+    }
+
+    /// Adds generated objects that state how the mesh is installed. Several renderings of a generator may be equal.
+    fn add_generated<'a>(&mut self, objects: impl Iterator<Item = &'a Object<'t>>)
+    where
+        't: 'a,
+    {
+        let mut seen = HashSet::new();
+        for object in objects.filter(|object| is_config(object) && is_kustomization(object.path()))
+        {
+            let content = object.document.tree().map(Tree::text);
+            if seen.insert((object.id(), content)) {
+                self.installations.push(object.clone());
+            }
+        }
     }
 
     fn add(&mut self, place: Place<'t>, object: Object<'t>, is_target: bool) {
@@ -447,6 +471,28 @@ fn written_objects<'t>(
         .filter(|written| written.treatment != DocumentTreatment::Patch)
 }
 
+/// Returns the kustomizations with charts.
+fn chart_kustomizations<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
+    let files = files.iter().filter(|file| is_kustomization(&file.path));
+    let read = |file: &&'t SourceFile| {
+        let mut documents = file.documents.iter();
+        let root = documents.find_map(|document| document.tree()?.root())?;
+        let has_charts = install::CHART_FIELDS
+            .iter()
+            .any(|key| root.get(key).is_some());
+        has_charts.then(|| plain_file(file, root))
+    };
+    files.filter_map(read).collect()
+}
+
+fn plain_file<'t>(file: &'t SourceFile, root: NodeRef<'t>) -> PlainFile<'t> {
+    PlainFile {
+        path: &file.path,
+        real_path: file.disk_path.as_deref().and_then(Path::to_str),
+        root,
+    }
+}
+
 /// Returns the files that do not contain Kubernetes objects, since a values file also states facts.
 /// The first document of a file decides.
 fn plain_files<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
@@ -456,12 +502,7 @@ fn plain_files<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
             let Content::Plain(tree) = &file.documents.first()?.content else {
                 return None;
             };
-            let root = Tree::root(tree)?;
-            Some(PlainFile {
-                path: &file.path,
-                real_path: file.disk_path.as_deref().and_then(Path::to_str),
-                root,
-            })
+            Some(plain_file(file, Tree::root(tree)?))
         })
         .collect()
 }

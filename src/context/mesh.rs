@@ -100,6 +100,7 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
     fn by_evidence(self) -> Fact<Mesh> {
         let namespace = self.namespace().manifest();
         let mut all = evidence(self.workload, namespace);
+        all.extend(self.script_evidence());
         // Without evidence of another mesh there is nothing to compare.
         let is_open = all.iter().any(|sign| sign.mesh != Mesh::ISTIO);
         if is_open || !self.context.inventory.mesh_objects.is_empty() {
@@ -125,6 +126,32 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             true => fact,
             false => with_rivals(fact, &rivals),
         }
+    }
+
+    /// Returns the command of a script that adds the namespace to a mesh, as evidence.
+    fn script_evidence(self) -> Option<Evidence> {
+        let label = self.namespace().script_label()?;
+        Some(Evidence {
+            mesh: label.mesh,
+            weight: EvidenceStrength::Namespace,
+            place: label.place.clone(),
+        })
+    }
+
+    /// Returns that a script adds the namespace to a mesh, as an assumption.
+    fn injection_by_script(self, mesh: Mesh) -> Option<Fact<bool>> {
+        let label = self
+            .namespace()
+            .script_label()
+            .filter(|label| label.mesh == mesh)?;
+        let message = format!(
+            "a command sets `{}` on namespace `{}`",
+            label.key,
+            self.namespace().name
+        );
+        let mut fact = Fact::assumed(true, message, Some("--override injection=all|none"));
+        fact.because.push(Reason::written(label.place.clone()));
+        Some(fact)
     }
 
     /// Returns the namespace of the workload.
@@ -223,7 +250,9 @@ impl<'c, 't> WorkloadMesh<'c, 't> {
             objects: self.objects(mesh),
             release: self.context.mesh_release(mesh, &self.workload.object).value,
             native_sidecars: self.native_sidecars_by_option(),
-            supposed: self.injection_by_option(model),
+            supposed: self
+                .injection_by_option(model)
+                .or_else(|| self.injection_by_script(mesh)),
         };
         let facts = self.namespace().manifests().map(|namespace| {
             let of_environment = PodInput {

@@ -8,6 +8,7 @@
 //! the workload's file takes precedence.
 
 mod assumptions;
+mod config_value;
 mod dataplane;
 mod deployed_objects;
 mod environment_filter;
@@ -26,6 +27,7 @@ mod mesh_options;
 mod namespace;
 mod namespace_index;
 mod namespace_manifests;
+mod namespace_scripts;
 mod nearest;
 mod network_plugin;
 mod network_policies;

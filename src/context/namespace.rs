@@ -58,20 +58,17 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         if !placeholder::contains(self.name) {
             return None;
         }
-        let message = format!(
-            "the namespace is `{}`, which another tool fills in",
-            self.name
-        );
+        let message = format!("fills in the namespace, `{}`", self.name);
         let own = self.object.metadata().and_then(|all| all.get("namespace"));
         match (
             own.filter(|_| self.object.namespace().is_some()),
             &self.object.destination,
         ) {
-            (Some(node), _) => Some(self.object.label_at(node.span(), message)),
+            (Some(node), _) => Some(self.object.placeholder_at(node.span(), &message)),
             (None, Some(destination)) => Some(Label {
                 path: Arc::clone(&destination.path),
                 span: destination.span,
-                message,
+                message: format!("another tool {message}"),
             }),
             (None, None) => None,
         }

@@ -10,8 +10,10 @@ use crate::context::namespace::NamespaceOf;
 use crate::context::nearest::{are_related, nearest};
 use crate::kube::Object;
 use crate::mesh::Fact;
+use crate::mesh::detect::is_key_of_mesh;
 use crate::mesh::istio::keys;
-use crate::source::paths::folder;
+use crate::source::paths::{folder, is_within};
+use crate::yaml::NodeRef;
 
 /// The option that settles whether pods are injected whose Namespaces differ.
 const SETTLE: &str = "--override injection=all|none";
@@ -56,12 +58,43 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             .collect();
         let found = nearest(joined.iter().map(|(_, namespace)| *namespace), home);
         let found = self.of_environments(found);
+        let found = self.with_other_manifests(found, &joined);
         let position = |wanted: &Object<'t>| {
             let mut joined = joined.iter();
             let found = joined.find(|(_, namespace)| std::ptr::eq(*namespace, wanted));
             found.map(|(index, _)| *index)
         };
         found.into_iter().filter_map(position).collect()
+    }
+
+    /// Adds the other manifests of the same Namespaces: all of them are applied. Those that add pods to a mesh come first.
+    fn with_other_manifests<'n>(
+        self,
+        mut found: Vec<&'n Object<'t>>,
+        joined: &[(usize, &'n Object<'t>)],
+    ) -> Vec<&'n Object<'t>> {
+        if joined.len() == found.len() {
+            return found;
+        }
+        let environments = &self.context.inventory.environments;
+        let home = folder(self.object.location_file());
+        let environment_of = |one: &Object<'t>| environments.innermost(one.location_file());
+        let applies =
+            |one: &Object<'t>| environment_of(one).is_none_or(|found| is_within(home, found));
+        let is_of_one_cluster = |one: &Object<'t>, other: &Object<'t>| {
+            let is_of_one_environment = environment_of(one) == environment_of(other);
+            one.may_share_cluster(other)
+                && (is_of_one_environment || applies(one) && applies(other))
+        };
+        let nearest = found.clone();
+        for (_, other) in joined {
+            let is_new = !nearest.iter().any(|one| std::ptr::eq(*one, *other));
+            if is_new && nearest.iter().any(|one| is_of_one_cluster(one, other)) {
+                found.push(other);
+            }
+        }
+        found.sort_by_key(|namespace| (!adds_pods(namespace), !mentions_mesh(namespace)));
+        found
     }
 
     /// Returns the first of equally near Namespaces, or the first of each environment if all are in environments. If a
@@ -113,18 +146,34 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             return facts.min_by_key(|fact| fact.certainty);
         }
         let environments = &self.context.inventory.environments;
-        let folders = facts.iter().map(|(namespace, _)| {
-            let path = namespace.location_file();
-            environments.innermost(path).unwrap_or_else(|| folder(path))
+        let innermost = |namespace: &Object<'t>| environments.innermost(namespace.location_file());
+        let mut found: HashSet<&str> = HashSet::new();
+        let are_environments = facts.iter().all(|(namespace, _)| {
+            let environment = innermost(namespace);
+            environment.is_some_and(|environment| found.insert(environment))
         });
-        let names = short_names(folders);
+        let names: Vec<&str> = match are_environments {
+            true => short_names(
+                facts
+                    .iter()
+                    .filter_map(|(namespace, _)| innermost(namespace)),
+            ),
+            false => facts
+                .iter()
+                .map(|(namespace, _)| &**namespace.path())
+                .collect(),
+        };
+        let differs = match are_environments {
+            true => "differs between environments",
+            false => "has several manifests, which are all applied",
+        };
         let values: Vec<String> = names
             .iter()
             .zip(&facts)
             .map(|(name, (_, fact))| format!("{name}: {}", word(fact.value)))
             .collect();
         let message = format!(
-            "Namespace `{}` differs between environments ({})",
+            "Namespace `{}` {differs} ({})",
             self.name,
             values.join(", ")
         );
@@ -132,6 +181,15 @@ impl<'c, 't> NamespaceOf<'c, 't> {
         let (_, fact) = facts.into_iter().nth(preferred.unwrap_or_default())?;
         Some(fact.depending_on(&Fact::assumed((), message, Some(SETTLE))))
     }
+}
+
+/// Returns whether a label or annotation of a Namespace belongs to a mesh.
+pub(in crate::context) fn mentions_mesh(namespace: &Object<'_>) -> bool {
+    let entries = ["labels", "annotations"].into_iter();
+    let mut entries = entries
+        .filter_map(|key| namespace.metadata()?.get(key))
+        .flat_map(NodeRef::entries);
+    entries.any(|entry| entry.key.text().is_some_and(is_key_of_mesh))
 }
 
 /// Returns whether the labels of a Namespace add its pods to Istio's mesh.

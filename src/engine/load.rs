@@ -9,7 +9,7 @@ use crate::gitops::NamedFolders;
 use crate::kustomize::NESTED;
 use crate::source::{
     Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
-    mark_hidden, mark_origins, mark_patches, mark_repositories, parse_budget,
+    mark_hidden, mark_origins, mark_patches, mark_repositories, parse_budget, scripts,
 };
 
 use super::panic_report::catch_panic;
@@ -46,6 +46,12 @@ pub fn load(request: &Request) -> SourceSet {
         (more, budget) = read_all(&missing, request, budget);
         set.files.extend(more);
         let files = std::mem::take(&mut set.files);
+        set.files = SourceSet::new(files).files;
+    }
+    let scripts = scripts(&set, &mut folders, request);
+    if !scripts.is_empty() {
+        let mut files = std::mem::take(&mut set.files);
+        files.extend(scripts);
         set.files = SourceSet::new(files).files;
     }
     set.absent = absent.into();

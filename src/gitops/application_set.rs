@@ -188,6 +188,7 @@ fn render_set<'t>(
         applied: BTreeSet::new(),
         notes: Vec::new(),
         has_unknown_objects: left_out.is_some(),
+        options: BTreeSet::new(),
         left_out,
         held,
     })

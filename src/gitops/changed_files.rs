@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use memchr::{memchr, memchr3, memmem};
 
+use crate::gitops::configs::takes_values;
 use crate::gitops::differing_files::{States, differing_files};
 use crate::gitops::named_entries::{has_other_name, last_name, names_in, texts};
 use crate::kube::Object;
@@ -99,9 +100,7 @@ impl<'s> ChangedFiles<'s> {
         let states_deployment = |file: &SourceFile| {
             let contains =
                 |part: &&str| memmem::find(file.text.as_bytes(), part.as_bytes()).is_some();
-            ["valuesFrom", "fluxcd.io/", "argoproj.io/"]
-                .iter()
-                .any(contains)
+            takes_values(file) || ["fluxcd.io/", "argoproj.io/"].iter().any(contains)
         };
         // Deployments may replace variables with values.
         let has_other_values =

@@ -96,6 +96,7 @@ fn left_out(deployment: &Deployment<'_>) -> Rendering {
         folder: deployment.folder.clone(),
         build: build(deployment),
         cluster: deployment.cluster.clone(),
+        unread: None,
         destination: None,
     };
     Rendering::without_objects(Arc::clone(path), Some(deployed), Limit::Memory)

@@ -4,6 +4,7 @@ mod application_set;
 mod build_command;
 mod changed_files;
 pub(crate) mod clusters;
+pub(crate) mod configs;
 mod copies;
 pub(crate) mod deployed_folder;
 pub(crate) mod deployment;

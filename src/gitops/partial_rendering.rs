@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
+use memchr::memmem;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::changed_files::ChangedFiles;
@@ -33,6 +34,15 @@ pub(crate) fn render_changed(
         return None;
     }
     let named = changed.named_by(sources);
+    // Deployments may take variables from generated objects.
+    let generates = |file: &&SourceFile| memmem::find(file.text.as_bytes(), b"Generator").is_some();
+    if named.iter().any(generates)
+        && renderings
+            .iter()
+            .any(|rendering| rendering.deployed.is_some())
+    {
+        return None;
+    }
     let paths: HashSet<&str> = named.iter().map(|file| &*file.path).collect();
     let affected: Vec<&Group> = groups
         .iter()

@@ -1,16 +1,22 @@
 //! Changes that a Flux Kustomization makes to objects after the build: `postBuild.substitute`, then
 //! `commonMetadata`.
 //!
-//! Source: Flux, `kustomize.toolkit.fluxcd.io/v1`. Only variables with a known value are filled
-//! in. If `substituteFrom` may define further variables, these remain unknown, even if they have defaults.
+//! Source: Flux, `kustomize.toolkit.fluxcd.io/v1`, and `loadVars` in `kustomize/kustomize_varsub.go` of fluxcd/pkg: later
+//! entries of `substituteFrom` override earlier ones, and `substitute` overrides all of them. Only variables with a known
+//! value are filled in. If `substituteFrom` may define further variables, these remain unknown, even if they have defaults.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
+use crate::finding::Label;
+use crate::gitops::configs::{self, ConfigReference};
+use crate::gitops::deployment::Deployment;
+use crate::kube::Object;
+use crate::source::SourceSet;
 use crate::yaml::{NodeRef, Scalar, resolve_plain};
 
 use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::dialect::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::node::{Node, Value};
@@ -22,14 +28,15 @@ const SWITCH: &str = "kustomize.toolkit.fluxcd.io/substitute";
 const LONGEST: usize = 10_000;
 
 /// Applies `postBuild` and `commonMetadata` to all objects.
-pub(crate) fn apply(flux: &Kustomization<'_>, accumulator: &mut Accumulator) {
-    if let Some(post) = flux.entry("postBuild") {
-        let variables = Variables::read(flux, post.value);
-        // Flux substitutes nothing without variables.
-        if !variables.known.is_empty() {
-            for resource in &mut accumulator.resources {
-                substitute(resource, &variables);
-            }
+pub(crate) fn apply(
+    flux: &Kustomization<'_>,
+    variables: &Variables,
+    accumulator: &mut Accumulator,
+) {
+    // Flux substitutes nothing without variables.
+    if !variables.known.is_empty() {
+        for resource in &mut accumulator.resources {
+            substitute(resource, variables);
         }
     }
     let Some(common) = flux
@@ -50,28 +57,106 @@ pub(crate) fn apply(flux: &Kustomization<'_>, accumulator: &mut Accumulator) {
     }
 }
 
-struct Variables {
-    known: HashMap<String, (String, Origin)>,
-    /// Whether there are further variables with unknown values.
+/// The variables of a Flux Kustomization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Variables {
+    /// The variables by name; `None` for a value that is not known.
+    known: BTreeMap<String, Option<(String, Origin)>>,
+    /// Why there are further variables with unknown values, or why a value is not known: where Flux takes it from.
+    pub(crate) unread: Option<Arc<str>>,
+    /// Whether there may be further variables.
     is_open: bool,
 }
 
 impl Variables {
-    fn read(flux: &Kustomization<'_>, post: NodeRef<'_>) -> Self {
-        let mut known = HashMap::new();
-        let entries = post
+    /// Reads the variables of a deployment. `find` returns the ConfigMap or Secret that a Kustomization refers to.
+    pub(crate) fn read<'a, 't: 'a>(
+        sources: &SourceSet,
+        deployment: &Deployment<'_>,
+        find: impl Fn(ConfigReference<'_>) -> Result<Option<&'a Object<'t>>, String>,
+    ) -> Self {
+        let mut variables = Self::default();
+        let post = deployment
+            .edit
+            .filter(|_| deployment.dialect == Dialect::Flux);
+        let Some(post) = post.and_then(|edit| edit.get("postBuild")) else {
+            return variables;
+        };
+        let object = &deployment.object;
+        let references = post.get("substituteFrom").into_iter();
+        for reference in references.flat_map(NodeRef::items) {
+            let text = |key: &str| {
+                reference
+                    .get(key)
+                    .and_then(NodeRef::text)
+                    .unwrap_or_default()
+            };
+            let wanted = ConfigReference {
+                kind: text("kind"),
+                name: text("name"),
+                namespace: object.deployed_namespace(),
+            };
+            let found = find(wanted);
+            let is_read = matches!(found, Ok(Some(_)));
+            let why = match found {
+                Ok(Some(config)) => {
+                    let is_incomplete = variables.add(config);
+                    is_incomplete.then(|| " is encrypted or not in the tree".to_owned())
+                }
+                // Flux continues without an optional one.
+                Ok(None) if text("optional") == "true" => None,
+                Ok(None) => Some(" is not in the tree".to_owned()),
+                Err(why) => Some(format!(": {why}")),
+            };
+            let Some(why) = why else {
+                continue;
+            };
+            let label = object.label_at(reference.span(), "");
+            let file = sources.file(&label.path);
+            let line = file.map_or(1, |file| file.line_of(label.span));
+            let source = format!(
+                "{} `{}` ({}:{line}){why}",
+                wanted.kind, wanted.name, label.path
+            );
+            variables.unread.get_or_insert(source.into());
+            if !is_read {
+                variables.is_open = true;
+                // A later source overrides earlier ones.
+                variables.known.values_mut().for_each(|value| *value = None);
+            }
+        }
+        let inline = post
             .get("substitute")
             .into_iter()
             .flat_map(NodeRef::entries);
-        for entry in entries {
+        for entry in inline {
             if let (Some(name), Some(value)) = (entry.key.text(), entry.value.text()) {
-                let origin = flux.origin(entry.value.span());
-                known.insert(name.to_owned(), (value.to_owned(), origin));
+                let label = object.label_at(entry.value.span(), "");
+                variables.insert(name, Some(value.to_owned()), label);
             }
         }
-        let others = post.get("substituteFrom");
-        let is_open = others.is_some_and(|list| list.items().len() > 0);
-        Self { known, is_open }
+        variables
+    }
+
+    /// Adds the entries of a ConfigMap or Secret. Returns whether a value is not known.
+    fn add(&mut self, config: &Object<'_>) -> bool {
+        let mut is_incomplete = false;
+        for (entry, value) in configs::entries(config) {
+            is_incomplete |= value.is_none();
+            let label = config.label_at(entry.value.span(), "");
+            self.insert(entry.key.text().unwrap_or_default(), value, label);
+        }
+        is_incomplete
+    }
+
+    fn insert(&mut self, name: &str, value: Option<String>, place: Label) {
+        let origin = Origin {
+            path: place.path,
+            span: place.span,
+        };
+        // Flux removes line breaks (`kustomize_varsub.go`).
+        let value = value.map(|value| (value.replace('\n', ""), origin));
+        self.known.insert(name.to_owned(), value);
     }
 
     /// Returns the value of the text between `${` and `}`, with its origin.
@@ -87,8 +172,9 @@ impl Variables {
             return None;
         }
         match (self.known.get(name), default) {
+            (Some(None), _) => None,
             // An empty value selects the default.
-            (Some((value, origin)), default) if !value.is_empty() || default.is_none() => {
+            (Some(Some((value, origin))), default) if !value.is_empty() || default.is_none() => {
                 Some((value, Some(origin)))
             }
             (Some(_), Some(default)) => Some((default, None)),

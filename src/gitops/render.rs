@@ -11,7 +11,9 @@ use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::build_command::build;
+use crate::gitops::configs::{self, Configs, Siblings};
 use crate::gitops::deployment::Deployment;
+use crate::gitops::post_build::Variables;
 use crate::gitops::repositories::Repositories;
 use crate::gitops::reuse::Reuse;
 use crate::gitops::{application_set, clusters, copies, post_build};
@@ -67,7 +69,12 @@ pub(crate) fn render(
         let all = clusters::deployments(sources, &repositories, objects.iter());
         drop(repositories);
         let wanted = to_render(sources, &own, &all);
-        let keys: Vec<Key> = wanted.iter().map(|deployment| key(deployment)).collect();
+        let renderings = || own.iter().chain(&deployed);
+        let variables = variables(sources, &wanted, &objects, renderings);
+        let keys = wanted.iter().zip(&variables);
+        let keys: Vec<Key> = keys
+            .map(|(deployment, variables)| key(deployment, variables.clone()))
+            .collect();
         let is_done = keys == previous;
         if is_done || round == ROUNDS {
             let mut left_out = copies::beyond_memory(sources, &budget, &own, &all, &wanted);
@@ -85,7 +92,8 @@ pub(crate) fn render(
             .iter()
             .map(|deployment| deployment.folder.as_str())
             .collect();
-        for deployment in &wanted {
+        for (deployment, variables) in wanted.iter().zip(&variables) {
+            let deployment = (*deployment, variables);
             let (rendering, kustomizations) =
                 render_deployment(sources, &mut builder, deployment, &folders, is_wanted);
             entered.extend(kustomizations);
@@ -215,10 +223,17 @@ fn beyond_rounds(wanted: &[&Deployment<'_>], keys: &[Key], previous: &[Key]) -> 
         .collect()
 }
 
-/// Identity of a deployment across rounds: file, document, folder, source of the edit, and cluster.
-type Key = (Arc<str>, usize, String, String, Option<Arc<Cluster>>);
+/// Identity of a deployment across rounds: file, document, folder, source of the edit, cluster, and variables.
+type Key = (
+    Arc<str>,
+    usize,
+    String,
+    String,
+    Option<Arc<Cluster>>,
+    Variables,
+);
 
-fn key(deployment: &Deployment<'_>) -> Key {
+fn key(deployment: &Deployment<'_>, variables: Variables) -> Key {
     let edit = deployment.edit.map(|edit| edit.source().to_owned());
     (
         Arc::clone(deployment.object.path()),
@@ -226,7 +241,69 @@ fn key(deployment: &Deployment<'_>) -> Key {
         deployment.folder.clone(),
         edit.unwrap_or_default(),
         deployment.cluster.clone(),
+        variables,
     )
+}
+
+/// Returns the variables of each deployment. ConfigMaps and Secrets are taken from `renderings`, and from files that these
+/// do not include. `objects` are the deploying ones.
+fn variables<'t, R>(
+    sources: &'t SourceSet,
+    deployments: &[&Deployment<'_>],
+    objects: &[Object<'t>],
+    renderings: impl Fn() -> R,
+) -> Vec<Variables>
+where
+    R: Iterator<Item = &'t Rendering>,
+{
+    let takes_variables = |deployment: &&Deployment<'_>| {
+        let post = deployment.edit.and_then(|edit| edit.get("postBuild"));
+        post.is_some_and(|post| post.get("substituteFrom").is_some())
+    };
+    let mut configs = Configs::default();
+    let mut siblings = Siblings::default();
+    if deployments.iter().any(takes_variables) {
+        config_objects(sources, renderings)
+            .into_iter()
+            .for_each(|object| configs.push(object));
+        siblings = Siblings::of(objects.iter().chain(configs.iter()));
+    }
+    let of_deployment = |deployment: &&Deployment<'_>| {
+        let user = &deployment.object;
+        let may_apply = |config: &Object<'_>| {
+            siblings.may_share_cluster(config.location_file(), user.location_file())
+        };
+        let content = |config: &Object<'_>| {
+            let values = configs::entries(config);
+            let values = values.map(|(entry, value)| (entry.key.text().map(str::to_owned), value));
+            values.collect::<Vec<_>>()
+        };
+        Variables::read(sources, deployment, |wanted| {
+            let found = configs.find(sources, wanted, user, may_apply, content)?;
+            Ok(found.map(|(config, _)| config))
+        })
+    };
+    deployments.iter().map(of_deployment).collect()
+}
+
+/// Returns the ConfigMaps and Secrets of a tree, as rendered or else as written.
+fn config_objects<'t, R>(sources: &'t SourceSet, renderings: impl Fn() -> R) -> Vec<Object<'t>>
+where
+    R: Iterator<Item = &'t Rendering>,
+{
+    let used: HashSet<(&str, usize)> = renderings()
+        .flat_map(|rendering| rendering.used.iter())
+        .map(|(path, index)| (&**path, *index))
+        .collect();
+    let documents = sources.files.iter().flat_map(|file| &file.documents);
+    let written = documents
+        .filter(|document| !document.patch && !used.contains(&key_of(document)))
+        .flat_map(Object::all_in);
+    let rendered = renderings().flat_map(Rendering::objects);
+    written
+        .chain(rendered)
+        .filter(|object| object.group().is_empty() && matches!(object.kind, "ConfigMap" | "Secret"))
+        .collect()
 }
 
 /// Returns the objects of the renderings that deploy something or are the source of it, and those of `files` that no rendering includes. A
@@ -305,7 +382,8 @@ fn to_render<'a, 't>(
     let mut seen = BTreeSet::new();
     all.iter()
         .filter(|deployment| {
-            folders.contains(deployment.folder.as_str()) && seen.insert(key(deployment))
+            let key = key(deployment, Variables::default());
+            folders.contains(deployment.folder.as_str()) && seen.insert(key)
         })
         .collect()
 }
@@ -331,7 +409,7 @@ fn overrides<'s>(sources: &'s SourceSet, deployment: &Deployment<'_>) -> Option<
 fn render_deployment<'s>(
     sources: &'s SourceSet,
     builder: &mut Builder<'s>,
-    deployment: &Deployment<'_>,
+    (deployment, variables): (&Deployment<'_>, &Variables),
     folders: &BTreeSet<&str>,
     is_wanted: &impl Fn(&Resource) -> bool,
 ) -> (Rendering, Vec<Arc<str>>) {
@@ -342,6 +420,7 @@ fn render_deployment<'s>(
     };
     let edit = Kustomization {
         path: deployment.object.path(),
+        document: deployment.object.document.index,
         // Without an edit, only the location of the object is used.
         root: deployment.edit.unwrap_or(deployment.object.node),
         folder: &deployment.folder,
@@ -362,7 +441,7 @@ fn render_deployment<'s>(
     }
     accumulator.resolve_variables();
     if deployment.dialect == Dialect::Flux && deployment.edit.is_some() {
-        post_build::apply(&edit, &mut accumulator);
+        post_build::apply(&edit, variables, &mut accumulator);
     }
     let nested = entries.iter().filter_map(|entry| match entry {
         Located::Kustomization(file) => Some(Arc::clone(&file.path)),
@@ -385,6 +464,7 @@ fn render_deployment<'s>(
         folder: deployment.folder.clone(),
         build: build(deployment),
         cluster: deployment.cluster.clone(),
+        unread: variables.unread.clone(),
         destination: deployment.destination.as_ref().map(|to| {
             let place = (Arc::clone(&to.path), to.span);
             (to.namespace.to_owned(), place)

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use memchr::memmem;
-
 use crate::gitops::changed_files::ChangedFiles;
+use crate::gitops::configs::takes_values;
 use crate::gitops::partial_rendering::render_changed;
 use crate::gitops::reuse::Reuse;
 use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::{Group, groups};
 use crate::kustomize::{DocumentId, Rendering};
-use crate::source::{SourceFile, SourceSet};
+use crate::source::SourceSet;
 
 /// Renders every kustomization of the set that no other one lists, in the order of their paths,
 /// and the folders that the Flux and Argo CD objects of the set deploy.
@@ -71,8 +70,6 @@ fn is_wanted(resource: &Resource, is_with_values: bool) -> bool {
 
 /// Returns whether a file may take values from another object.
 fn has_values_from(sources: &SourceSet) -> bool {
-    let takes_values =
-        |file: &SourceFile| memmem::find(file.text.as_bytes(), b"valuesFrom").is_some();
     sources.files.iter().any(takes_values)
 }
 

@@ -224,14 +224,13 @@ fn unsupported_fields_are_reported() {
         "`replacements` is not modelled",
         "`openapi` is not modelled",
         "`resorces` is not a field",
-        "ConfigMap `istio` is not read",
         "a component is a folder",
     ] {
         assert!(messages.contains(word), "{word}\n{messages}");
     }
     assert_eq!(rendering.notes.len(), 12, "{messages}");
     assert!(rendering.notes.iter().all(|note| note.scope == Scope::All));
-    assert_eq!(rendering.documents.len(), 1);
+    assert_eq!(rendering.documents.len(), 3);
 }
 
 #[test]

@@ -82,6 +82,8 @@ pub struct Object<'t> {
     pub destination: Option<Destination<'t>>,
     /// The cluster to which the deploying object deploys it, if that is known.
     pub cluster: Option<Arc<Cluster>>,
+    /// Why variables that the deploying object fills in are not known: the ConfigMap or Secret with their values.
+    pub unread: Option<&'t str>,
     /// Set for rendered objects, whose text is not the text of a file.
     pub provenance: Option<&'t dyn Provenance>,
     /// The document that contains it.
@@ -265,6 +267,16 @@ impl<'t> Object<'t> {
         }
     }
 
+    /// Returns a label for a placeholder in the object: which tool fills it in, followed by `consequence`.
+    #[must_use]
+    pub fn placeholder_at(&self, span: Span, consequence: &str) -> Label {
+        let message = match self.unread {
+            Some(unread) => format!("Flux {consequence}; {unread}"),
+            None => format!("another tool {consequence}"),
+        };
+        self.label_at(span, message)
+    }
+
     /// Returns the span that a finding points at: the object's name, else its kind.
     #[must_use]
     pub fn name_span(&self) -> Span {
@@ -323,6 +335,7 @@ impl<'t> Collector<'t, '_> {
             overlay: None,
             destination: None,
             cluster: None,
+            unread: None,
             provenance: None,
             document: self.document,
             node,

@@ -44,6 +44,8 @@ pub(crate) struct Accumulator {
     /// The variables that are replaced at the end, and the additional fields in which they are.
     pub(crate) variables: Vec<Variable>,
     pub(crate) variable_fields: Vec<FieldSpec>,
+    /// The options that kustomize needs for the build.
+    pub(crate) options: BTreeSet<&'static str>,
     /// The limit that caused objects to be left out.
     pub(crate) left_out: Option<Limit>,
     /// Maximum number of objects; more pods than this would exceed the memory limit.
@@ -110,6 +112,11 @@ impl Accumulator {
     /// Adds an object, or a note if an object with the same identity exists already.
     pub(crate) fn add(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
         self.used.insert(resource.document());
+        self.add_generated(k, at, resource);
+    }
+
+    /// Adds an object that is not a document of the set, or a note if an object with the same identity exists already.
+    pub(crate) fn add_generated(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
         let others = &self.resources;
         let known = self.known.get_or_insert_with(|| IdentityIndex::of(others));
         let message = if others.len() >= self.most {
@@ -129,7 +136,7 @@ impl Accumulator {
     /// Adds the objects, notes and records of another kustomization, which `k` includes.
     pub(crate) fn include(&mut self, k: &Kustomization<'_>, at: Span, other: &Self) {
         for resource in &other.resources {
-            self.add(k, at, resource.clone());
+            self.add_generated(k, at, resource.clone());
         }
         self.used.extend(other.used.iter().cloned());
         self.patches.extend(other.patches.iter().cloned());
@@ -141,6 +148,7 @@ impl Accumulator {
         self.variables.extend(other.variables.iter().cloned());
         self.variable_fields
             .extend(other.variable_fields.iter().cloned());
+        self.options.extend(&other.options);
         self.left_out = self.left_out.or(other.left_out);
     }
 

@@ -1,7 +1,7 @@
 //! Collects everything that a kustomization includes.
 //!
 //! Follows `accumulateTarget` of kustomize 5.8.2 (`api/internal/target/kusttarget.go`): resources
-//! in order, then components, which change all objects collected so far, then the transformations.
+//! in order, then generated objects, then components, which change all objects collected so far, then the transformations.
 //! Where kustomize stops with an error, this module adds a note and continues.
 
 use std::sync::Arc;
@@ -15,9 +15,12 @@ use crate::kustomize::dialect::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
 use crate::kustomize::locate::{Located, absent_path, is_hidden, locate, strings};
+use crate::kustomize::node::Node;
 use crate::kustomize::objects::{is_broken, is_not_mapping};
 use crate::kustomize::rendering::{Note, Scope, Topic};
-use crate::kustomize::{budget, objects, openapi, transform, unsupported, variables};
+use crate::kustomize::{
+    budget, generated, inline, objects, openapi, plugins, transform, unsupported, variables,
+};
 use crate::source::{SourceFile, SourceSet};
 use crate::yaml::{NodeRef, Span};
 
@@ -182,9 +185,21 @@ impl<'s> Builder<'s> {
         self.work = left;
         self.open.push(Arc::clone(k.path));
         self.resources(k, entries, accumulator);
+        if k.dialect == Dialect::Kustomize {
+            generated::add_generated(self.sources, k, accumulator);
+        }
+        let plugins = self.plugins(k, accumulator);
+        if k.has_charts() {
+            accumulator.has_unknown_objects = true;
+            accumulator.options.insert(plugins::HELM);
+        }
         let mut changing = Vec::new();
         for k in layers {
-            for unknown in k.unknown() {
+            let is_known = |key: &str| {
+                let configs = plugins.get(key);
+                configs.is_some_and(plugins::are_own)
+            };
+            for unknown in k.unknown(is_known) {
                 accumulator.has_unknown_objects |= unknown.has_unknown_objects;
                 if unknown.changes_all {
                     changing.push((*k, unknown.span));
@@ -207,7 +222,8 @@ impl<'s> Builder<'s> {
         }
         for k in layers.iter().filter(|k| k.dialect == Dialect::Kustomize) {
             accumulator.record_patches(self.sources, k);
-            unsupported::add_notes(self.sources, k, accumulator);
+            let transformers = plugins.get("transformers");
+            unsupported::add_notes(self.sources, k, transformers, accumulator);
             accumulator.variables.extend(variables::variables(k));
         }
         let merged = openapi::merged_objects(layers, accumulator);
@@ -218,6 +234,56 @@ impl<'s> Builder<'s> {
         }
         accumulator.known = None;
         self.open.pop();
+    }
+
+    /// Reads the configurations of the plugins of a kustomization, by field, and records the options that they need.
+    fn plugins(
+        &mut self,
+        k: &Kustomization<'_>,
+        accumulator: &mut Accumulator,
+    ) -> HashMap<&'static str, plugins::Configs> {
+        let fields = plugins::FIELDS.into_iter();
+        let fields = fields.filter(|_| k.dialect == Dialect::Kustomize);
+        let mut found = HashMap::new();
+        for field in fields {
+            let entries = strings(k.root, field);
+            let configs: plugins::Configs = entries
+                .into_iter()
+                .map(|(entry, node)| self.plugin(k, entry, node))
+                .collect();
+            if !configs.is_empty() {
+                accumulator.options.extend(plugins::options(&configs));
+                found.insert(field, configs);
+            }
+        }
+        found
+    }
+
+    /// Reads an entry of a field with plugins: a configuration, a file or a folder with a kustomization.
+    fn plugin(
+        &mut self,
+        k: &Kustomization<'_>,
+        entry: &str,
+        node: NodeRef<'_>,
+    ) -> Option<Vec<Node>> {
+        if plugins::is_inline(entry) {
+            return inline::from_scalar(node, k, false).ok();
+        }
+        match locate(self.sources, k.folder, entry) {
+            Located::File(file) => inline::from_file(file).ok(),
+            Located::Kustomization(file) => {
+                let base = self.enter(k, node.span(), file, &mut self.empty())?;
+                let base = self.kustomization(&base);
+                let is_complete = !base.has_unknown_objects && base.notes.is_empty();
+                let objects = base.resources.iter();
+                is_complete.then(|| {
+                    objects
+                        .map(|object| object.body.whole().into_owned())
+                        .collect()
+                })
+            }
+            _ => None,
+        }
     }
 
     fn resources(

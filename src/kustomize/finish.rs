@@ -85,6 +85,7 @@ pub(crate) fn finish(
         deployed,
         has_unknown_objects: accumulator.has_unknown_objects || left_out.is_some(),
         left_out,
+        options: accumulator.options.clone(),
         held,
         documents: documents.into(),
         used: Arc::new(accumulator.used.clone()),

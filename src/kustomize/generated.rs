@@ -1,20 +1,28 @@
-//! Files of the tree that the generators of kustomizations copy into ConfigMaps and Secrets.
+//! ConfigMaps and Secrets that the generators of kustomizations make.
 
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use crate::source::{SourceFile, SourceSet, is_kustomization};
-use crate::yaml::NodeRef;
+use crate::yaml::{FieldPath, NodeRef, Span};
 
+use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::lazy_object::LazyObject;
+use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::{file, strings};
+use crate::kustomize::node::Node;
+use crate::kustomize::resource::Resource;
 
 /// Fields of a kustomization that copy files, with the kind of the generated object.
 const GENERATORS: [(&str, &str); 2] = [
     ("configMapGenerator", "ConfigMap"),
     ("secretGenerator", "Secret"),
 ];
+
+/// Fields of a ConfigMap or Secret that contain values.
+const DATA: [&str; 2] = ["data", "stringData"];
 
 /// Generator that copies a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,56 +73,176 @@ pub(crate) fn named_by<'s>(
     found
 }
 
-/// Generator of a ConfigMap or Secret.
-#[derive(Clone, Debug)]
-pub(crate) struct Generator<'s> {
-    /// The kustomization.
-    pub(crate) kustomization: &'s SourceFile,
-    /// The kind of the generated object.
-    pub(crate) kind: &'static str,
-    /// The name of the generated object, without the hash that kustomize adds.
-    pub(crate) name: &'s str,
-    /// The keys of the entries of `files`, with the files if they are in the tree.
-    pub(crate) files: Vec<(&'s str, Option<&'s SourceFile>)>,
-    /// Whether it has `literals` or `envs`, which are not read.
-    pub(crate) has_literals: bool,
-}
+/// The largest content of a ConfigMap or Secret that the API server accepts, in bytes.
+const LARGEST: usize = 1 << 20;
 
-/// Returns the generators of all kustomizations.
-pub(crate) fn generators(sources: &SourceSet) -> Vec<Generator<'_>> {
-    let kustomizations = sources.files.iter();
-    kustomizations
-        .filter(|file| is_kustomization(&file.path))
-        .flat_map(|kustomization| generators_of(sources, kustomization))
-        .collect()
-}
-
-fn generators_of<'s>(sources: &'s SourceSet, kustomization: &'s SourceFile) -> Vec<Generator<'s>> {
-    let Some(k) = Kustomization::new(kustomization) else {
-        return Vec::new();
-    };
-    let of_field = |(field, kind): (&'static str, &'static str)| {
-        k.items(field).map(move |generator| {
-            let entries = strings(generator, "files").into_iter();
-            let files = entries.map(|(entry, _)| {
-                let file = file(sources, k.folder, path_of_entry(entry));
-                (key_of_entry(entry), file)
-            });
-            Generator {
-                kustomization,
-                kind,
-                name: generator
-                    .get("name")
-                    .and_then(NodeRef::text)
-                    .unwrap_or_default(),
-                files: files.collect(),
-                has_literals: ["literals", "envs", "env"]
-                    .iter()
-                    .any(|key| generator.get(key).is_some()),
+/// Adds the ConfigMaps and Secrets that the generators of a kustomization make. Their names do not have the hash that
+/// kustomize appends, because references to them do not have it either. A value that is not known is a mapping and not a
+/// string.
+///
+/// Source: kustomize 5.8.2, `api/kv/kv.go`, `api/resmap/reswrangler.go` (`appendReplaceOrMerge`).
+pub(crate) fn add_generated(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    accumulator: &mut Accumulator,
+) {
+    for (field, kind) in GENERATORS {
+        for (at, generator) in k.items(field).enumerate() {
+            let Some(name) = generator.get("name") else {
+                continue;
+            };
+            let resource = Resource {
+                body: LazyObject::copied(object(sources, k, kind, generator, name), false),
+                path: Arc::clone(k.path),
+                index: k.document,
+                item: FieldPath::root().child(field).child(at),
+                is_intact: false,
+                previous: Vec::new(),
+            };
+            match generator.get("behavior").and_then(NodeRef::text) {
+                Some("merge") => change(&resource, accumulator, true),
+                Some("replace") => change(&resource, accumulator, false),
+                _ => accumulator.add_generated(k, name.span(), resource),
             }
-        })
+        }
+    }
+}
+
+/// Merges generated values into the object of the same name, or replaces its values.
+fn change(generated: &Resource, accumulator: &mut Accumulator, is_merged: bool) {
+    let wanted = generated.identity();
+    let mut resources = accumulator.resources.iter_mut();
+    let Some(old) = resources.find(|resource| resource.was_ever(wanted)) else {
+        return;
     };
-    GENERATORS.into_iter().flat_map(of_field).collect()
+    let own = generated.body.head();
+    let body = old.change();
+    for key in DATA {
+        let fields = own.get(key).map(Node::fields).unwrap_or_default();
+        if !is_merged {
+            body.remove(key);
+        }
+        for field in fields {
+            if body.get(key).is_none_or(|data| data.fields().is_empty()) {
+                body.set(key, &field.origin, Node::empty_map(&field.origin));
+            }
+            if let Some(data) = body.get_mut(key) {
+                data.set(&field.key, &field.origin, field.value.clone());
+            }
+        }
+    }
+}
+
+/// Returns a generated object. The values of a Secret are not encoded.
+fn object(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    kind: &str,
+    generator: NodeRef<'_>,
+    name: NodeRef<'_>,
+) -> Node {
+    let whole = k.origin(generator.span());
+    let mut metadata = Node::empty_map(&whole);
+    for (key, node) in [
+        ("name", Some(name)),
+        ("namespace", generator.get("namespace")),
+    ] {
+        if let Some(text) = node.and_then(NodeRef::text).filter(|text| !text.is_empty()) {
+            let origin = k.origin(node.unwrap_or(name).span());
+            metadata.set(key, &origin, Node::text_at(text, &origin));
+        }
+    }
+    let mut data = Node::empty_map(&whole);
+    for (key, origin, value) in pairs(sources, k, generator) {
+        data.set(&key, &origin, value);
+    }
+    let mut object = Node::empty_map(&whole);
+    object.set("apiVersion", &whole, Node::text_at("v1", &whole));
+    object.set("kind", &whole, Node::text_at(kind, &whole));
+    object.set("metadata", &whole, metadata);
+    let key = if kind == "Secret" {
+        "stringData"
+    } else {
+        "data"
+    };
+    object.set(key, &whole, data);
+    object
+}
+
+/// Returns the keys and values of a generator, with the origins of the keys, in the order in which later ones take
+/// precedence.
+fn pairs(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    generator: NodeRef<'_>,
+) -> Vec<(String, Origin, Node)> {
+    let mut found = Vec::new();
+    let single = generator
+        .get("env")
+        .and_then(|node| Some((node.text()?, node)));
+    for (entry, node) in single.into_iter().chain(strings(generator, "envs")) {
+        match file(sources, k.folder, entry) {
+            Some(file) => found.extend(lines(file)),
+            None => {
+                let origin = k.origin(node.span());
+                found.push((entry.to_owned(), origin.clone(), Node::empty_map(&origin)));
+            }
+        }
+    }
+    for (entry, node) in strings(generator, "literals") {
+        if let Some((key, value)) = entry.split_once('=') {
+            let origin = k.origin(node.span());
+            let value = Node::text_at(unquoted(value), &origin);
+            found.push((key.to_owned(), origin, value));
+        }
+    }
+    for (entry, node) in strings(generator, "files") {
+        let origin = k.origin(node.span());
+        let value = match file(sources, k.folder, path_of_entry(entry)) {
+            Some(file) if file.text.len() <= LARGEST => {
+                let whole = Origin {
+                    path: Arc::clone(&file.path),
+                    span: Span::new(0, file.text.len()),
+                };
+                Node::text_at(&file.text, &whole)
+            }
+            _ => Node::empty_map(&origin),
+        };
+        found.push((key_of_entry(entry).to_owned(), origin, value));
+    }
+    found
+}
+
+/// Returns the variables of an env file.
+fn lines(file: &SourceFile) -> Vec<(String, Origin, Node)> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    for line in file.text.split_inclusive('\n') {
+        let text = line.trim_end_matches(['\n', '\r']);
+        let shown = text.trim_start_matches('\u{feff}').trim_start();
+        if !shown.is_empty() && !shown.starts_with('#') {
+            let origin = Origin {
+                path: Arc::clone(&file.path),
+                span: Span::new(start, start + text.len()),
+            };
+            let (key, value) = shown.split_once('=').unwrap_or((shown, ""));
+            found.push((
+                key.to_owned(),
+                origin.clone(),
+                Node::text_at(value, &origin),
+            ));
+        }
+        start += line.len();
+    }
+    found
+}
+
+/// Removes the quotes around the value of a literal.
+fn unquoted(text: &str) -> &str {
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or(text)
 }
 
 /// Returns the key of an entry of `files`: the name of the file, unless the entry starts with a key.

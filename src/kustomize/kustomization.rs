@@ -10,13 +10,14 @@
 use std::sync::Arc;
 
 use crate::kube::Provenance;
+use crate::mesh::istio::install::{CHART_FIELDS, is_mesh_chart};
 use crate::source::{SourceFile, merged_spellings};
 use crate::yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
 use crate::kustomize::dialect::Dialect;
 use crate::kustomize::leaf::Origin;
-use crate::kustomize::locate::{folder_of, tree};
+use crate::kustomize::locate::folder_of;
 use crate::kustomize::node::Node;
 use crate::kustomize::refusals::{refusals, refused};
 use crate::kustomize::rendering::Topic;
@@ -25,11 +26,18 @@ use crate::kustomize::unknown::Unknown;
 /// The values of `sortOptions.order`.
 const ORDERS: [&str; 2] = ["fifo", "legacy"];
 
+/// Fields that may change the objects of charts.
+const CHANGING: [&str; 6] = [
+    "components",
+    "patches",
+    "patchesJson6902",
+    "patchesStrategicMerge",
+    "replacements",
+    "transformers",
+];
+
 /// Fields that generate unknown objects.
 const GENERATORS: [&str; 3] = ["generators", "helmChartInflationGenerator", "helmCharts"];
-
-/// Fields that kustomize only reads with `--enable-helm`.
-const HELM_FIELDS: [&str; 2] = ["helmChartInflationGenerator", "helmCharts"];
 
 /// Kustomization, or the equivalent settings of a deploying object.
 #[derive(Clone, Copy)]
@@ -38,6 +46,8 @@ pub(crate) struct Kustomization<'s> {
     pub(crate) path: &'s Arc<str>,
     /// The content.
     pub(crate) root: NodeRef<'s>,
+    /// The number of the document in the file.
+    pub(crate) document: usize,
     /// The folder to which its paths are relative.
     pub(crate) folder: &'s str,
     /// Set if the content is rendered and not the text of the file.
@@ -48,10 +58,12 @@ pub(crate) struct Kustomization<'s> {
 impl<'s> Kustomization<'s> {
     /// Creates a view of a file; `None` if the file does not contain a kustomization.
     pub(crate) fn new(file: &'s SourceFile) -> Option<Self> {
-        let root = tree(file).and_then(Tree::root)?;
+        let mut documents = file.documents.iter();
+        let document = documents.find(|document| document.tree().is_some())?;
         Some(Self {
             path: &file.path,
-            root,
+            document: document.index,
+            root: document.tree().and_then(Tree::root)?,
             folder: folder_of(&file.path),
             provenance: None,
             dialect: Dialect::Kustomize,
@@ -93,8 +105,14 @@ impl<'s> Kustomization<'s> {
         Some(copied.node)
     }
 
-    /// Returns the settings that add unknown objects, and unknown fields.
-    pub(crate) fn unknown(&self) -> Vec<Unknown> {
+    /// Returns whether the kustomization lists charts.
+    pub(crate) fn has_charts(&self) -> bool {
+        CHART_FIELDS.iter().any(|field| self.entry(field).is_some())
+    }
+
+    /// Returns the settings that add unknown objects, and unknown fields. `is_known` returns whether a field adds no
+    /// objects.
+    pub(crate) fn unknown(&self, is_known: impl Fn(&str) -> bool) -> Vec<Unknown> {
         if self.dialect != Dialect::Kustomize {
             return self.old_patches().collect();
         }
@@ -102,12 +120,10 @@ impl<'s> Kustomization<'s> {
             .root
             .entries()
             .filter(|entry| !entry.key.is_merge_key() && is_nonempty(entry.value))
+            .filter(|entry| !entry.key.text().is_some_and(&is_known))
+            .filter(|entry| !self.only_installs_mesh(entry))
             .filter_map(|entry| generator_field(&entry))
             .collect();
-        unknown.extend(
-            self.items("configMapGenerator")
-                .filter_map(mesh_configuration),
-        );
         unknown.extend(self.merged_spellings());
         unknown.extend(self.empty_kustomization());
         unknown.extend(refusals(self.root));
@@ -117,6 +133,16 @@ impl<'s> Kustomization<'s> {
 }
 
 impl Kustomization<'_> {
+    /// Returns whether a field lists only charts of a mesh, whose values are read, and nothing changes what they generate.
+    fn only_installs_mesh(&self, entry: &Entry<'_>) -> bool {
+        let Some(field) = entry.key.text().filter(|key| CHART_FIELDS.contains(key)) else {
+            return false;
+        };
+        let mut charts = entry.value.items();
+        charts.all(|chart| is_mesh_chart(chart, field != "helmCharts"))
+            && !CHANGING.iter().any(|key| self.entry(key).is_some())
+    }
+
     /// Reports older forms of patches, which Flux has removed.
     fn old_patches(&self) -> impl Iterator<Item = Unknown> {
         ["patchesStrategicMerge", "patchesJson6902"]
@@ -193,27 +219,9 @@ fn generator_field(entry: &Entry<'_>) -> Option<Unknown> {
     GENERATORS.contains(&key).then(|| Unknown {
         span: entry.key.span(),
         message: format!("`{key}` is not modelled: the objects that it generates are unknown"),
-        topic: match HELM_FIELDS.contains(&key) {
-            true => Topic::Helm,
-            false => Topic::Other,
-        },
-        has_unknown_objects: true,
-        may_add_pods: true,
-        changes_all: false,
-    })
-}
-
-/// Reports a generated ConfigMap that may configure the mesh.
-fn mesh_configuration(generator: NodeRef<'_>) -> Option<Unknown> {
-    let name = generator.get("name")?;
-    let text = name.text()?;
-    let is_mesh = text == "istio" || text.starts_with("istio-");
-    is_mesh.then(|| Unknown {
-        span: name.span(),
-        message: format!("the generated ConfigMap `{text}` is not read: it may configure the mesh"),
         topic: Topic::Other,
         has_unknown_objects: true,
-        may_add_pods: false,
+        may_add_pods: true,
         changes_all: false,
     })
 }

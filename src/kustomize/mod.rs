@@ -7,7 +7,7 @@
 //!
 //! Follows kustomize 5.8.2 (`api` 0.21.2, `kyaml` 0.21.2). Probes do not depend on these features, which are not
 //! modelled: references from object to object by name, `replicas`, `sortOptions`, `buildMetadata`, subjects of role
-//! bindings, generated Secrets. A [`Note`] reports each unsupported setting that could affect a probe.
+//! bindings, hashes in names. A [`Note`] reports each unsupported setting that could affect a probe.
 
 pub(crate) mod accumulator;
 mod api_version;
@@ -45,6 +45,7 @@ pub(crate) mod objects;
 mod openapi;
 mod origin;
 mod patches;
+mod plugins;
 mod refusals;
 pub(crate) mod relevance;
 mod rendering;
@@ -64,7 +65,6 @@ pub(crate) mod variables;
 pub(crate) mod write;
 
 pub use generated::{GeneratedFrom, generator_files};
-pub(crate) use generated::{Generator, generators};
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
 pub(crate) use rendering::Topic;

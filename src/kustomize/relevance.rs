@@ -2,6 +2,7 @@
 
 use crate::mesh::detect;
 use crate::mesh::fact_kind::FactKind;
+use crate::source::is_kustomization;
 
 use super::resource::Resource;
 
@@ -19,7 +20,7 @@ const DEPLOYING: [&str; 6] = [
 ];
 
 pub(crate) fn is_relevant(resource: &Resource) -> bool {
-    if is_list(resource) {
+    if is_list(resource) || is_generated_mesh_config(resource) {
         return true;
     }
     let (group, _) = resource.group_version();
@@ -32,6 +33,13 @@ pub(crate) fn is_relevant(resource: &Resource) -> bool {
         Some(_) => true,
         None => DEPLOYING.contains(&kind) || resource.body.has(&["spec", "template"]),
     }
+}
+
+/// Returns whether a generator makes an object that may configure a mesh. Others are read as written.
+fn is_generated_mesh_config(resource: &Resource) -> bool {
+    has_values(resource)
+        && is_kustomization(&resource.path)
+        && resource.original().name.starts_with("istio")
 }
 
 /// Returns whether releases of charts can take values from an object.

@@ -35,6 +35,8 @@ pub struct Rendering {
     pub has_unknown_objects: bool,
     /// The limit that caused objects to be left out.
     pub left_out: Option<Limit>,
+    /// The options that kustomize needs for the build.
+    pub(crate) options: BTreeSet<&'static str>,
     /// Bytes charged to the memory budget.
     pub(crate) held: usize,
 }
@@ -52,6 +54,8 @@ pub struct Deployed {
     pub destination: Option<(String, (Arc<str>, Span))>,
     /// The cluster of the objects, if it is known.
     pub cluster: Option<Arc<Cluster>>,
+    /// The ConfigMap or Secret with variables that are not known, with the line that names it, and why.
+    pub unread: Option<Arc<str>>,
 }
 
 impl Deployed {
@@ -79,6 +83,7 @@ impl Rendering {
             notes: Vec::new(),
             has_unknown_objects: true,
             left_out: Some(limit),
+            options: BTreeSet::new(),
             held: 0,
         }
     }
@@ -99,13 +104,14 @@ impl Rendering {
         }
     }
 
-    /// Returns the command line of kustomize, with the option that charts require.
+    /// Returns the command line of kustomize, with the options that charts and plugins require.
     fn kustomize_build(&self) -> String {
-        let build = kustomize_build(&self.root);
-        match self.notes.iter().any(|note| note.topic == Topic::Helm) {
-            true => build.replacen(" build ", " build --enable-helm ", 1),
-            false => build,
-        }
+        let options: String = self
+            .options
+            .iter()
+            .map(|option| format!("{option} "))
+            .collect();
+        kustomize_build(&self.root).replacen(" build ", &format!(" build {options}"), 1)
     }
 
     /// Returns whether a note is about the kustomization itself, which contains nothing and may be a placeholder.
@@ -156,6 +162,7 @@ impl Rendering {
             found.into_iter().map(move |object| Object {
                 destination: destination.clone(),
                 cluster: cluster.clone(),
+                unread: deployed.and_then(|deployed| deployed.unread.as_deref()),
                 ..object
             })
         })
@@ -205,8 +212,6 @@ pub struct Note {
 /// Settings that decide about commands or messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Topic {
-    /// A field that kustomize only reads with `--enable-helm`.
-    Helm,
     /// The schema that decides which lists a patch merges.
     Schema,
     /// A kustomization without any settings or objects, which may be a placeholder.

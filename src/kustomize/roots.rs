@@ -6,6 +6,7 @@ use crate::source::{SourceFile, SourceSet, is_kustomization};
 use crate::yaml::Tree;
 
 use crate::kustomize::locate::{Located, folder_of, locate, strings, tree};
+use crate::kustomize::plugins;
 
 /// Roots that share kustomizations. No other group includes any of their kustomizations.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -197,6 +198,7 @@ fn children(sources: &SourceSet, file: &SourceFile, files: &[&SourceFile]) -> Ve
     let folder = folder_of(&file.path);
     ["resources", "bases", "components"]
         .into_iter()
+        .chain(plugins::FIELDS)
         .flat_map(|key| strings(root, key))
         .filter_map(|(entry, _)| match locate(sources, folder, entry) {
             Located::Kustomization(child) => Some(child),

@@ -19,13 +19,19 @@ use crate::kustomize::resource::Resource;
 use crate::kustomize::selector::Target;
 use crate::kustomize::spelling::has_other_spelling;
 use crate::kustomize::variables::configured_fields;
-use crate::kustomize::{Note, Scope, Topic, inline};
+use crate::kustomize::{Note, Scope, Topic, inline, plugins};
 
 /// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
-pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator: &mut Accumulator) {
+/// `transformers` are the configurations of its plugins.
+pub(crate) fn add_notes(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    transformers: Option<&plugins::Configs>,
+    accumulator: &mut Accumulator,
+) {
     let entries = k.root.entries();
     for entry in entries.filter(|entry| is_nonempty(entry.value)) {
-        let Some((message, changes)) = read(sources, k, &entry, accumulator) else {
+        let Some((message, changes)) = read(sources, k, transformers, &entry, accumulator) else {
             continue;
         };
         let all = &accumulator.resources;
@@ -74,6 +80,7 @@ pub(crate) fn add_notes(sources: &SourceSet, k: &Kustomization<'_>, accumulator:
 fn read(
     sources: &SourceSet,
     k: &Kustomization<'_>,
+    transformers: Option<&plugins::Configs>,
     entry: &Entry<'_>,
     accumulator: &mut Accumulator,
 ) -> Option<(String, Changes)> {
@@ -87,7 +94,11 @@ fn read(
         // The module `openapi` determines its changes.
         "openapi" => Changes::Some(Vec::new()),
         "configurations" => configurations(sources, k, &mut accumulator.variable_fields),
-        "transformers" => transformers(sources, k),
+        "transformers" => match transformers {
+            Some(configs) if plugins::are_own(configs) => return None,
+            Some(configs) => changes_of_transformers(configs),
+            None => Changes::All,
+        },
         "replacements" => replacements(sources, k, entry.value),
         _ => return None,
     };
@@ -117,25 +128,18 @@ fn source(object: &Node, path: Option<&str>) -> Option<Change> {
     })
 }
 
-/// Returns the possible changes of all entries of a list of files and inline documents. An entry that cannot be
+/// Returns the possible changes of the documents of all entries. An entry that cannot be
 /// parsed may change everything.
-fn changes_of_entries(
-    sources: &SourceSet,
-    k: &Kustomization<'_>,
-    key: &str,
+fn changes_of_entries<'n>(
+    entries: impl Iterator<Item = Option<&'n Vec<Node>>>,
     mut read: impl FnMut(&Node) -> Option<Vec<Change>>,
 ) -> Changes {
     let mut all = Vec::new();
-    for (text, node) in strings(k.root, key) {
-        let documents = if text.contains('\n') {
-            inline::from_scalar(node, k, false).ok()
-        } else {
-            file(sources, k, text)
-        };
+    for documents in entries {
         let Some(documents) = documents.filter(|documents| !any_other_spelling(documents)) else {
             return Changes::All;
         };
-        for document in &documents {
+        for document in documents {
             match read(document) {
                 Some(changes) => all.extend(changes),
                 None => return Changes::All,
@@ -158,8 +162,11 @@ fn any_other_spelling(documents: &[Node]) -> bool {
 }
 
 /// Returns the possible changes of `transformers`; everything if one is unknown.
-fn transformers(sources: &SourceSet, k: &Kustomization<'_>) -> Changes {
-    changes_of_entries(sources, k, "transformers", |config| {
+fn changes_of_transformers(configs: &plugins::Configs) -> Changes {
+    changes_of_entries(configs.iter().map(Option::as_ref), |config| {
+        if plugins::is_own(config) {
+            return Some(Vec::new());
+        }
         if config.text_below(&["apiVersion"]) != "builtin" {
             return None;
         }
@@ -298,7 +305,9 @@ fn configurations(
     k: &Kustomization<'_>,
     variable_fields: &mut Vec<FieldSpec>,
 ) -> Changes {
-    changes_of_entries(sources, k, "configurations", |config| {
+    let files = strings(k.root, "configurations").into_iter();
+    let files: Vec<_> = files.map(|(path, _)| file(sources, k, path)).collect();
+    changes_of_entries(files.iter().map(Option::as_ref), |config| {
         let mut all = Vec::new();
         variable_fields.extend(configured_fields(config));
         for field in config.fields() {

@@ -76,6 +76,20 @@ pub(crate) fn is_key_of_mesh(key: &str) -> bool {
         .any(|prefix| key.starts_with(prefix))
 }
 
+/// Returns the mesh that a Namespace joins by a label or annotation.
+#[must_use]
+pub(crate) fn enabled_mesh(key: &str, value: &str) -> Option<Mesh> {
+    let definition = DEFINITIONS
+        .iter()
+        .find(|definition| definition.markers.switches.contains(&key))?;
+    let mut values = definition.markers.values.iter();
+    let is_on = match values.find(|(switch, _)| *switch == key) {
+        Some((_, only)) => value == *only,
+        None => !OFF.contains(&value.to_lowercase().as_str()),
+    };
+    is_on.then_some(definition.mesh)
+}
+
 /// Returns the mesh that a definition of objects of this API group installs; `None` for Istio.
 #[must_use]
 pub(crate) fn defined_mesh(group: &str) -> Option<Mesh> {

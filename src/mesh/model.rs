@@ -263,8 +263,9 @@ pub(super) fn placeholder_membership(
         .iter()
         .filter_map(|key| template.annotation(key))
         .find(|entry| entry.value.text().is_some_and(placeholder::contains))?;
-    let message = "another tool fills in this value, which affects the probes";
-    let place = input.workload.object.label_at(entry.value.span(), message);
+    let message = "fills in this value, which affects the probes";
+    let object = &input.workload.object;
+    let place = object.placeholder_at(entry.value.span(), message);
     Some(Fact {
         certainty: Certainty::Unknown,
         ..Fact::known(Membership::Unknown, place)

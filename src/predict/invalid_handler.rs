@@ -16,8 +16,8 @@ pub(in crate::predict) fn unreadable(
 ) -> Option<Verdict> {
     let (outcome, cause, span, message) = match &handler.handler.action {
         Err(Unreadable::Placeholder(span)) => {
-            let message = "another tool fills in this value".to_owned();
-            (Outcome::Unknown, Cause::Placeholder, *span, message)
+            let place = workload.object.placeholder_at(*span, "fills in this value");
+            (Outcome::Unknown, Cause::Placeholder, *span, place.message)
         }
         Err(Unreadable::Malformed(error)) => {
             let message = error.message.clone();

@@ -89,7 +89,7 @@ fn without_verdict(missing_facts: MissingFacts) -> String {
         ),
         (
             missing_facts.value,
-            "another tool fills in a value that decides; check the rendered manifests",
+            "a value that decides is a placeholder; check the rendered manifests",
         ),
         (
             missing_facts.authorization,

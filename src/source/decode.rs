@@ -41,7 +41,8 @@ pub(super) fn text_is_template(text: &str, disk_path: Option<&Path>, files: &Fil
     text.contains("{{") && disk_path.is_some_and(|path| files.is_in_chart(path))
 }
 
-fn decode(bytes: &[u8]) -> (Arc<str>, Option<Fault>) {
+/// Decodes the bytes of a file, up to the first that is not UTF-8.
+pub(super) fn decode(bytes: &[u8]) -> (Arc<str>, Option<Fault>) {
     match str::from_utf8(bytes) {
         Ok(text) => (text.into(), None),
         Err(error) => {

@@ -44,7 +44,7 @@ pub use chart::{
 };
 pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, WalkOptions,
-    find, mark_hidden, mark_repositories,
+    find, labels_objects, mark_hidden, mark_repositories, scripts,
 };
 pub(crate) use escaped_name::path_of_name;
 pub use git::TrackedFiles;

@@ -52,7 +52,9 @@ impl<'c, 't> Istio<'c, 't> {
         }
         match self.modes(port) {
             Err(place) => {
-                let message = "another tool fills in the mode of mutual TLS";
+                let message = place
+                    .message
+                    .replacen("this mode", "the mode of mutual TLS", 1);
                 let open = Fact::unknown((), message, Some("--override mtls=MODE"));
                 Fact::known(MtlsMode::Permissive, place).depending_on(&open)
             }
@@ -292,7 +294,7 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
             .into_iter()
             .flatten()
             .find(|mode| mode.value.text().is_some_and(placeholder::contains))?;
-        Some(policy.label_at(mode.value.span(), "another tool fills in this mode"))
+        Some(policy.placeholder_at(mode.value.span(), "fills in this mode"))
     }
 
     fn port_mode(self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {

@@ -137,8 +137,10 @@ impl<'c, 't> Rewriting<'c, 't> {
             .and_then(|entry| entry.value.text())
             .and_then(parse_bool);
         let text = annotation.and_then(|entry| entry.value.text());
-        if text.is_some_and(placeholder::contains) {
-            let message = "another tool fills in the annotation that switches the rewrite";
+        if let Some(entry) = annotation.filter(|_| text.is_some_and(placeholder::contains)) {
+            let message = "fills in the annotation that switches the rewrite";
+            let object = &self.workload.object;
+            let message = object.placeholder_at(entry.value.span(), message).message;
             return Fact::unknown(true, message, Some("--override rewrite=true|false"));
         }
         match (annotation, word) {

@@ -3,6 +3,7 @@
 //! Source: helm-controller 1.3, `docs/spec/v2/helmreleases.md`; source-controller, `HelmRepository`, `OCIRepository`.
 
 use crate::context::Context;
+use crate::gitops::configs::ConfigReference;
 use crate::gitops::named_source::SourceName;
 use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
@@ -10,11 +11,10 @@ use crate::yaml::{FieldPath, NodeRef};
 use super::chart_path::{MissingChart, chart_folder};
 use super::chart_release::{ChartRelease, local_file, text};
 use super::helm_command::HelmCommand;
-use super::release_tree::{ConfigKey, ReleaseTree, namespace_of};
 use super::target_path::values_at;
 
 /// Returns what a `HelmRelease` releases; `None` if it has no `spec`.
-pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Option<ChartRelease> {
+pub(super) fn release<'t>(context: &Context<'t>, object: &Object<'t>) -> Option<ChartRelease> {
     let spec = object.node.get("spec")?;
     let target = text(spec, "targetNamespace");
     let composed = match target {
@@ -24,23 +24,25 @@ pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Op
     let mut release = ChartRelease {
         command: HelmCommand {
             name: text(spec, "releaseName").map_or(composed, str::to_owned),
-            namespace: target.or_else(|| namespace_of(object)).map(str::to_owned),
+            namespace: target
+                .or_else(|| object.deployed_namespace())
+                .map(str::to_owned),
             ..HelmCommand::default()
         },
         ..ChartRelease::default()
     };
     let named = if let Some(reference) = spec.get("chartRef") {
         release.chart_span = Some(reference.span());
-        let chart = referenced_chart(tree.context, reference);
+        let chart = referenced_chart(context, reference);
         match chart {
-            Some((object, spec)) => set_chart_of(tree.context, object, spec, &mut release),
+            Some((object, spec)) => set_chart_of(context, object, spec, &mut release),
             None => {
-                set_artifact(tree.context, reference, &mut release);
+                set_artifact(context, reference, &mut release);
                 Some(())
             }
         }
     } else {
-        set_chart(tree.context, object, spec, &mut release)
+        set_chart(context, object, spec, &mut release)
     };
     if named.is_none() {
         release.missing_chart = Some(MissingChart::unnamed());
@@ -54,7 +56,7 @@ pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Op
     }
     let references = spec.get("valuesFrom").into_iter().flat_map(NodeRef::items);
     for reference in references {
-        add_values_from(tree, object, reference, &mut release);
+        add_values_from(context, object, reference, &mut release);
     }
     let values = spec
         .get("values")
@@ -74,7 +76,7 @@ pub(super) fn release<'t>(tree: &ReleaseTree<'_, 't>, object: &Object<'t>) -> Op
 
 /// Adds the values of a ConfigMap or Secret. An optional one that is not in the tree is ignored.
 fn add_values_from(
-    tree: &ReleaseTree<'_, '_>,
+    context: &Context<'_>,
     object: &Object<'_>,
     reference: NodeRef<'_>,
     release: &mut ChartRelease,
@@ -83,17 +85,18 @@ fn add_values_from(
     let name = text(reference, "name").unwrap_or_default();
     let left_out = format!("the values of {kind} `{name}` are not part of the command");
     release.left_out.push(left_out);
-    let wanted = ConfigKey {
+    let wanted = ConfigReference {
         kind,
         name,
-        namespace: namespace_of(object),
-        key: text(reference, "valuesKey").unwrap_or("values.yaml"),
+        namespace: object.deployed_namespace(),
     };
+    let key = text(reference, "valuesKey").unwrap_or("values.yaml");
+    let value = context
+        .inventory
+        .config_value(context.sources, (wanted, key), object);
     let is_optional = text(reference, "optional") == Some("true");
-    match (
-        tree.config_text(&wanted, object),
-        text(reference, "targetPath"),
-    ) {
+    let value = value.map(|found| found.map(|found| found.text));
+    match (value, text(reference, "targetPath")) {
         (Ok(Some(values)), None) => release.command.texts.push(values),
         (Ok(Some(value)), Some(path)) => match values_at(path, &value) {
             Some(values) => release.command.texts.push(values),

@@ -8,13 +8,12 @@ use crate::yaml::NodeRef;
 use super::chart_path::MissingChart;
 use super::chart_release::{ChartRelease, text};
 use super::helm_command::HelmCommand;
-use super::release_tree::namespace_of;
 
 /// Returns what a `HelmChart` releases; `None` if it has no `spec`.
 pub(super) fn release(object: &Object<'_>) -> Option<ChartRelease> {
     let spec = object.node.get("spec")?;
     let chart = text(spec, "chart");
-    let target = text(spec, "targetNamespace").or_else(|| namespace_of(object));
+    let target = text(spec, "targetNamespace").or_else(|| object.deployed_namespace());
     let inline = text(spec, "valuesContent").map(|_| {
         let expression = format!(
             "select(.kind == \"HelmChart\" and .metadata.name == \"{}\") | .spec.valuesContent",

@@ -11,7 +11,6 @@ mod flux;
 mod helm_chart;
 mod helm_command;
 mod release;
-mod release_tree;
 mod target_path;
 mod unreadable;
 mod workload;

@@ -15,7 +15,6 @@ use super::chart_path::{charts, folder_of};
 use super::chart_release::ChartRelease;
 use super::flux;
 use super::helm_chart;
-use super::release_tree::ReleaseTree;
 
 /// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for
 /// facts. Also returns the folders of their charts.
@@ -64,12 +63,11 @@ fn releases_among<'c, 't>(
     context: &'c Context<'t>,
     is_wanted: impl Fn(&Object<'t>) -> bool,
 ) -> Vec<FoundRelease<'c, 't>> {
-    let tree = ReleaseTree::new(context);
     let objects = context.inventory.pod_creators.iter();
     objects
         .filter(|object| is_wanted(object))
         .flat_map(|object| {
-            let mut found = releases_of(&tree, object);
+            let mut found = releases_of(context, object);
             if !found.is_empty() && installs_mesh(context, object) {
                 found.retain(|found| contains_other_charts(context, &found.release));
             }
@@ -106,12 +104,12 @@ fn installs_mesh(context: &Context<'_>, object: &Object<'_>) -> bool {
 }
 
 fn releases_of<'c, 't>(
-    tree: &ReleaseTree<'c, 't>,
+    context: &'c Context<'t>,
     object: &'c Object<'t>,
 ) -> Vec<FoundRelease<'c, 't>> {
     let (reason, releases): (_, Vec<ChartRelease>) = match (object.group(), object.kind) {
         ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io", "HelmRelease") => {
-            let release = flux::release(tree, object);
+            let release = flux::release(context, object);
             (NotJudgedReason::HelmRelease, release.into_iter().collect())
         }
         ("helm.cattle.io", "HelmChart") => {
@@ -120,7 +118,7 @@ fn releases_of<'c, 't>(
         }
         ("argoproj.io", "Application" | "ApplicationSet") => (
             NotJudgedReason::ChartApplication,
-            argo::releases(tree.context, object),
+            argo::releases(context, object),
         ),
         _ => return Vec::new(),
     };

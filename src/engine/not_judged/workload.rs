@@ -49,6 +49,12 @@ fn workload(prediction: &WorkloadPrediction<'_>) -> Option<NotJudged> {
     if let Some(overlay) = object.overlay {
         message.push_str(&format!(" in `{overlay}`"));
     }
+    if let Some(unread) = object
+        .unread
+        .filter(|_| reason == NotJudgedReason::ValueUnknown)
+    {
+        message.push_str(&format!(": {unread}"));
+    }
     Some(NotJudged {
         reason,
         detail: Detail::None,
@@ -83,6 +89,8 @@ fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged
     let causes = causes(rendering);
     let message = match has_workloads {
         true if causes.is_empty() => return None,
+        // The charts that it lists install a mesh.
+        false if causes.is_empty() && rendering.left_out.is_none() => return None,
         _ if are_about_schemas(rendering) => {
             format!("how patches merge lists in `{root}` is not known")
         }

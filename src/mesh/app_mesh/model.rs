@@ -48,8 +48,8 @@ impl MeshModel for AppMesh {
         if let Some(entry) = &switch {
             let text = entry.value.text().unwrap_or_default();
             if placeholder::contains(text) {
-                let message = "another tool fills in this value, which decides about injection";
-                let place = object.label_at(entry.value.span(), message);
+                let message = "fills in this value, which decides about injection";
+                let place = object.placeholder_at(entry.value.span(), message);
                 return Fact {
                     certainty: Certainty::Unknown,
                     ..Fact::known(Membership::Unknown, place)

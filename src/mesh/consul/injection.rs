@@ -64,7 +64,10 @@ fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
             certainty: Certainty::Unknown,
             ..Fact::known(
                 Membership::Unknown,
-                at("another tool fills in this value, which decides about injection"),
+                object.placeholder_at(
+                    entry.value.span(),
+                    "fills in this value, which decides about injection",
+                ),
             )
         },
         Some(true) => Fact::known(Membership::Injected, at("injection is on")),

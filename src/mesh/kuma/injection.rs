@@ -97,10 +97,11 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
     let at = |message: &str| object.label_at(entry.value.span(), message);
     match parse_switch(text) {
         _ if placeholder::contains(text) => {
-            let message = "another tool fills in this value, which decides about injection";
+            let message = "fills in this value, which decides about injection";
+            let place = object.placeholder_at(entry.value.span(), message);
             Fact {
                 certainty: Certainty::Unknown,
-                ..Fact::known(Membership::Unknown, at(message))
+                ..Fact::known(Membership::Unknown, place)
             }
         }
         Some(true) => Fact::known(Membership::Injected, at("injection is on")),

@@ -102,7 +102,10 @@ fn requested(input: &PodInput<'_, '_>) -> Fact<Membership> {
                 certainty: Certainty::Unknown,
                 ..Fact::known(
                     Membership::Unknown,
-                    place("another tool fills in this value, which decides about injection"),
+                    object.placeholder_at(
+                        entry.value.span(),
+                        "fills in this value, which decides about injection",
+                    ),
                 )
             },
         })

@@ -182,10 +182,11 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
     let text = entry.value.text().unwrap_or_default();
     let at = |message: &str| object.label_at(entry.value.span(), message);
     if placeholder::contains(text) {
-        let message = "another tool fills in this value, which decides about injection";
+        let message = "fills in this value, which decides about injection";
+        let place = object.placeholder_at(entry.value.span(), message);
         return Fact {
             certainty: Certainty::Unknown,
-            ..Fact::known(Membership::Unknown, at(message))
+            ..Fact::known(Membership::Unknown, place)
         };
     }
     match parse_switch(text) {

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::filesystem::FileSystem;
 use crate::git::lfs_object;
-use crate::source::decode::take_text;
+use crate::source::decode::{decode, take_text};
 use crate::source::discover::request::Request;
 use crate::source::io_error::io_error_reason;
 use crate::source::memory_budget::{MemoryBudget, Turn};
@@ -28,6 +28,8 @@ pub struct Candidate {
     pub(in crate::source::discover) identity: PathBuf,
     /// For a linked kustomization: the path of the link, whose folder the kustomization refers to.
     pub(in crate::source::discover) link: Option<PathBuf>,
+    /// Whether the file is text without documents.
+    pub(in crate::source::discover) is_text: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +53,15 @@ impl Candidate {
             read_from: ReadFrom::Disk(place.clone()),
             identity: place,
             link: None,
+            is_text: false,
+        }
+    }
+
+    /// Returns the candidate for a file whose text is not split into documents.
+    pub(in crate::source::discover) fn as_text(self) -> Self {
+        Self {
+            is_text: true,
+            ..self
         }
     }
 
@@ -104,6 +115,11 @@ impl Candidate {
         file.location = location;
         file.real = disk_path.is_some().then(|| self.identity.clone());
         file.disk_path = disk_path;
+        if self.is_text {
+            let bytes = self.bytes(files, budget);
+            file.text = bytes.map_or_else(|_| Arc::from(""), |(bytes, _)| decode(&bytes).0);
+            return file;
+        }
         let is_on_disk = matches!(self.read_from, ReadFrom::Disk(_));
         if let Some(shared) = shared.filter(|_| is_on_disk)
             && shared.fill(&mut file, files)

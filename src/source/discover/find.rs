@@ -88,6 +88,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
                 read_from: ReadFrom::Bytes(Arc::clone(bytes), disk_path.clone()),
                 identity: files.resolved_or_folded(disk_path.as_ref().unwrap_or(&named)),
                 link: None,
+                is_text: false,
             }];
         }
         Input::Rendered(rendered) => {
@@ -98,6 +99,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
                 read_from: ReadFrom::Rendered(Arc::clone(rendered)),
                 identity: request.working_directory.join(&*rendered.name),
                 link: None,
+                is_text: false,
             }];
         }
     };
@@ -138,6 +140,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
         read_from,
         identity,
         link,
+        is_text: false,
     }]
 }
 
@@ -196,6 +199,12 @@ fn expand_directory(
                 }
                 return None;
             }
+            WalkEntry::Script(path) => {
+                let shown = shown(&path).into();
+                let script = Candidate::on_disk(shown, Role::Context, root.real(&path));
+                folders.scripts.push(script.as_text());
+                return None;
+            }
             WalkEntry::Hidden(real, ignore_rule) => {
                 let is_reported = role != Role::Repository
                     || request.walk.tracked_hidden == TrackedHidden::Overlays;
@@ -213,6 +222,7 @@ fn expand_directory(
             read_from,
             identity,
             link,
+            is_text: false,
         })
     };
     found

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 
 use crate::filesystem::FileSystem;
+use crate::source::discover::candidate::Candidate;
 use crate::source::discover::walk_entry::IgnoreRule;
 use crate::source::model::links::Links;
 
@@ -18,6 +19,8 @@ pub struct Folders {
     listed: HashMap<OsString, FolderContent>,
     /// The files that ignore files hide, by resolved path; only if they are to be reported.
     pub(in crate::source) hidden: Vec<(PathBuf, IgnoreRule)>,
+    /// The scripts that the walk found.
+    pub(in crate::source) scripts: Vec<Candidate>,
     /// The links that the walk found and that lead to files of the run.
     pub links: Links,
 }

@@ -68,6 +68,10 @@ impl<'r> Named<'r> {
             for entry in entries(file) {
                 found.extend(self.candidate(set, file, entry));
             }
+            for entry in env_files(file) {
+                let candidate = self.candidate(set, file, entry);
+                found.extend(candidate.map(Candidate::as_text));
+            }
         }
         found
     }
@@ -193,13 +197,50 @@ fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
     set.file(&entry).is_some() || set.kustomization_in(&entry).is_some()
 }
 
+/// Returns the paths of the files with variables from which a kustomization generates objects: lists of variables, and
+/// files that are the value of a variable, whose key is the name of one.
+fn env_files(file: &SourceFile) -> Vec<&str> {
+    let Some(root) = root(file) else {
+        return Vec::new();
+    };
+    let generators = ["configMapGenerator", "secretGenerator"].into_iter();
+    let generators = generators
+        .filter_map(|key| root.get(key))
+        .flat_map(NodeRef::items);
+    generators
+        .flat_map(env_entries)
+        .filter(|text| is_local(text))
+        .collect()
+}
+
+fn env_entries<'t>(generator: NodeRef<'t>) -> impl Iterator<Item = &'t str> + use<'t> {
+    let items = |key: &str| generator.get(key).into_iter().flat_map(NodeRef::items);
+    let is_variable = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let values = items("files")
+        .filter_map(NodeRef::text)
+        .filter_map(move |entry| {
+            let (key, path) = entry.split_once('=')?;
+            key.bytes().all(is_variable).then_some(path)
+        });
+    let lists = items("envs").chain(generator.get("env"));
+    lists.filter_map(NodeRef::text).chain(values)
+}
+
+/// Returns whether a text may be a local path.
+fn is_local(text: &str) -> bool {
+    !text.is_empty() && !text.contains(['\n', ':']) && !text.starts_with('/')
+}
+
+fn root(file: &SourceFile) -> Option<NodeRef<'_>> {
+    let mut documents = file.documents.iter();
+    documents.find_map(|document| document.tree().and_then(Tree::root))
+}
+
 /// Returns all local paths that a kustomization lists.
 fn entries(file: &SourceFile) -> Vec<&str> {
-    let root = file
-        .documents
-        .iter()
-        .find_map(|document| document.tree().and_then(Tree::root));
-    let Some(root) = root else { return Vec::new() };
+    let Some(root) = root(file) else {
+        return Vec::new();
+    };
     let items = |key: &str| root.get(key).into_iter().flat_map(NodeRef::items);
     let by_name = ["resources", "bases", "components", "patchesStrategicMerge"];
     let by_path = ["patches", "patchesJson6902"].into_iter().flat_map(items);
@@ -208,6 +249,6 @@ fn entries(file: &SourceFile) -> Vec<&str> {
         .flat_map(items)
         .chain(by_path.filter_map(|patch| patch.get("path")))
         .filter_map(NodeRef::text)
-        .filter(|text| !text.is_empty() && !text.contains(['\n', ':']) && !text.starts_with('/'))
+        .filter(|text| is_local(text))
         .collect()
 }

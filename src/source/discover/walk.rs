@@ -9,7 +9,7 @@ use crate::source::discover::folders::{FolderContent, Folders};
 use crate::source::discover::ignores::Rules;
 use crate::source::discover::linked_worktree::is_linked_worktree;
 use crate::source::discover::walk_bounds::WalkBounds;
-use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_temporary};
+use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_script, is_temporary};
 use crate::source::discover::walk_options::{TrackedHidden, WalkOptions};
 use crate::source::discover::walk_root::Root;
 use crate::source::io_error::io_error_reason;
@@ -118,7 +118,8 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         let is_directory = entry.kind == Kind::Folder;
         let is_git = entry.name == GIT;
         let is_wanted = || is_manifest(&entry.name) && !is_temporary(&entry.name);
-        if is_git || !(is_directory || entry.kind == Kind::Link || is_wanted()) {
+        let is_script = entry.kind == Kind::File && !is_wanted() && is_script(&entry.name);
+        if is_git || !(is_directory || is_script || entry.kind == Kind::Link || is_wanted()) {
             return;
         }
         let path = folder.join(&entry.name);
@@ -147,6 +148,8 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         if is_directory {
             let rules = rules.clone();
             next.push_back(Folder { path, rules });
+        } else if is_script {
+            walked.push(WalkEntry::Script(path));
         } else {
             walked.push(self.classify(entry.kind, path));
         }

@@ -23,6 +23,8 @@ pub(in crate::source) enum WalkEntry {
     Fault(PathBuf, String),
     /// A resolved path that an ignore file hides; only if hidden files are to be reported.
     Hidden(PathBuf, IgnoreRule),
+    /// A script, or a page that may contain commands.
+    Script(PathBuf),
 }
 
 /// Start and end of the names of meshprobe's temporary files. Files that a killed run has left are not part of the
@@ -38,6 +40,15 @@ pub(in crate::source) const LEADS_OUT: &str = "it leads out of the repository";
 pub(in crate::source) fn is_temporary(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY.0.as_bytes()) && name.ends_with(TEMPORARY.1.as_bytes())
+}
+
+/// Returns whether a file may contain commands for a cluster.
+pub(in crate::source) fn is_script(name: &OsStr) -> bool {
+    let extension = Path::new(name).extension();
+    extension.is_some_and(|extension| ["sh", "bash", "md"].iter().any(|known| extension == *known))
+        || ["Makefile", "makefile", "GNUmakefile", "justfile"]
+            .iter()
+            .any(|known| name == *known)
 }
 
 pub(in crate::source) fn is_manifest(name: &OsStr) -> bool {

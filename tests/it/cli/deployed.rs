@@ -277,7 +277,9 @@ spec:
     project
         .run(&["predict", "--explain"])
         .exits(0)
-        .stdout_contains("which another tool fills in (argo/set.yaml:10)");
+        .stdout_contains(
+            "another tool fills in the namespace, `{{metadata.labels.team}}` (argo/set.yaml:10)",
+        );
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn a_release_whose_values_are_not_known_is_not_judged() {
     let web = |rest: &str| ("apps/web.yaml".to_owned(), flux(rest));
     let config = |path: &str, port: &str| (path.to_owned(), config_map(port));
     let kustomization =
-        "resources: [web.yaml]\nconfigMapGenerator: [{name: port, literals: [values.yaml=x]}]\n";
+        "resources: [web.yaml]\nconfigMapGenerator: [{name: port, envs: [absent.env]}]\n";
     let optional = "  valuesFrom: [{kind: ConfigMap, name: port, optional: true}]\n";
     let app = |helm: &str| {
         format!(
@@ -137,7 +137,7 @@ fn a_release_whose_values_are_not_known_is_not_judged() {
                     kustomization.to_owned(),
                 ),
             ],
-            "ConfigMap `port` is generated from literals",
+            "a file of ConfigMap `port` is not in the tree",
         ),
         (
             vec![web("  postRenderers: [{kustomize: {patches: []}}]\n")],

@@ -83,7 +83,7 @@ fn a_value_that_another_tool_fills_in_is_named() {
     let pod = web(", sidecar.istio.io/inject: '${INJECT}'");
     let labels = namespace("istio-injection: enabled");
     let project = Project::with(&[("web.yaml", &pod), ("ns.yaml", &labels)]);
-    let why = "this value decides about injection, and another tool fills it in";
+    let why = "another tool fills in this value, which decides about injection";
     let help = "rewrite the output of the tool that fills it in, or use `--override injection=all`";
     assert_settled(&project, why, help);
 }

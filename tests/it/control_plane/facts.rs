@@ -74,7 +74,7 @@ fn values_that_are_not_in_the_tree_make_defaults_assumptions() {
         context.istio(workload).rewriting().mesh_default()
     });
     assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
-    assert!(reasons(&fact).contains(&"values come from Secret `hidden`, which is not read"));
+    assert!(reasons(&fact).contains(&"values come from Secret `hidden`, which is not in the tree"));
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn values_from_config_maps_are_followed() {
     assert_eq!(
         unread,
         [
-            "values come from Secret `hidden`, which is not read",
+            "values come from Secret `hidden`, which is not in the tree",
             "values come from ConfigMap `missing`, which is not in the tree"
         ]
     );

@@ -10,11 +10,46 @@ mod sail;
 use meshprobe::finding::Certainty;
 use meshprobe::kube::Object;
 use meshprobe::mesh::istio::install::{
-    Carrier, CarrierContext, Install, NativeSidecars, Part, PlainFile, from_object,
-    from_values_file,
+    Carrier, CarrierContext, ConfigValue, Install, NativeSidecars, Part, PlainFile, SourcePlace,
+    SourcePlaces, from_object, from_values_file,
 };
 use meshprobe::mesh::{Fact, Version};
 use meshprobe::source::{Content, SourceFile, SourceSet};
+use meshprobe::yaml::NodeRef;
+
+/// Finds the first ConfigMap with a name.
+#[derive(Debug)]
+struct Places<'o, 't>(&'o [Object<'t>]);
+
+impl SourcePlaces for Places<'_, '_> {
+    fn place(&self, _: &Object<'_>, _: NodeRef<'_>) -> SourcePlace {
+        SourcePlace::Here
+    }
+
+    fn config_value(
+        &self,
+        _: &Object<'_>,
+        (kind, name): (&str, &str),
+        key: &str,
+    ) -> Result<Option<ConfigValue>, String> {
+        let found = self
+            .0
+            .iter()
+            .find(|object| (object.kind, object.name()) == (kind, name));
+        Ok(found.and_then(|object| {
+            let entry = object.node.get("data")?.entry(key)?;
+            Some(ConfigValue {
+                text: entry.value.text()?.to_owned(),
+                key: object.label_at(entry.key.span(), ""),
+                value: object.label_at(entry.value.span(), ""),
+            })
+        }))
+    }
+
+    fn joined(&self, folder: &str, entry: &str) -> String {
+        format!("{folder}{entry}")
+    }
+}
 
 /// Reads files as the program does; the only helper of this folder that does so.
 fn sources(files: &[(&str, &str)]) -> SourceSet {
@@ -41,7 +76,8 @@ fn installs(files: &[(&str, &str)]) -> Vec<Install> {
     let documents = sources.files.iter().flat_map(|file| &file.documents);
     let objects: Vec<Object<'_>> = documents.flat_map(Object::all_in).collect();
     let plain: Vec<PlainFile<'_>> = sources.files.iter().filter_map(plain_file).collect();
-    let around = CarrierContext::new(&objects, &plain);
+    let places = Places(&objects);
+    let around = CarrierContext::new(&objects, &plain).with_places(&places);
     let of_objects = objects
         .iter()
         .flat_map(|object| from_object(object, &around));

@@ -13,7 +13,7 @@ use meshprobe::gitops::render;
 use meshprobe::kube::{Object, ObjectId};
 use meshprobe::kustomize::Rendering;
 use meshprobe::settings::{Form, Settings};
-use meshprobe::source::{SourceFile, SourceSet};
+use meshprobe::source::{SourceFile, SourceSet, is_kustomization};
 use meshprobe::yaml::from_node;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::Deserialize as _;
@@ -72,13 +72,16 @@ fn objects(set: &SourceSet) -> BTreeMap<ObjectId, Value> {
 fn built(rendering: &Rendering) -> Vec<(ObjectId, Value)> {
     let objects = rendering.objects();
     objects
+        .filter(|object| !is_kustomization(object.path()))
         .map(|object| (object.id(), normal(from_node(object.node).unwrap())))
         .collect()
 }
 
 /// Returns the text that a build would print.
 fn stream(rendering: &Rendering) -> String {
-    let documents = rendering.documents.iter().map(|rendered| {
+    let documents = rendering.documents.iter();
+    let documents = documents.filter(|rendered| !is_kustomization(&rendered.document.path));
+    let documents = documents.map(|rendered| {
         let tree = rendered.document.tree().unwrap();
         rendered.document.segment.slice(tree.text()).to_owned()
     });

@@ -66,13 +66,19 @@ fn collect(objects: impl Iterator<Item = Value>) -> Objects {
 }
 
 fn rendered_objects(rendering: &Rendering) -> Objects {
-    collect(rendering.documents.iter().map(|rendered| {
+    let values = rendering.documents.iter().map(|rendered| {
         let objects = Object::all_in(&rendered.document);
         let [object] = objects.as_slice() else {
             panic!("{} objects in one document", objects.len());
         };
         from_node(object.node).unwrap()
-    }))
+    });
+    collect(values.filter(|value| !is_generated(value)))
+}
+
+/// Returns whether a generator may make an object: its name has no hash here.
+fn is_generated(value: &Value) -> bool {
+    matches!(value["kind"].as_str(), Some("ConfigMap" | "Secret"))
 }
 
 fn built_objects(binary: &Path, folder: &Path) -> Objects {
@@ -89,9 +95,7 @@ fn built_objects(binary: &Path, folder: &Path) -> Objects {
         let value = serde_yaml::Value::deserialize(document).unwrap();
         serde_json::to_value(value).unwrap()
     });
-    // The renderer does not model generated objects.
-    let generated = |value: &Value| matches!(value["kind"].as_str(), Some("ConfigMap" | "Secret"));
-    collect(values.filter(|value| !generated(value)))
+    collect(values.filter(|value| !is_generated(value)))
 }
 
 #[test]

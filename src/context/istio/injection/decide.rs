@@ -10,7 +10,7 @@ use crate::context::user_facts::UserFacts;
 use crate::finding::{Certainty, Label};
 use crate::mesh::istio::injection::is_system_namespace;
 use crate::mesh::istio::keys;
-use crate::mesh::{Fact, Reason};
+use crate::mesh::{Fact, Mesh, Reason};
 use crate::settings::{DataplaneMove, InjectionAssumption, MeshKind};
 use crate::source::placeholder;
 
@@ -83,10 +83,43 @@ impl<'c, 't> Injection<'c, 't> {
         let found = self.context.namespace_of(object).manifest();
         let is_overridden = self.context.user_facts(object).overrides_injection();
         let by_namespace = found.filter(|_| !is_overridden);
-        by_namespace
+        let fact = by_namespace
             .and_then(|_| self.by_namespaces())
             .or_else(|| self.as_member())
-            .unwrap_or_else(|| self.without_namespace())
+            .unwrap_or_else(|| self.without_namespace());
+        let is_outside = matches!(fact.value, Dataplane::None | Dataplane::Unknown);
+        let by_script = is_outside.then(|| self.by_script());
+        by_script.flatten().unwrap_or(fact)
+    }
+
+    /// Decides by a command of a script that labels the namespace, unless an option decides.
+    fn by_script(self) -> Option<Fact<Dataplane>> {
+        let object = &self.workload.object;
+        let given = self.context.user_facts(object);
+        let is_given = given
+            .overrides
+            .injection
+            .or(given.assume.injection)
+            .is_some();
+        let namespace = self.context.namespace_of(object);
+        let label = namespace
+            .script_label()
+            .filter(|label| label.mesh == Mesh::ISTIO && !is_given)?;
+        let message = format!(
+            "namespace `{}` is labelled with `{}` by a command",
+            namespace.name, label.key
+        );
+        let reason = Reason::without_place(message, Some(SETTLE));
+        let mut fact = match &*label.key {
+            keys::DATAPLANE_MODE => Fact {
+                value: Dataplane::Ambient,
+                certainty: Certainty::Assumed,
+                because: vec![reason],
+            },
+            _ => self.as_if_injected(reason, Certainty::Assumed),
+        };
+        fact.because.push(Reason::written(label.place.clone()));
+        Some(fact)
     }
 
     /// Decides by the Namespaces of all environments to which the workload may be deployed. If they differ, the pods
@@ -140,8 +173,8 @@ impl<'c, 't> Injection<'c, 't> {
         let mut deciding = own.chain(labels);
         let (object, entry) =
             deciding.find(|(_, entry)| entry.value.text().is_some_and(placeholder::contains))?;
-        let message = "this value decides about injection, and another tool fills it in";
-        Some(object.label_at(entry.value.span(), message))
+        let message = "fills in this value, which decides about injection";
+        Some(object.placeholder_at(entry.value.span(), message))
     }
 
     /// Decides by the labels of a Namespace in the tree.

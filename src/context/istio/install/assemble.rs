@@ -7,7 +7,8 @@ use hashbrown::{HashMap, HashSet};
 use crate::kube::{is_in_ancestor_folder, nearness};
 use crate::mesh::Version;
 use crate::mesh::istio::install::{
-    Carrier, CarrierContext, Install, Part, PlainFile, from_object, from_values_file,
+    Carrier, CarrierContext, Install, Part, PlainFile, from_kustomization, from_object,
+    from_values_file,
 };
 
 use crate::context::inventory::Inventory;
@@ -70,10 +71,7 @@ pub(in crate::context) fn installations(
 }
 
 fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
-    let places = RunRepositories {
-        sources,
-        repositories: &inventory.repositories,
-    };
+    let places = RunRepositories { sources, inventory };
     let around = CarrierContext::new(&inventory.installations, &inventory.plain_files);
     let around = around.with_places(&places);
     let mut all: Vec<Install> = inventory
@@ -81,6 +79,8 @@ fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
         .iter()
         .flat_map(|object| from_object(object, &around))
         .collect();
+    let kustomizations = inventory.chart_kustomizations.iter();
+    all.extend(kustomizations.flat_map(|file| from_kustomization(file, &around)));
     let read: HashSet<Arc<str>> = all.iter().flat_map(|piece| &piece.reads).cloned().collect();
     let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
     let charts: HashMap<&str, &PlainFile<'_>> =

@@ -1,9 +1,11 @@
 //! Where the sources of Flux and Argo CD are, for the charts that install a mesh.
 
+use crate::context::inventory::Inventory;
+use crate::gitops::configs::ConfigReference;
 use crate::gitops::named_source::SourceName;
-use crate::gitops::repositories::{Repositories, SourcePlace as Place};
+use crate::gitops::repositories::SourcePlace as Place;
 use crate::kube::Object;
-use crate::mesh::istio::install::{SourcePlace, SourcePlaces};
+use crate::mesh::istio::install::{ConfigValue, SourcePlace, SourcePlaces};
 use crate::source::SourceSet;
 use crate::yaml::NodeRef;
 
@@ -11,7 +13,7 @@ use crate::yaml::NodeRef;
 #[derive(Debug)]
 pub(super) struct RunRepositories<'r, 't> {
     pub(super) sources: &'r SourceSet,
-    pub(super) repositories: &'r Repositories<'t>,
+    pub(super) inventory: &'r Inventory<'t>,
 }
 
 impl SourcePlaces for RunRepositories<'_, '_> {
@@ -22,11 +24,32 @@ impl SourcePlaces for RunRepositories<'_, '_> {
             Some(url) => SourceName::Url(url),
             None => SourceName::of_reference(object, source.get("sourceRef")),
         };
-        let place = self.repositories.place(self.sources, object, &name, false);
+        let repositories = &self.inventory.repositories;
+        let place = repositories.place(self.sources, object, &name, false);
         match place {
             Place::Here => SourcePlace::Here,
             Place::InRun(root) => SourcePlace::Below(root),
             Place::Elsewhere { .. } => SourcePlace::Elsewhere,
         }
+    }
+
+    fn config_value(
+        &self,
+        object: &Object<'_>,
+        (kind, name): (&str, &str),
+        key: &str,
+    ) -> Result<Option<ConfigValue>, String> {
+        let namespace = object.deployed_namespace();
+        let wanted = ConfigReference {
+            kind,
+            name,
+            namespace,
+        };
+        self.inventory
+            .config_value(self.sources, (wanted, key), object)
+    }
+
+    fn joined(&self, folder: &str, entry: &str) -> String {
+        self.sources.joined(folder, entry)
     }
 }

@@ -9,6 +9,8 @@ pub enum Carrier {
     HelmValues,
     /// Flux's `HelmRelease`.
     HelmRelease,
+    /// A kustomization with charts.
+    Kustomization,
     /// Argo CD's `Application` or `ApplicationSet`.
     Application,
     /// `Istio`, `IstioRevision`, `IstioRevisionTag`, `IstioCNI` or `ZTunnel` of the Sail operator.

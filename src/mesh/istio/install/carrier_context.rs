@@ -9,7 +9,7 @@ use crate::kube::{Object, nearness};
 use crate::source::paths::{ends_with, folder, is_within, normal};
 use crate::yaml::NodeRef;
 
-use super::source_place::{SourcePlace, SourcePlaces};
+use super::source_place::{ConfigValue, SourcePlace, SourcePlaces};
 
 /// A YAML document that is not a Kubernetes object: a values file, a `Chart.yaml`.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +118,26 @@ impl<'a, 't> CarrierContext<'a, 't> {
     /// Iterates over the files with a name, in all folders.
     pub(super) fn files_named(&self, name: &str) -> impl Iterator<Item = &'a PlainFile<'t>> {
         self.files.get(name).into_iter().flatten().copied()
+    }
+
+    /// Returns the file at `entry`, which is relative to a folder of the tree.
+    pub(super) fn file_at(&self, folder: &str, entry: &str) -> Option<PlainFile<'t>> {
+        let path = self.places?.joined(folder, entry);
+        let mut files = self.files_named(last(&path));
+        files.find(|file| **file.path == *path).copied()
+    }
+
+    /// Returns the value of `key` in the ConfigMap or Secret that `object` refers to.
+    pub(super) fn config_value(
+        &self,
+        object: &Object<'_>,
+        reference: (&str, &str),
+        key: &str,
+    ) -> Result<Option<ConfigValue>, String> {
+        let places = self.places;
+        places.map_or(Ok(None), |places| {
+            places.config_value(object, reference, key)
+        })
     }
 
     /// Returns the file at `path` in the repository of the file `near`.

@@ -3,17 +3,19 @@
 //! Source: helm-controller 1.3, `docs/spec/v2/helmreleases.md` ("Values": later references
 //! overwrite earlier ones, `.spec.values` overwrites all); source-controller, `OCIRepository`.
 
+use std::sync::Arc;
+
 use crate::kube::Object;
 use crate::mesh::{Fact, Reason, Version};
 use crate::yaml::{FieldPath, NodeRef};
 
 use super::carrier::{Carrier, Part};
-use super::carrier_context::CarrierContext;
+use super::carrier_context::{CarrierContext, PlainFile};
 use super::chart::{Chart, version_fact};
 use super::found::{Found, Typing};
 use super::installation::Install;
 use super::layer::{Embedded, Layer};
-use super::release::{ChartSource, Release};
+use super::release::{ChartSource, Release, layers_of};
 use super::values::Values;
 
 /// Reads a `HelmRelease` of one of Istio's charts, or of a chart in the tree that depends on one.
@@ -35,7 +37,7 @@ pub(super) fn read(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<
     let own = spec
         .get("values")
         .map(|node| Layer::file(node, object.path()));
-    let followed = sources.iter().filter_map(Source::layer);
+    let followed = sources.iter().flat_map(Source::layers);
     let layers = own.into_iter().chain(followed).collect();
     let release = Release {
         chart,
@@ -43,7 +45,7 @@ pub(super) fn read(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<
             layers,
             ..Values::default()
         },
-        reads: Vec::new(),
+        reads: sources.iter().filter_map(Source::file).collect(),
         unread,
     };
     release.installs(&Install::of(
@@ -123,17 +125,36 @@ fn referenced<'a, 't>(
 
 /// Values from a `valuesFrom` entry.
 enum Source<'t> {
+    /// A values file of the tree that a generator copies.
+    File(PlainFile<'t>),
     /// A whole values file.
     Text(Embedded),
-    /// One value.
-    Value(Layer<'t>),
+    /// One value, with its path.
+    Value(Embedded, String),
 }
 
-impl Source<'_> {
-    fn layer(&self) -> Option<Layer<'_>> {
+impl<'t> Source<'t> {
+    fn file(&self) -> Option<Arc<str>> {
         match self {
-            Self::Text(text) => Layer::embedded(text),
-            Self::Value(layer) => Some(layer.clone()),
+            Self::File(file) => Some(Arc::clone(file.path)),
+            Self::Text(_) | Self::Value(..) => None,
+        }
+    }
+
+    fn layers<'s>(&'s self) -> Vec<Layer<'s>>
+    where
+        't: 's,
+    {
+        match self {
+            Self::File(file) => layers_of(file),
+            Self::Text(text) => Layer::embedded(text).into_iter().collect(),
+            Self::Value(text, path) => {
+                let layer = Layer::embedded(text);
+                layer
+                    .map(|layer| layer.set(path, Typing::Set))
+                    .into_iter()
+                    .collect()
+            }
         }
     }
 }
@@ -151,33 +172,37 @@ fn follow<'t>(
         text("name").unwrap_or_default(),
     );
     let mut unknown = |reason: &str| {
-        let message = format!("values come from {kind} `{name}`, {reason}");
+        let message = format!("values come from {kind} `{name}`{reason}");
         unread.push(Reason::written(object.label_at(reference.span(), message)));
     };
-    if kind != "ConfigMap" {
-        unknown("which is not read");
-        return None;
-    }
-    let Some(map) = around.object(kind, name, object.namespace(), object.path()) else {
-        unknown("which is not in the tree");
-        return None;
-    };
     let key = text("valuesKey").unwrap_or("values.yaml");
-    let entry = map.node.get("data").and_then(|data| data.entry(key));
-    let Some((entry, value)) = entry.and_then(|entry| Some((entry, entry.value.text()?))) else {
-        unknown("which has no such key");
-        return None;
+    let value = match around.config_value(object, (kind, name), key) {
+        Ok(Some(value)) => value,
+        Ok(None) if text("optional") == Some("true") => return None,
+        Ok(None) => {
+            unknown(", which is not in the tree");
+            return None;
+        }
+        Err(why) => {
+            unknown(&format!(": {why}"));
+            return None;
+        }
     };
     if let Some(target) = text("targetPath") {
-        let layer = Layer::file(entry.value, map.path()).set(target, Typing::Set);
-        return Some(Source::Value(layer));
+        let embedded = Embedded::value(&value.text, value.value)?;
+        return Some(Source::Value(embedded, target.to_owned()));
     }
-    match Embedded::parse(value, map.label_at(entry.key.span(), "")) {
+    if let Some(file) = around
+        .file_at("", &value.value.path)
+        .filter(|_| value.value.path != value.key.path)
+    {
+        return Some(Source::File(file));
+    }
+    match Embedded::parse(&value.text, value.key.clone()) {
         Ok(parsed) => Some(Source::Text(parsed)),
         Err(error) => {
-            unknown("whose text is not valid YAML");
-            let line = map.label_at(entry.key.span(), "");
-            unread.push(Embedded::broken(value, &error, line));
+            unknown(", whose text is not valid YAML");
+            unread.push(Embedded::broken(&value.text, &error, value.key));
             None
         }
     }

@@ -117,6 +117,11 @@ impl Embedded {
         Ok(Self { tree, line })
     }
 
+    /// Returns a text that is one value and not a document.
+    pub(super) fn value(text: &str, line: Label) -> Option<Self> {
+        Self::parse(&serde_json::to_string(text).ok()?, line).ok()
+    }
+
     /// Returns a reason at `line` that `text` cannot be parsed, with the position of the error.
     pub(super) fn broken(text: &str, error: &SyntaxError, line: Label) -> Reason {
         let before = text.as_bytes().get(..error.offset).unwrap_or_default();

@@ -15,8 +15,8 @@ use super::values::Values;
 /// Reads a file of Helm values.
 ///
 /// `chart` is the `Chart.yaml` of the same folder, if there is one. If it depends on Istio's charts, their values are
-/// under the name or the alias; if it is a copy of one of them, they are at the top level. Without a chart, the file
-/// is included if at least two keys at the top level are those of istiod.
+/// under the name or the alias; if it is a copy of one of them, they are at the top level. Without a chart, the keys
+/// of the file show whether they are values of istiod, also below the key of a subchart.
 /// Returns one installation per chart of Istio whose values the file contains.
 #[must_use]
 pub fn from_values_file(file: &PlainFile<'_>, chart: Option<&PlainFile<'_>>) -> Vec<Install> {
@@ -29,8 +29,10 @@ pub fn from_values_file(file: &PlainFile<'_>, chart: Option<&PlainFile<'_>>) -> 
     };
     let charts = chart.map(charts_in).unwrap_or_default();
     if charts.is_empty() {
-        return looks_like_istiod(file.root)
-            .then(|| {
+        let keys = values_of_istiod(file.root);
+        return keys
+            .map(|keys| {
+                let values = keys.iter().fold(values, |values, key| values.under(key));
                 let mut install = blank(file, file.root);
                 read_chart(&mut install, Chart::Istiod, &values, None);
                 install
@@ -75,20 +77,36 @@ fn blank(file: &PlainFile<'_>, node: NodeRef<'_>) -> Install {
     )
 }
 
+/// Returns the values of istiod in a file: the whole file, or the values of a subchart.
+fn values_of_istiod(root: NodeRef<'_>) -> Option<Vec<String>> {
+    if looks_like_istiod(root) {
+        return Some(Vec::new());
+    }
+    let below = |node: NodeRef<'_>| {
+        let mut entries = node.entries();
+        entries.find_map(|entry| {
+            let key = entry.key.text()?.to_owned();
+            looks_like_istiod(entry.value).then_some(key)
+        })
+    };
+    if let Some(key) = below(root) {
+        return Some(vec![key]);
+    }
+    root.entries()
+        .find_map(|entry| Some(vec![entry.key.text()?.to_owned(), below(entry.value)?]))
+}
+
+/// Returns whether a mapping contains values of istiod: those of its webhook, or two other keys.
 fn looks_like_istiod(root: NodeRef<'_>) -> bool {
     let root = ["defaults", "_internal_defaults_do_not_set"]
         .into_iter()
         .find_map(|key| root.get(key))
         .unwrap_or(root);
-    let keys = [
-        "pilot",
-        "meshConfig",
-        "sidecarInjectorWebhook",
-        "revisionTags",
-    ];
+    let is_set = |key: &str| root.get(key).is_some_and(NodeRef::is_mapping);
+    let keys = ["pilot", "meshConfig", "revisionTags"];
     let found = keys.iter().filter(|key| root.get(key).is_some()).count();
     let namespace = root
         .get("global")
         .and_then(|global| global.get("istioNamespace"));
-    found + usize::from(namespace.is_some()) >= 2
+    is_set("sidecarInjectorWebhook") || found + usize::from(namespace.is_some()) >= 2
 }

@@ -1,0 +1,456 @@
+//! Values that Flux and kustomize take from ConfigMaps, Secrets and files of the tree.
+
+use crate::support::manifest::{INJECTED, Manifest, NOT_REWRITTEN, Pod, join};
+use crate::support::project::Project;
+
+/// The values of istiod that switch the probe rewrite off.
+const REWRITE_OFF: &str = "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n";
+
+/// A pod of the namespace `shop` whose probe always passes if it is not rewritten.
+const TCP: &str = "\
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: shop}
+spec:
+  containers:
+  - name: web
+    livenessProbe: {tcpSocket: {port: 8080}}
+";
+
+fn lines(project: &Project) -> String {
+    project
+        .run(&["check", "--fail-on=never", "--output-format=concise"])
+        .exits(0)
+        .stdout
+}
+
+/// Returns a Flux Kustomization that deploys `apps` with the entries of `postBuild`.
+fn flux(post_build: &str) -> String {
+    Manifest::new("kustomize.toolkit.fluxcd.io/v1", "Kustomization", "shop")
+        .within("flux-system")
+        .spec(&format!(
+            "{{path: ./apps, prune: true, sourceRef: {{kind: GitRepository, name: flux-system}}, postBuild: {{{post_build}}}}}"
+        ))
+        .to_string()
+}
+
+/// Returns a project whose policy has the mode `${MODE}`.
+fn substituted(mode: &str, post_build: &str, files: &[(&str, &str)]) -> Project {
+    let policy = Manifest::peer_authentication("shop", &format!("'{mode}'")).to_string();
+    let apps = join(&[INJECTED, &policy, NOT_REWRITTEN]);
+    let project = Project::with(&[
+        ("apps/web.yaml", &apps),
+        ("clusters/eu1/apps.yaml", &flux(post_build)),
+    ]);
+    for (path, text) in files {
+        project.write(path, text);
+    }
+    project
+}
+
+fn config_map(name: &str, data: &str) -> String {
+    Manifest::config_map(name, data)
+        .within("flux-system")
+        .to_string()
+}
+
+fn secret(entries: &str) -> String {
+    Manifest::new("v1", "Secret", "vars")
+        .within("flux-system")
+        .field(entries)
+        .to_string()
+}
+
+const FROM_CONFIG: &str = "substituteFrom: [{kind: ConfigMap, name: vars}]";
+const FROM_SECRET: &str = "substituteFrom: [{kind: Secret, name: vars}]";
+
+#[test]
+fn variables_of_the_tree_are_filled_in() {
+    let strict = config_map("vars", "MODE: STRICT");
+    let more = |second: &str| format!("{strict}---\n{}", config_map("more", second));
+    let both = "substituteFrom: [{kind: ConfigMap, name: vars}, {kind: ConfigMap, name: more}]";
+    let generated = |rest: &str| {
+        format!(
+            "resources: [apps.yaml]\nconfigMapGenerator:\n- {{name: vars, namespace: flux-system, {rest}}}\n"
+        )
+    };
+    let (literals, env, value) = (
+        generated("literals: ['MODE=\"STRICT\"']"),
+        generated("envs: [vars.env]"),
+        generated("files: [MODE=mode.txt]"),
+    );
+    let merged = format!(
+        "{literals}- {{name: vars, namespace: flux-system, behavior: merge, literals: [MODE=PERMISSIVE]}}\n"
+    );
+    let vars = "clusters/eu1/vars.yaml";
+    let list = "clusters/eu1/kustomization.yaml";
+    let cases: Vec<(&str, String, Vec<(&str, String)>, bool)> = vec![
+        (
+            "ConfigMap",
+            FROM_CONFIG.into(),
+            vec![(vars, strict.clone())],
+            true,
+        ),
+        (
+            "Secret",
+            FROM_SECRET.into(),
+            vec![(vars, secret("data: {MODE: U1RSSUNU}"))],
+            true,
+        ),
+        (
+            "stringData",
+            FROM_SECRET.into(),
+            vec![(
+                vars,
+                secret("data: {MODE: U1RSSUNU}\nstringData: {MODE: DISABLE}"),
+            )],
+            false,
+        ),
+        (
+            "later",
+            both.into(),
+            vec![(vars, more("MODE: DISABLE"))],
+            false,
+        ),
+        (
+            "other",
+            both.into(),
+            vec![(vars, more("OTHER: DISABLE"))],
+            true,
+        ),
+        (
+            "inline",
+            format!("substitute: {{MODE: DISABLE}}, {FROM_CONFIG}"),
+            vec![(vars, strict.clone())],
+            false,
+        ),
+        ("literals", FROM_CONFIG.into(), vec![(list, literals)], true),
+        (
+            "env file",
+            FROM_CONFIG.into(),
+            vec![
+                (list, env),
+                ("clusters/eu1/vars.env", "# mode\n\nMODE=STRICT\n".into()),
+            ],
+            true,
+        ),
+        (
+            "file",
+            FROM_CONFIG.into(),
+            vec![(list, value), ("clusters/eu1/mode.txt", "STRICT\n".into())],
+            true,
+        ),
+        ("merged", FROM_CONFIG.into(), vec![(list, merged)], false),
+        (
+            "far",
+            FROM_CONFIG.into(),
+            vec![("vars/eu1/vars.yaml", strict.clone())],
+            true,
+        ),
+    ];
+    for (name, post_build, files, is_strict) in cases {
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        let out = lines(&substituted("${MODE}", &post_build, &files));
+        assert_eq!(
+            out.contains("error[strict-probe-not-rewritten]"),
+            is_strict,
+            "{name}: {out}"
+        );
+        assert!(!out.contains("without a verdict"), "{name}: {out}");
+    }
+}
+
+#[test]
+fn variables_that_are_not_known_name_their_source() {
+    let encrypted = secret(
+        "stringData: {MODE: 'ENC[AES256_GCM,data:a,iv:b,tag:c,type:str]'}\nsops: {version: 3.9.0}",
+    );
+    let elsewhere = Manifest::config_map("vars", "MODE: STRICT")
+        .within("other")
+        .to_string();
+    let strict = config_map("vars", "MODE: STRICT");
+    let env = "resources: [apps.yaml]\nconfigMapGenerator: [{name: vars, namespace: flux-system, envs: [absent.env]}]\n";
+    let later = "substituteFrom: [{kind: ConfigMap, name: vars}, {kind: ConfigMap, name: more}]";
+    for (post_build, path, text, source) in [
+        (
+            FROM_CONFIG,
+            "x.yaml",
+            "",
+            "ConfigMap `vars` (clusters/eu1/apps.yaml:4) is not in the tree",
+        ),
+        (
+            FROM_CONFIG,
+            "x.yaml",
+            &*elsewhere,
+            "ConfigMap `vars` (clusters/eu1/apps.yaml:4) is not in the tree",
+        ),
+        (
+            FROM_SECRET,
+            "x.yaml",
+            &*encrypted,
+            "Secret `vars` (clusters/eu1/apps.yaml:4) is encrypted",
+        ),
+        (
+            FROM_CONFIG,
+            "clusters/eu1/kustomization.yaml",
+            env,
+            "ConfigMap `vars` (clusters/eu1/apps.yaml:4) is encrypted or not",
+        ),
+        (
+            later,
+            "x.yaml",
+            &*strict,
+            "ConfigMap `more` (clusters/eu1/apps.yaml:4) is not in the tree",
+        ),
+    ] {
+        let project = substituted("${MODE}", post_build, &[(path, text)]);
+        let out = lines(&project);
+        assert!(!out.contains("error"), "{source}: {out}");
+        let explained = project.run(&["predict", "--explain"]).exits(0).stdout;
+        let words: Vec<&str> = explained.split_whitespace().collect();
+        let explained = words.join(" ");
+        let reason = format!("Flux fills in this mode; {source}");
+        assert!(explained.contains(&reason), "{source}: {explained}");
+        assert!(
+            !explained.contains("another tool fills in the mode"),
+            "{explained}"
+        );
+    }
+    // Flux continues without an optional ConfigMap.
+    let optional =
+        "substitute: {A: b}, substituteFrom: [{kind: ConfigMap, name: vars, optional: true}]";
+    let out = lines(&substituted("${MODE:=STRICT}", optional, &[]));
+    assert!(out.contains("error[strict-probe-not-rewritten]"), "{out}");
+}
+
+/// A ConfigMap of another cluster does not apply.
+#[test]
+fn each_cluster_has_its_own_variables() {
+    let strict = config_map("vars", "MODE: STRICT");
+    let project = substituted(
+        "${MODE}",
+        FROM_CONFIG,
+        &[("clusters/eu1/vars.yaml", &strict)],
+    );
+    project.write("clusters/us1/apps.yaml", flux(FROM_CONFIG));
+    let out = lines(&project);
+    assert!(out.contains("in: eu1; not known in us1"), "{out}");
+    project.write(
+        "clusters/us1/vars.yaml",
+        strict.replace("STRICT", "DISABLE"),
+    );
+    let out = lines(&project);
+    assert!(out.contains("in: eu1; works in us1"), "{out}");
+}
+
+/// The variables of a rendered ConfigMap are those after the changes of its kustomization.
+#[test]
+fn variables_are_those_of_the_overlay() {
+    let base = config_map("vars", "MODE: DISABLE");
+    let list = "resources: [../../base, apps.yaml]\npatches:\n- patch: |-\n    - {op: replace, path: /data/MODE, value: STRICT}\n  target: {kind: ConfigMap}\n";
+    let project = substituted("${MODE}", FROM_CONFIG, &[("base/vars.yaml", &base)]);
+    project.write("base/kustomization.yaml", "resources: [vars.yaml]\n");
+    project.write("clusters/eu1/kustomization.yaml", list);
+    let out = lines(&project);
+    assert!(out.contains("error[strict-probe-not-rewritten]"), "{out}");
+}
+
+#[test]
+fn a_variable_that_becomes_a_boolean_has_its_own_advice() {
+    let pod = Pod::deployment("web")
+        .within("shop")
+        .annotations("sidecar.istio.io/rewriteAppHTTPProbers: '${REWRITE}'")
+        .probe("livenessProbe", "httpGet: {port: 8080}")
+        .to_string();
+    let apps = join(&[INJECTED, &pod]);
+    let plain = "substitute: {REWRITE: 'true'}";
+    for (post_build, value, is_reported) in [
+        (plain, "'${REWRITE}'", true),
+        ("substitute: {REWRITE: '\"true\"'}", "'${REWRITE}'", false),
+        (
+            "substitute: {REWRITE: 'true', quote: '\"'}",
+            "'${quote}${REWRITE}${quote}'",
+            false,
+        ),
+    ] {
+        let apps = apps.replace("'${REWRITE}'", value);
+        let project = Project::with(&[
+            ("apps/web.yaml", &apps),
+            ("clusters/eu1/apps.yaml", &flux(post_build)),
+        ]);
+        let out = project.run(&["check", "--fail-on=never"]).exits(0).stdout;
+        assert_eq!(
+            out.contains("error[annotation-not-a-string]"),
+            is_reported,
+            "{post_build}: {out}"
+        );
+        let words: Vec<&str> = out.split_whitespace().collect();
+        let out = words.join(" ");
+        if is_reported {
+            assert!(
+                out.contains("write the value of the variable as `'\"true\"'`"),
+                "{out}"
+            );
+            assert!(out.contains("this annotation takes the value"), "{out}");
+            assert!(!out.contains("quote the value: "), "{out}");
+        }
+    }
+}
+
+/// Returns a project with a workload and files that install the mesh.
+fn installed(files: &[(&str, &str)]) -> Project {
+    let project = Project::with(&[("apps/web.yaml", &join(&[INJECTED, TCP]))]);
+    for (path, text) in files {
+        project.write(path, text);
+    }
+    project
+}
+
+/// Checks whether the probe rewrite is off in a mesh that these files install.
+fn assert_rewrite(files: &[(&str, &str)], is_off: bool) {
+    let out = lines(&installed(files));
+    assert_eq!(
+        out.contains("error[tcp-probe-always-passes]"),
+        is_off,
+        "{files:?}: {out}"
+    );
+    assert!(!out.contains("note["), "{files:?}: {out}");
+}
+
+#[test]
+fn values_files_of_the_webhook_only_are_recognized() {
+    assert_rewrite(&[("istio/values.yaml", REWRITE_OFF)], true);
+    for indent in ["istiod:\n", "umbrella:\n  istiod:\n"] {
+        let depth = " ".repeat(indent.len() - indent.trim_end().len() + 2 * indent.lines().count());
+        let text = format!("{indent}{depth}{REWRITE_OFF}");
+        assert_rewrite(&[("istio/values.yaml", &text)], true);
+    }
+    assert_rewrite(
+        &[("web/values.yaml", "web: {sidecarInjectorWebhook: true}\n")],
+        false,
+    );
+}
+
+#[test]
+fn values_of_a_release_come_from_config_maps_of_the_tree() {
+    let release = |reference: &str| {
+        Manifest::new("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod")
+            .within("istio-system")
+            .spec(&format!(
+                "{{chart: {{spec: {{chart: istiod, version: 1.28.1, sourceRef: {{kind: HelmRepository, name: istio}}}}}}, valuesFrom: [{{{reference}}}]}}"
+            ))
+            .to_string()
+    };
+    let map = release("kind: ConfigMap, name: values");
+    let path = "kind: Secret, name: values, valuesKey: rewrite, targetPath: sidecarInjectorWebhook.rewriteAppHTTPProbe";
+    let generator = |field: &str, entries: &str| {
+        format!(
+            "resources: [istiod.yaml]\nconfigurations: [names.yaml]\n{field}: [{{name: values, namespace: istio-system, {entries}}}]\n"
+        )
+    };
+    let names = "nameReference:\n- {kind: ConfigMap, version: v1, fieldSpecs: [{kind: HelmRelease, path: spec/valuesFrom/name}]}\n";
+    let plain = Manifest::config_map(
+        "values",
+        "values.yaml: 'sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}'",
+    );
+    let plain = plain.within("istio-system").to_string();
+    assert_rewrite(
+        &[("istio/istiod.yaml", &map), ("istio/values.yaml", &plain)],
+        true,
+    );
+    let list = generator(
+        "configMapGenerator",
+        "files: [values.yaml=istiod.values.yaml]",
+    );
+    assert_rewrite(
+        &[
+            ("istio/istiod.yaml", &map),
+            ("istio/kustomization.yaml", &list),
+            ("istio/names.yaml", names),
+            ("istio/istiod.values.yaml", REWRITE_OFF),
+        ],
+        true,
+    );
+    let list = generator("secretGenerator", "literals: [rewrite=false]");
+    assert_rewrite(
+        &[
+            ("istio/istiod.yaml", &release(path)),
+            ("istio/kustomization.yaml", &list),
+            ("istio/names.yaml", names),
+        ],
+        true,
+    );
+}
+
+#[test]
+fn charts_of_a_kustomization_install_the_mesh() {
+    let chart = |rest: &str| {
+        format!(
+            "helmCharts:\n- {{name: istiod, repo: 'https://istio-release.storage.googleapis.com/charts', version: 1.28.1, {rest}}}\n"
+        )
+    };
+    let inline = |value: &str| {
+        format!("valuesInline: {{sidecarInjectorWebhook: {{rewriteAppHTTPProbe: {value}}}}}")
+    };
+    for (rest, is_off) in [
+        ("valuesFile: values.yaml".to_owned(), true),
+        (
+            "additionalValuesFiles: [on.yaml, values.yaml]".to_owned(),
+            true,
+        ),
+        (
+            "additionalValuesFiles: [values.yaml, on.yaml]".to_owned(),
+            false,
+        ),
+        (inline("false"), true),
+        (
+            format!("valuesFile: values.yaml, {}", inline("true")),
+            false,
+        ),
+        (
+            format!(
+                "valuesFile: values.yaml, valuesMerge: merge, {}",
+                inline("true")
+            ),
+            true,
+        ),
+        (
+            format!(
+                "valuesFile: values.yaml, valuesMerge: replace, {}",
+                inline("true")
+            ),
+            false,
+        ),
+    ] {
+        let on = REWRITE_OFF.replace("false", "true");
+        let mut files = vec![("istio/kustomization.yaml", chart(&rest))];
+        if rest.contains("on.yaml") {
+            files.push(("istio/on.yaml", on));
+        }
+        if rest.contains("values.yaml") {
+            files.push(("istio/values.yaml", REWRITE_OFF.to_owned()));
+        }
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        assert_rewrite(&files, is_off);
+        let explained = installed(&files)
+            .run(&["predict", "--explain"])
+            .exits(0)
+            .stdout;
+        assert!(explained.contains("1.28 (known)"), "{explained}");
+    }
+    let old = "helmChartInflationGenerator:\n- {chartName: istiod, chartRepoUrl: 'https://x.example', chartVersion: 1.28.1, valuesLocal: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}}\n";
+    assert_rewrite(&[("istio/kustomization.yaml", old)], true);
+}
+
+#[test]
+fn a_generated_mesh_configuration_is_read() {
+    let list = "configMapGenerator:\n- {name: istio-sidecar-injector, namespace: istio-system, files: [values=injector.yaml]}\n";
+    let values = "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n";
+    assert_rewrite(
+        &[
+            ("istio/kustomization.yaml", list),
+            ("istio/injector.yaml", values),
+        ],
+        true,
+    );
+}
