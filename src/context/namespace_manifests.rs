@@ -7,6 +7,7 @@ use hashbrown::HashSet;
 use crate::context::environment_name::{last_name, short_names};
 use crate::context::fact_cache::{file_key, file_namespace_key};
 use crate::context::namespace::NamespaceOf;
+use crate::context::namespace_scripts::ScriptLabel;
 use crate::context::nearest::{are_related, nearest};
 use crate::kube::Object;
 use crate::mesh::Fact;
@@ -183,8 +184,22 @@ impl<'c, 't> NamespaceOf<'c, 't> {
     }
 }
 
+impl<'c> NamespaceOf<'c, '_> {
+    /// Returns the first command that adds the namespace to a mesh; `None` if a manifest of the Namespace has a label or
+    /// annotation of a mesh.
+    pub(in crate::context) fn script_label(self) -> Option<&'c ScriptLabel> {
+        let inventory = &self.context.inventory;
+        let home = self.object.location_file();
+        let mut found = inventory.scripts.of_namespace(self.name, home);
+        let found =
+            found.find(|label| inventory.environments.may_apply(&label.place.path, home))?;
+        let is_decided = self.manifests().any(mentions_mesh);
+        (!is_decided).then_some(found)
+    }
+}
+
 /// Returns whether a label or annotation of a Namespace belongs to a mesh.
-pub(in crate::context) fn mentions_mesh(namespace: &Object<'_>) -> bool {
+fn mentions_mesh(namespace: &Object<'_>) -> bool {
     let entries = ["labels", "annotations"].into_iter();
     let mut entries = entries
         .filter_map(|key| namespace.metadata()?.get(key))

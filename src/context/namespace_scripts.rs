@@ -3,7 +3,6 @@
 
 use hashbrown::HashMap;
 
-use crate::context::namespace::NamespaceOf;
 use crate::finding::Label;
 use crate::mesh::Mesh;
 use crate::mesh::detect::enabled_mesh;
@@ -41,6 +40,18 @@ impl NamespaceScripts {
             found.read(file);
         }
         found
+    }
+
+    /// Iterates over the commands for a namespace, then over those for any one that are in a folder above the file `home`.
+    pub(in crate::context) fn of_namespace<'s>(
+        &'s self,
+        name: &str,
+        home: &'s str,
+    ) -> impl Iterator<Item = &'s ScriptLabel> + use<'s> {
+        let named = self.by_name.get(name).into_iter().flatten();
+        let is_above =
+            move |label: &&ScriptLabel| is_within(folder(home), folder(&label.place.path));
+        named.chain(self.of_any.iter().filter(is_above))
     }
 
     fn read(&mut self, file: &SourceFile) {
@@ -104,24 +115,6 @@ impl NamespaceScripts {
             let labels = self.by_name.entry_ref(name).or_default();
             labels.push(label.clone());
         }
-    }
-}
-
-impl<'c> NamespaceOf<'c, '_> {
-    /// Returns the first command that adds the namespace to a mesh; `None` if a manifest of the Namespace has a label or
-    /// annotation of a mesh.
-    pub(in crate::context) fn script_label(self) -> Option<&'c ScriptLabel> {
-        let scripts = &self.context.inventory.scripts;
-        let environments = &self.context.inventory.environments;
-        let home = self.object.location_file();
-        let may_apply = |label: &&ScriptLabel| environments.may_apply(&label.place.path, home);
-        let named = scripts.by_name.get(self.name).into_iter().flatten();
-        let is_above = |label: &&ScriptLabel| is_within(folder(home), folder(&label.place.path));
-        let any = scripts.of_any.iter().filter(is_above);
-        let found = named.chain(any).find(may_apply)?;
-        let mut manifests = self.manifests();
-        let is_decided = manifests.any(super::namespace_manifests::mentions_mesh);
-        (!is_decided).then_some(found)
     }
 }
 
