@@ -6,7 +6,7 @@ use crate::settings::most_similar;
 use super::args::EnvironmentArgs;
 use super::stop::Stop;
 
-/// Rejects names of `--overlay` and `--cluster` that no environment has.
+/// Rejects names of `--overlay` and `--cluster` that no environment has, or whose environments have no workloads.
 ///
 /// # Errors
 /// There is such a name.
@@ -14,7 +14,11 @@ pub(super) fn reject_unknown_environments(
     args: &EnvironmentArgs,
     found: Option<&UnknownEnvironments>,
 ) -> Result<(), Stop> {
-    let Some(UnknownEnvironments { given, known }) = found.filter(|found| !found.given.is_empty())
+    let Some(UnknownEnvironments {
+        given,
+        without_workloads,
+        known,
+    }) = found.filter(|found| !found.given.is_empty())
     else {
         return Ok(());
     };
@@ -25,6 +29,10 @@ pub(super) fn reject_unknown_environments(
     };
     let options = args.options_with(given);
     let message = match given.as_slice() {
+        several if *without_workloads => format!(
+            "no workload of the given files is in {} of {options}",
+            quoted(several.iter())
+        ),
         [name] => {
             let similar = most_similar(name, known.iter().map(String::as_str));
             let similar =

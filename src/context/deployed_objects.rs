@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
 use crate::context::reported::Reported;
 use crate::gitops::clusters;
-use crate::gitops::deployment::Deployments;
+use crate::gitops::deployment::{Deployment, Deployments};
 use crate::gitops::repositories::Repositories;
 use crate::kube::{Destination, Object};
 use crate::kustomize::Rendering;
@@ -17,14 +17,14 @@ use crate::source::{RenderedChart, SourceSet, release_of_output};
 
 /// Assigns objects to the file that deploys them unchanged. An object that several clusters deploy
 /// is copied to each of them. Also returns which findings are reported; if `pulls_in` is not set, those in the given files
-/// only.
+/// only, and the deployments.
 pub(in crate::context) fn assign_to_deployments<'t>(
     sources: &'t SourceSet,
     renderings: &'t [Rendering],
     repositories: &Repositories<'t>,
     mut objects: Vec<FoundObject<'t>>,
     pulls_in: bool,
-) -> (Vec<(Object<'t>, bool)>, Reported<'t>) {
+) -> (Vec<(Object<'t>, bool)>, Reported<'t>, Vec<Deployment<'t>>) {
     let folders = |is_wanted: fn(&Rendering) -> bool| -> BTreeSet<&str> {
         let deployed = renderings
             .iter()
@@ -45,10 +45,6 @@ pub(in crate::context) fn assign_to_deployments<'t>(
     } else {
         PulledIn::default()
     };
-    let homes: BTreeSet<&str> = renderings
-        .iter()
-        .filter_map(|rendering| Some(&*rendering.deployed.as_ref()?.file))
-        .collect();
     let charts = deployed_charts(sources);
     let mut placed = Vec::with_capacity(objects.len());
     // Objects of one folder are mostly consecutive.
@@ -66,7 +62,9 @@ pub(in crate::context) fn assign_to_deployments<'t>(
             }
             continue;
         }
-        let is_placed = object.rendered_by.is_some() && homes.contains(object.location_file());
+        let is_placed = object
+            .rendered_by
+            .is_some_and(|rendering| rendering.deployed.is_some());
         let here = Some(folder(object.location_file()));
         if here != last {
             last = here;
@@ -80,13 +78,13 @@ pub(in crate::context) fn assign_to_deployments<'t>(
             continue;
         }
         for &(number, deployment) in &taking {
-            let home = deployment.object.path();
+            let home = deployment.home;
             let moved = Object {
                 location_file: home,
                 overlay: if is_shared {
-                    Some(home)
+                    Some(Arc::clone(&deployment.environment))
                 } else {
-                    object.overlay
+                    object.overlay.clone()
                 },
                 destination: deployment.destination.clone(),
                 cluster: deployment.cluster.clone(),
@@ -100,21 +98,23 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         }
     }
     // Objects that one file deploys, or that one kustomization renders, stay together.
-    let mut places: HashMap<&str, String> = HashMap::new();
-    for (_, object, _) in &placed {
-        for path in object.rendered_by.into_iter().chain(object.overlay) {
-            places.entry(path).or_insert_with(|| sources.place(path));
-        }
-    }
-    let place = |path: Option<&'t Arc<str>>| path.and_then(|path| places.get(&**path));
+    let mut places: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+    let mut place = |path: Option<&Arc<str>>| {
+        let path = path?;
+        let place = places.entry_ref(path);
+        Some(Arc::clone(
+            place.or_insert_with(|| sources.place(path).into()),
+        ))
+    };
     placed.sort_by_cached_key(|(number, object, _)| {
-        (place(object.rendered_by), place(object.overlay), *number)
+        let root = object.rendered_by.map(|rendering| &rendering.root);
+        (place(root), place(object.overlay.as_ref()), *number)
     });
     let objects = placed
         .into_iter()
         .map(|(_, object, is_target)| (object, is_target))
         .collect();
-    (objects, reported)
+    (objects, reported, deployments.into_all())
 }
 
 /// An output of a chart that objects of the tree deploy.
@@ -161,7 +161,7 @@ fn chart_copies<'t>(
         });
         let copy = Object {
             location_file: home,
-            overlay: (is_shared || release.is_of_overlay).then_some(home),
+            overlay: (is_shared || release.is_of_overlay).then(|| Arc::clone(home)),
             destination,
             cluster: release.cluster.clone(),
             ..object.clone()

@@ -1,13 +1,14 @@
 //! Limits a run to some environments: overlays, clusters, and folders that contain the same objects.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
 use crate::context::environment_name::{given_name, is_part_of};
 use crate::context::environments::Environments;
 use crate::context::overlay_names::{OverlayIndex, OverlayParts};
-use crate::finding::Finding;
+use crate::finding::{Finding, environment_file, environment_object};
 use crate::gitops::deployment::Deployment;
 use crate::kube::Object;
 use crate::source::paths::folder;
@@ -21,22 +22,22 @@ pub(super) struct EnvironmentFilter<'t> {
     /// Where the objects of a document are deployed; only if there are names.
     places: HashMap<(&'t str, usize), Vec<Place<'t>>>,
     /// The overlays that belong to the environments, because the file that deploys them does.
-    overlays: HashSet<&'t str>,
+    overlays: HashSet<Arc<str>>,
     /// The folders with the files of several overlays, which are therefore named after their files.
-    shared_folders: HashSet<&'t str>,
+    shared_folders: HashSet<String>,
 }
 
 /// Where an object is deployed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Place<'t> {
-    overlay: Option<&'t str>,
+    overlay: Option<Arc<str>>,
     /// The file of the object, or the file that deploys it.
     file: &'t str,
 }
 
 fn place_of<'t>(object: &Object<'t>) -> Place<'t> {
     Place {
-        overlay: object.overlay.map(|overlay| &**overlay),
+        overlay: object.overlay.clone(),
         file: object.location_file,
     }
 }
@@ -66,8 +67,10 @@ impl<'t> EnvironmentFilter<'t> {
             return filter;
         }
         filter.environments = environments.clone();
+        let homes = deployments.iter().map(|deployment| &**deployment.home);
+        filter.environments.add_named(names, homes);
         let mut index = OverlayIndex::new(deployments);
-        let mut paths = BTreeSet::new();
+        let mut paths: BTreeSet<Arc<str>> = BTreeSet::new();
         for object in objects {
             let place = place_of(object);
             let key = (&**object.path(), object.document.index);
@@ -75,18 +78,21 @@ impl<'t> EnvironmentFilter<'t> {
             if known.last() == Some(&place) {
                 continue;
             }
-            known.push(place);
-            if let Some(overlay) = place.overlay {
+            let file = object.location_file;
+            if let Some(overlay) = &place.overlay {
                 index.add(overlay, object);
-                paths.extend([overlay, place.file]);
-            } else if filter.is_environment(place.file) {
-                paths.insert(place.file);
+                paths.extend([Arc::clone(overlay), Arc::clone(file)]);
+            } else if filter.environments.contains(file) {
+                paths.insert(Arc::clone(file));
             }
+            known.push(place);
         }
+        let files = index.overlays.keys().map(|id| environment_file(id));
+        let files: BTreeSet<&str> = files.collect();
         let mut folders = HashSet::new();
-        for folder in index.overlays.keys().copied().map(folder) {
+        for folder in files.into_iter().map(folder) {
             if !folders.insert(folder) {
-                filter.shared_folders.insert(folder);
+                filter.shared_folders.insert(folder.to_owned());
             }
         }
         for name in names {
@@ -97,7 +103,7 @@ impl<'t> EnvironmentFilter<'t> {
 
     /// Adds a name and the overlays that have it: those with the name in a path or in the path of what they deploy, or
     /// else those that an object with the name deploys.
-    fn add_name(&mut self, given: &str, paths: &BTreeSet<&str>, index: &OverlayIndex<'_, 't>) {
+    fn add_name(&mut self, given: &str, paths: &BTreeSet<Arc<str>>, index: &OverlayIndex<'_, 't>) {
         let is_path = paths.iter().any(|path| self.is_named(path, given));
         let has_path = |parts: &OverlayParts<'_>| {
             let mut files = parts.files.iter();
@@ -108,17 +114,18 @@ impl<'t> EnvironmentFilter<'t> {
         if found.is_empty() && !is_path {
             found.extend(overlays().filter(|(_, parts)| parts.is_deployed_by(given)));
         }
-        let files = found
-            .iter()
-            .flat_map(|(overlay, parts)| parts.files.iter().chain([*overlay]));
-        let files = files.filter(|_| !is_path).map(|file| (*file).to_owned());
+        let files = found.iter().flat_map(|(overlay, parts)| {
+            let files = parts.files.iter().copied();
+            files.chain([environment_file(overlay)])
+        });
+        let files = files.filter(|_| !is_path).map(str::to_owned);
         let name = EnvironmentName {
             given: given.to_owned(),
             is_known: is_path || !found.is_empty(),
             files: files.collect(),
         };
         self.overlays
-            .extend(found.into_iter().map(|(overlay, _)| *overlay));
+            .extend(found.into_iter().map(|(overlay, _)| Arc::clone(overlay)));
         self.names.push(name);
     }
 
@@ -139,7 +146,7 @@ impl<'t> EnvironmentFilter<'t> {
 
     /// Returns whether an object belongs to the environments.
     pub(super) fn object(&self, object: &Object<'_>) -> bool {
-        self.place(place_of(object))
+        self.place(&place_of(object))
     }
 
     /// Returns whether a finding belongs to the environments.
@@ -153,7 +160,7 @@ impl<'t> EnvironmentFilter<'t> {
         }
         let path = &*finding.primary.path;
         match self.places.get(&(path, finding.document)) {
-            Some(places) => places.iter().any(|place| self.place(*place)),
+            Some(places) => places.iter().any(|place| self.place(place)),
             None => self.file(path),
         }
     }
@@ -163,19 +170,15 @@ impl<'t> EnvironmentFilter<'t> {
         self.names.is_empty() || self.overlays.contains(path) || self.is_wanted(path)
     }
 
-    fn place(&self, place: Place<'_>) -> bool {
-        match place.overlay {
+    fn place(&self, place: &Place<'_>) -> bool {
+        match &place.overlay {
             Some(overlay) => self.overlay(overlay),
             None => self.file(place.file),
         }
     }
 
     fn file(&self, path: &str) -> bool {
-        self.names.is_empty() || !self.is_environment(path) || self.is_wanted(path)
-    }
-
-    fn is_environment(&self, path: &str) -> bool {
-        !self.environments.environment(path).is_empty()
+        self.names.is_empty() || !self.environments.contains(path) || self.is_wanted(path)
     }
 
     fn is_wanted(&self, path: &str) -> bool {
@@ -184,15 +187,18 @@ impl<'t> EnvironmentFilter<'t> {
     }
 
     /// Returns whether a name is the path of a file, or a part of it that consists of whole folders. A name with a folder
-    /// may end in the name of the file, without its extension; if several overlays share the folder of the file, it may
-    /// also be the name of the file alone.
-    fn is_named(&self, path: &str, name: &str) -> bool {
+    /// may end in the name of the file, without its extension, or in the name of the object that deploys the environment; if
+    /// several overlays share the folder of the file, it may also be the name of the file alone.
+    fn is_named(&self, id: &str, name: &str) -> bool {
+        let path = environment_file(id);
         let stem = path.rsplit_once('.').map_or(path, |(stem, _)| stem);
         let folder = folder(path);
-        path == name
+        let of_object = || environment_object(id).map(|object| format!("{folder}{object}"));
+        let has_folder = name.contains('/');
+        [id, path].contains(&name)
             || is_part_of(name, folder)
-            || (name.contains('/') || self.shared_folders.contains(folder))
-                && is_part_of(name, stem)
+            || (has_folder || self.shared_folders.contains(folder)) && is_part_of(name, stem)
+            || has_folder && of_object().is_some_and(|object| is_part_of(name, &object))
     }
 }
 
@@ -210,7 +216,7 @@ mod tests {
         for name in ["", "e", "prod/e", "clusters/eu", "yaml", "apps"] {
             assert!(!filter.is_named(path, name), "{name}");
         }
-        filter.shared_folders.insert("clusters/prod/eu/");
+        filter.shared_folders.insert("clusters/prod/eu/".to_owned());
         for name in ["apps", "eu/apps"] {
             assert!(filter.is_named(path, name), "{name}");
         }

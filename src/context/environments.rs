@@ -79,6 +79,38 @@ impl Environments {
         }
     }
 
+    /// Adds the folders with these names from which objects are deployed, and their siblings from which others are: who
+    /// names `us1` for `clusters/us1/` states that the folders next to it are environments.
+    pub(super) fn add_named<'h>(&mut self, names: &[String], homes: impl Iterator<Item = &'h str>) {
+        let homes: HashSet<&str> = homes.map(folder).collect();
+        let mut found = Vec::new();
+        for name in names.iter().map(|name| given_name(name)) {
+            for home in &homes {
+                let mut ends = home.match_indices('/').map(|(at, _)| at + 1);
+                let is_named = |end: &usize| {
+                    let part = home.get(..*end).unwrap_or_default();
+                    format!("/{part}").ends_with(&format!("/{name}/"))
+                };
+                let Some(named) = ends.find(is_named).and_then(|end| home.get(..end)) else {
+                    continue;
+                };
+                let outer = folder(named.trim_end_matches('/'));
+                let inside = homes
+                    .iter()
+                    .filter(|other| **other != outer && is_within(other, outer));
+                let siblings: HashSet<&str> = inside.map(|other| child(outer, other)).collect();
+                if siblings.len() > 1 {
+                    found.extend(siblings.into_iter().map(str::to_owned));
+                }
+            }
+        }
+        self.highest = found
+            .iter()
+            .map(|folder| height(folder))
+            .fold(self.highest, usize::max);
+        self.folders.extend(found);
+    }
+
     /// Limits the run to environments with these names, as the user gives them: of siblings of which one has such a name,
     /// or contains an environment that has one, the others are left out.
     pub(super) fn limit_to(&mut self, names: &[&str]) {
@@ -189,7 +221,7 @@ impl Environments {
             return None;
         }
         let location = object.location_file();
-        let rendered_by = object.rendered_by.map(|root| &**root);
+        let rendered_by = object.rendered_by.map(|rendering| &*rendering.root);
         let files = [rendered_by, Some(&**object.path())].into_iter().flatten();
         let mut found = files
             .filter(|file| *file != location)
@@ -241,6 +273,11 @@ impl Environments {
         }
         groups.retain(|_, siblings| !siblings.iter().any(|sibling| is_within(home, sibling)));
         groups.into_values().collect()
+    }
+
+    /// Returns whether an environment contains a file.
+    pub(super) fn contains(&self, path: &str) -> bool {
+        !self.environment(path).is_empty()
     }
 
     /// Returns the outermost environment that contains a file, according to its path; empty if there is

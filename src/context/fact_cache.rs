@@ -47,9 +47,9 @@ pub struct NamespaceKey {
     pub(super) cluster: ClusterKey,
 }
 
-/// A pod template: its node, its home and namespace, and the file that renders it. Kustomizations
+/// A pod template: its node, its home and namespace, and the address of its rendering, or 0. Renderings
 /// that include one document unchanged share its nodes, but may have different scopes.
-pub(super) type PodKey = (usize, u32, FileNamespaceKey, FileKey);
+pub(super) type PodKey = (usize, u32, FileNamespaceKey, usize);
 
 /// The cached facts.
 #[derive(Debug, Default)]
@@ -170,7 +170,9 @@ pub(super) fn pod_key(workload: &Workload<'_>, namespace: &str) -> PodKey {
     let node = workload.template.node;
     let tree = from_ref(node.tree()).cast::<u8>().addr();
     let object = &workload.object;
-    let rendered_by = object.rendered_by.unwrap_or_else(|| object.path());
+    let rendered_by = object
+        .rendered_by
+        .map_or(0, |rendering| from_ref(rendering).addr());
     let namespace_key = file_namespace_key(object, namespace);
-    (tree, node.id(), namespace_key, file_key(rendered_by))
+    (tree, node.id(), namespace_key, rendered_by)
 }

@@ -1,5 +1,6 @@
 //! Sorts the objects of all documents into objects that state facts and workloads.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
@@ -28,7 +29,6 @@ use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
-use crate::gitops::clusters;
 use crate::gitops::clusters::FileClusters;
 use crate::gitops::configs::Configs;
 use crate::gitops::repositories::Repositories;
@@ -43,7 +43,7 @@ use crate::mesh::fact_kind::{FactKind, is_plugin_policy};
 use crate::mesh::istio::install::PlainFile;
 use crate::mesh::istio::{install, network_plugin};
 use crate::settings::Settings;
-use crate::source::paths::folder;
+use crate::source::paths::{contains, folder};
 use crate::source::{Content, Role, SourceFile, SourceSet, is_kustomization};
 use crate::yaml::{NodeRef, Tree};
 
@@ -114,6 +114,10 @@ pub struct Inventory<'t> {
     /// The repositories of the run, and the sources that objects deploy from.
     pub(crate) repositories: Repositories<'t>,
     rendered: RenderedDocuments<'t>,
+    /// The folders that objects of the tree deploy.
+    deployed_folders: BTreeSet<String>,
+    /// Whether workloads are not reported because the run is limited to other environments.
+    pub(super) deselects_workloads: bool,
     /// The documents that several overlays or clusters deploy.
     shared: SharedDocuments<'t>,
     /// The documents that are checked as written although a kustomization names them.
@@ -210,7 +214,7 @@ impl<'t> Inventory<'t> {
         objects.extend(rendered.into_iter().flatten());
         let found = objects.iter().map(|found| &found.object);
         let repositories = Repositories::of(sources, found);
-        let (objects, reported) =
+        let (objects, reported, deployments) =
             assign_to_deployments(sources, renderings, &repositories, objects, pulls_in);
         inventory.reported = reported;
         inventory.shared = SharedDocuments::of(objects.iter().map(|(object, _)| object));
@@ -219,7 +223,10 @@ impl<'t> Inventory<'t> {
         let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
         inventory.environments = Environments::of(stable);
         let all = || objects.iter().map(|(object, _)| object);
-        let deployments = clusters::deployments(sources, &repositories, all());
+        let deployed = deployments
+            .iter()
+            .map(|deployment| deployment.folder.clone());
+        inventory.deployed_folders = deployed.collect();
         inventory.file_clusters = FileClusters::of(&deployments, all());
         let filter = EnvironmentFilter::new(
             &settings.only_environments,
@@ -230,7 +237,10 @@ impl<'t> Inventory<'t> {
         inventory.environments.limit_to(&filter.names_and_files());
         let folders = FolderIndex::new(sources);
         for (object, is_target) in objects {
-            let is_target = is_target && filter.object(&object);
+            let is_selected = filter.object(&object);
+            inventory.deselects_workloads |=
+                is_target && !is_selected && runs_pods(object.group(), object.kind);
+            let is_target = is_target && is_selected;
             if is_target {
                 let missing = missing_folders(sources, &folders, &repositories, &object);
                 inventory.not_judged.extend(missing);
@@ -245,7 +255,7 @@ impl<'t> Inventory<'t> {
         }
         inventory.reported.limit_to(filter);
         for policy in &mut inventory.unchecked {
-            policy.check_workloads(&inventory.workloads, settings);
+            policy.check_workloads(&inventory.workloads, &inventory.environments, settings);
         }
         inventory.repositories = repositories;
         inventory.index();
@@ -275,6 +285,13 @@ impl<'t> Inventory<'t> {
     #[must_use]
     pub fn reports_rendering(&self, rendering: &Rendering) -> bool {
         self.reported.rendering(rendering)
+    }
+
+    /// Returns whether the tree deploys folders, but none that contains the file.
+    #[must_use]
+    pub fn is_left_to_others(&self, path: &str) -> bool {
+        let mut folders = self.deployed_folders.iter();
+        !self.deployed_folders.is_empty() && !folders.any(|folder| contains(folder, path))
     }
 
     /// Returns how the kustomizations of the tree use a document; `None` if no kustomization uses it.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::context::similar_folder::{FolderIndex, tree_noun};
-use crate::finding::{Label, ObjectRef};
+use crate::finding::{Label, ObjectRef, sentence_list};
 use crate::gitops::deployed_folder;
 use crate::gitops::deployment::{self, MissingFolder};
 use crate::gitops::repositories::{Repositories, SourcePlace};
@@ -225,10 +225,13 @@ fn missing_folder(
             };
             (format!("`{path}` of {title}, which {why}"), help.to_owned())
         }
-        _ if is_filled_in(missing) => (
-            format!("`{path}`, which another tool fills in"),
-            "check the folders that the tool fills in".to_owned(),
-        ),
+        _ if is_filled_in(missing) => {
+            let tool = filled_in_by(sources, object);
+            (
+                format!("`{path}`, which {tool} fills in"),
+                "check the folders that it fills in".to_owned(),
+            )
+        }
         Some(SourcePlace::InRun(root)) => (
             format!("`{path}`, which is not a folder of `{root}`"),
             correct(folders, object, path, root),
@@ -250,6 +253,29 @@ fn missing_folder(
                 format!("{correct}, or check the repository that contains it"),
             )
         }
+    }
+}
+
+/// Returns what fills in the placeholders of an object: the generators of the ApplicationSet that generates it, which are
+/// not evaluated.
+fn filled_in_by(sources: &SourceSet, object: &Object<'_>) -> String {
+    let document = sources.document(object.path(), object.document.index);
+    let objects = document.map(Object::all_in).unwrap_or_default();
+    let sets = objects
+        .iter()
+        .filter(|object| object.kind == "ApplicationSet");
+    let generators = sets.filter_map(|set| set.node.get("spec")?.get("generators"));
+    let entries = generators
+        .flat_map(NodeRef::items)
+        .flat_map(NodeRef::entries);
+    let names = entries.filter_map(|entry| Some(format!("`{}`", entry.key.text()?)));
+    let names: Vec<String> = names.filter(|name| name != "`selector`").collect();
+    match names.len() {
+        0 => "another tool".to_owned(),
+        _ => format!(
+            "the generator {} of the ApplicationSet",
+            sentence_list(&names)
+        ),
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn pull_in<'t>(
     deployments: &Deployments<'t>,
 ) -> PulledIn<'t> {
     let is_given = |rendering: &Rendering| {
-        is_target(sources, &rendering.root) || is_target(sources, rendering.location_file())
+        is_target(sources, &rendering.id.root) || is_target(sources, rendering.declaring_file())
     };
     let mut search = Search {
         renderings,
@@ -134,7 +134,7 @@ impl<'t> Search<'_, 't> {
         for (rendering, is_reported) in self.renderings.iter().zip(&mut self.is_reported) {
             let is_given = match &rendering.deployed {
                 Some(deployed) => given.contains(&(&*deployed.file, &*deployed.folder)),
-                None => sets.contains(&*rendering.root),
+                None => sets.contains(&*rendering.id.root),
             };
             is_changed |= is_given && !*is_reported;
             *is_reported |= is_given;
@@ -155,9 +155,9 @@ impl<'t> Search<'_, 't> {
         // The objects of a kustomization in a deployed folder are assigned to the deployment later.
         let own = self.renderings.iter();
         for rendering in own.filter(|rendering| rendering.deployed.is_none()) {
-            for (index, deployment) in self.deployments.deploying(&rendering.root) {
+            for (index, deployment) in self.deployments.deploying(&rendering.id.root) {
                 if self.deployed.get(index) == Some(&true) {
-                    let overlays = [rendering.location_file(), deployment.object.path()];
+                    let overlays = [rendering.environment(), &deployment.environment];
                     for overlay in overlays {
                         reported.add_files_of(sources, rendering, overlay);
                     }
@@ -179,7 +179,8 @@ impl<'t> Search<'_, 't> {
         for file in sources.files.iter().filter(is_broken) {
             for (index, deployment) in self.deployments.deploying(&file.path) {
                 if self.deployed.get(index) == Some(&true) {
-                    reported.add_files(deployment.object.path(), std::iter::once(&*file.path));
+                    let files = std::iter::once(&*file.path);
+                    reported.add_files(&deployment.environment, files);
                 }
             }
         }
@@ -188,7 +189,7 @@ impl<'t> Search<'_, 't> {
     /// Adds the files of given kustomizations that have no rendering of their own, because other kustomizations include
     /// them.
     fn include_nested(&mut self, sources: &'t SourceSet, reported: &mut Reported<'t>) {
-        let roots = self.renderings.iter().map(|rendering| &*rendering.root);
+        let roots = self.renderings.iter().map(|rendering| &*rendering.id.root);
         let roots: HashSet<&str> = roots.collect();
         let nested: Vec<Closure<'t>> = sources
             .targets()
@@ -199,7 +200,7 @@ impl<'t> Search<'_, 't> {
             return;
         }
         for (index, rendering) in self.renderings.iter().enumerate() {
-            let root = sources.file(&rendering.root);
+            let root = sources.file(&rendering.id.root);
             let (Some(root), Some(false)) = (root, self.is_reported.get(index)) else {
                 continue;
             };
@@ -212,7 +213,7 @@ impl<'t> Search<'_, 't> {
             if files.is_empty() {
                 continue;
             }
-            reported.add_files(rendering.location_file(), files.iter().copied());
+            reported.add_files(rendering.environment(), files.iter().copied());
             let rendered = self.objects.iter_mut();
             for found in rendered.filter(|found| found.rendering == Some(index)) {
                 found.is_target |= files.contains(&**found.object.path());

@@ -54,7 +54,7 @@ pub(super) fn replacing<'t>(old: &Object<'t>, new: &Object<'t>) -> Object<'t> {
     Object {
         location_file: old.location_file,
         rendered_by: old.rendered_by,
-        overlay: old.overlay,
+        overlay: old.overlay.clone(),
         destination: old.destination.clone(),
         cluster: old.cluster.clone(),
         ..new.clone()

@@ -1,12 +1,13 @@
 //! Decides which findings a run reports: those in the given files, and those about what these deploy or include.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
 use crate::context::environment_filter::EnvironmentFilter;
 use crate::finding::Finding;
-use crate::kube::Object;
+use crate::kube::{Object, RenderingId};
 use crate::kustomize::Rendering;
 use crate::kustomize::closure::Closure;
 use crate::source::{Role, SourceSet, is_kustomization};
@@ -18,9 +19,9 @@ pub(super) struct Reported<'t> {
     /// Given files that identify an overlay: every finding with such an overlay is reported.
     overlays: BTreeSet<&'t str>,
     /// For each file, the overlays whose findings in it are reported; `None` if it is deployed without an overlay.
-    files: HashMap<&'t str, HashSet<Option<&'t str>>>,
-    /// The renderings whose findings are reported, as the path of the root and the path of the location file.
-    renderings: HashSet<(&'t str, &'t str)>,
+    files: HashMap<&'t str, HashSet<Option<Arc<str>>>>,
+    /// The renderings whose findings are reported.
+    renderings: HashSet<&'t RenderingId>,
     /// The environments that the run is limited to.
     only: EnvironmentFilter<'t>,
 }
@@ -49,7 +50,8 @@ impl<'t> Reported<'t> {
         }
         self.files.get(path).is_some_and(|known| {
             let mut overlays = finding.overlays.iter();
-            finding.overlays.is_empty() || overlays.any(|overlay| known.contains(&Some(&**overlay)))
+            finding.overlays.is_empty()
+                || overlays.any(|overlay| known.contains(&Some(Arc::clone(overlay))))
         })
     }
 
@@ -58,13 +60,12 @@ impl<'t> Reported<'t> {
         let known = || self.files.get(&**object.path());
         self.only.object(object)
             && (is_target(sources, object.path())
-                || known().is_some_and(|known| known.contains(&object.overlay.map(|path| &**path))))
+                || known().is_some_and(|known| known.contains(&object.overlay)))
     }
 
     /// Returns whether findings about a rendering are reported.
     pub(super) fn rendering(&self, rendering: &Rendering) -> bool {
-        let key = (&*rendering.root, &**rendering.location_file());
-        self.renderings.contains(&key) && self.only.overlay(rendering.location_file())
+        self.renderings.contains(&rendering.id) && self.only.overlay(rendering.environment())
     }
 
     /// Limits what is reported to some environments.
@@ -79,24 +80,23 @@ impl<'t> Reported<'t> {
 
     /// Adds the file of an object that a given file deploys, for findings with the overlay of the object.
     pub(super) fn add(&mut self, object: &Object<'t>) {
-        let overlay = object.overlay.map(|path| &**path);
-        self.files.entry(object.path()).or_default().insert(overlay);
+        let known = self.files.entry(object.path()).or_default();
+        known.insert(object.overlay.clone());
     }
 
-    /// Adds a rendering that a given file deploys or includes, and its files. If its location file is given, all of its
-    /// findings are reported.
+    /// Adds a rendering that a given file deploys or includes, and its files. If the file that declares it is given, all of
+    /// its findings are reported.
     pub(super) fn add_rendering(&mut self, sources: &'t SourceSet, rendering: &'t Rendering) {
-        let location = &**rendering.location_file();
-        if is_target(sources, location) {
-            self.overlays.insert(location);
+        let environment = rendering.environment();
+        if is_target(sources, rendering.declaring_file()) {
+            self.overlays.insert(environment);
         }
-        self.add_files_of(sources, rendering, location);
+        self.add_files_of(sources, rendering, environment);
     }
 
     /// Adds a rendering without its files.
     pub(super) fn add_given(&mut self, rendering: &'t Rendering) {
-        let key = (&*rendering.root, &**rendering.location_file());
-        self.renderings.insert(key);
+        self.renderings.insert(&rendering.id);
     }
 
     /// Adds a rendering and its files, for findings with this overlay.
@@ -104,22 +104,22 @@ impl<'t> Reported<'t> {
         &mut self,
         sources: &'t SourceSet,
         rendering: &'t Rendering,
-        overlay: &'t str,
+        overlay: &Arc<str>,
     ) {
         self.add_given(rendering);
-        let location = &**rendering.location_file();
-        let root = sources.file(&rendering.root);
+        let root = sources.file(&rendering.id.root);
         let closure = root.filter(|root| is_kustomization(&root.path));
         let closure = closure.map(|root| Closure::of(sources, root));
         let used = rendering.used.iter().map(|(path, _)| &**path);
-        let files = used.chain([&*rendering.root, location]);
+        let files = used.chain([&*rendering.id.root, &**rendering.declaring_file()]);
         self.add_files(overlay, files.chain(closure.iter().flat_map(Closure::all)));
     }
 
     /// Adds files, for findings with this overlay.
-    pub(super) fn add_files(&mut self, overlay: &'t str, files: impl Iterator<Item = &'t str>) {
+    pub(super) fn add_files(&mut self, overlay: &Arc<str>, files: impl Iterator<Item = &'t str>) {
         for file in files {
-            self.files.entry(file).or_default().insert(Some(overlay));
+            let known = self.files.entry(file).or_default();
+            known.insert(Some(Arc::clone(overlay)));
         }
     }
 }

@@ -100,7 +100,7 @@ impl<'t> Context<'t> {
         let unseen: BTreeSet<&str> = renderings
             .iter()
             .filter(|rendering| !rendering.notes.is_empty())
-            .map(|rendering| &*rendering.root)
+            .map(|rendering| &*rendering.id.root)
             .collect();
         Self {
             fact_cache: Arc::default(),
@@ -132,6 +132,12 @@ impl<'t> Context<'t> {
     pub fn unknown_environments(&self) -> Vec<String> {
         let unknown = self.inventory.reported.only().unknown();
         unknown.map(str::to_owned).collect()
+    }
+
+    /// Returns whether the environments to which the run is limited leave out workloads of the given files.
+    #[must_use]
+    pub fn deselects_workloads(&self) -> bool {
+        self.inventory.deselects_workloads
     }
 
     /// Iterates over the names of the folders that contain the same objects as their siblings, such as `prod`.

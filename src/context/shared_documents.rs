@@ -17,14 +17,14 @@ impl<'t> SharedDocuments<'t> {
     where
         't: 'a,
     {
-        let mut first: HashMap<Key<'t>, &'t str> = HashMap::new();
+        let mut first: HashMap<Key<'t>, &'a str> = HashMap::new();
         let mut shared = HashSet::new();
         for object in objects {
-            let Some(overlay) = object.overlay else {
+            let Some(overlay) = &object.overlay else {
                 continue;
             };
             let key = (&*object.document.path, object.document.index);
-            if **first.entry(key).or_insert(overlay) != **overlay {
+            if **first.entry(key).or_insert(&**overlay) != **overlay {
                 shared.insert(key);
             }
         }

@@ -2,10 +2,10 @@
 
 use hashbrown::HashMap;
 
-use crate::kube::{Object, ObjectId, ObjectKey};
+use crate::kube::{Object, ObjectId, ObjectKey, RenderingId};
 use crate::kustomize::{Note, Rendering};
 
-/// Changes that are not modelled, by kustomization and object.
+/// Changes that are not modelled, by rendering and object.
 #[derive(Debug, Default)]
 pub(in crate::context) struct HiddenChanges<'t> {
     pub(in crate::context) changes: Notes<'t>,
@@ -14,8 +14,8 @@ pub(in crate::context) struct HiddenChanges<'t> {
 
 type Notes<'t> = HashMap<Key<'t>, Vec<&'t Note>>;
 
-/// The kustomization and the object that it renders.
-type Key<'t> = (&'t str, ObjectKey<'t>);
+/// The rendering and an object of it.
+type Key<'t> = (&'t RenderingId, ObjectKey<'t>);
 
 impl<'t> HiddenChanges<'t> {
     pub(super) fn new(renderings: &'t [Rendering]) -> Self {
@@ -31,8 +31,9 @@ fn by_object<'t>(renderings: &'t [Rendering], objects: fn(&Note) -> &Vec<ObjectI
     for rendering in renderings {
         for note in &rendering.notes {
             for id in objects(note) {
-                let found = all.entry((&*rendering.root, id.key())).or_default();
-                if !found.contains(&note) {
+                let found = all.entry((&rendering.id, id.key())).or_default();
+                // A list may contain an object twice.
+                if !found.last().is_some_and(|last| std::ptr::eq(*last, note)) {
                     found.push(note);
                 }
             }
@@ -47,6 +48,6 @@ pub(in crate::context) fn notes_of<'a, 't>(
 ) -> &'a [&'t Note] {
     let found = object
         .rendered_by
-        .and_then(|root| notes.get(&(&**root, object.key())));
+        .and_then(|rendering| notes.get(&(rendering, object.key())));
     found.map(Vec::as_slice).unwrap_or_default()
 }

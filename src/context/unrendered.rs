@@ -9,11 +9,12 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::context::environments::Environments;
 use crate::context::namespace_index::NamespaceIndex;
 use crate::context::object_namespace::namespace_of;
 use crate::context::subject::Subject;
 use crate::finding::Label;
-use crate::kube::{Object, ObjectKey};
+use crate::kube::{Object, ObjectKey, RenderingId};
 use crate::kustomize::complete::{Complete, complete, has_complete};
 use crate::kustomize::{Rendering, unapplied};
 use crate::mesh::fact_kind::FactKind;
@@ -45,10 +46,12 @@ pub struct UncheckedPolicy {
     pub kustomization: Option<Arc<str>>,
     /// Whether it would apply to workloads that none of its kustomizations renders.
     pub concerns_others: bool,
+    /// Whether it is a `NetworkPolicy`, which decides only about pods in ambient mode.
+    pub is_network_policy: bool,
     /// The namespace where it applies.
     namespace: String,
-    /// The homes of the renderings that name it.
-    homes: Vec<Arc<str>>,
+    /// The environments of the renderings that name it.
+    environments: Vec<Arc<str>>,
 }
 
 impl UncheckedPolicy {
@@ -57,11 +60,15 @@ impl UncheckedPolicy {
     pub(super) fn check_workloads(
         &mut self,
         workloads: &NamespaceIndex<'_, Subject<'_>>,
+        environments: &Environments,
         settings: &Settings,
     ) {
         let is_other = |subject: &Subject<'_>| {
-            let home = subject.workload.object.location_file();
-            !self.homes.iter().any(|known| **known == *home)
+            let object = &subject.workload.object;
+            let renders =
+                |rendering: &RenderingId| self.environments.contains(&rendering.environment);
+            !object.rendered_by.is_some_and(renders)
+                && environments.may_apply(&self.place.path, object.location_file())
         };
         let given = [&settings.overrides, &settings.assume];
         let is_root = given
@@ -267,15 +274,15 @@ pub(super) fn unchecked(
     settings: &Settings,
 ) -> UncheckedPolicy {
     let id = (Arc::clone(object.path()), object.document.index);
-    let homes: Vec<_> = renderings
+    let users: Vec<&Rendering> = renderings
         .iter()
         .filter(|rendering| match why {
             Unrendered::Patch => rendering.patches.contains(object.path()),
             Unrendered::Dropped => rendering.used.contains(&id),
         })
-        .map(|rendering| Arc::clone(rendering.location_file()))
         .collect();
-    let namespace = match FactKind::of(object.group(), object.kind) {
+    let kind = FactKind::of(object.group(), object.kind);
+    let namespace = match kind {
         Some(FactKind::Namespace) => object.name(),
         _ => namespace_of(object, settings).0,
     };
@@ -284,10 +291,14 @@ pub(super) fn unchecked(
         document: object.document.index,
         title: format!("{}/{}", object.kind, object.name()),
         why,
-        kustomization: homes.first().cloned(),
+        kustomization: users.first().map(|user| Arc::clone(user.declaring_file())),
         concerns_others: false,
+        is_network_policy: kind == Some(FactKind::NetworkPolicy),
         namespace: namespace.to_owned(),
-        homes,
+        environments: users
+            .iter()
+            .map(|user| Arc::clone(user.environment()))
+            .collect(),
     }
 }
 

@@ -86,7 +86,7 @@ fn key<'t>(object: &Object<'t>) -> Key<'t> {
     let path = object.path();
     [
         object.location_file(),
-        object.rendered_by.unwrap_or(path),
+        object.rendered_by.map_or(path, |rendering| &rendering.root),
         path,
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::finding::Label;
+use crate::finding::{Label, environment_file};
 use crate::source::{is_kustomization, paths};
 use crate::yaml::Span;
 
@@ -61,7 +61,7 @@ impl Causes<'_> {
 
 /// Returns the start of the file of the environment or the deploying object, if only one state has it.
 fn own_file(probe: &ProbeState, own: &Lines<'_>, other: &Lines<'_>) -> Option<Label> {
-    let environment = probe.id.environment.as_deref();
+    let environment = probe.id.environment.as_deref().map(environment_file);
     let deployer = probe.deployer.as_deref();
     let mut files = environment.into_iter().chain(deployer);
     files.find_map(|path| own.start_of_own_file(path, other))
@@ -106,7 +106,8 @@ fn own_line(probe: &ProbeState, own: &mut Lines<'_>, other: &mut Lines<'_>) -> O
 
 /// Returns the start of the file of the environment, or else the line of the handler.
 fn environment_place(probe: &ProbeState, own: &Lines<'_>) -> Label {
-    let path = probe.deployer.as_ref().or(probe.id.environment.as_ref());
+    let environment = probe.id.environment.as_deref().map(environment_file);
+    let path = probe.deployer.as_deref().or(environment);
     let path = path.map(|path| shown_path(own.root(), path));
     let file = path.and_then(|path| own.set().file(&path));
     file.map_or_else(

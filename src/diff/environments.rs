@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::finding::{environment_file, environment_object};
 use crate::kustomize::closure::Closure;
 use crate::source::{SourceSet, is_kustomization, paths};
 
@@ -54,7 +55,11 @@ impl<'a> Environments<'a> {
                 _ => Relation::Same,
             };
         }
-        if was_deployed_by.is_some() && was_deployed_by == is_deployed_by {
+        let are_siblings = || {
+            from.zip(to)
+                .is_some_and(|(from, to)| are_of_one_file(from, to))
+        };
+        if was_deployed_by.is_some() && was_deployed_by == is_deployed_by && !are_siblings() {
             return Relation::Same;
         }
         match (from, to) {
@@ -79,8 +84,10 @@ impl<'a> Environments<'a> {
         let is_base_of_old = |this: &mut Self| this.before.includes(old, to);
         let is_base_of_new = |this: &mut Self| this.after.includes(new, from);
         let is_in_same_folder = || {
-            let are_deployers = !is_kustomization(from) && !is_kustomization(to);
-            are_deployers && paths::folder(from) == paths::folder(to)
+            let files = [environment_file(from), environment_file(to)];
+            let [from, to] = files.map(paths::folder);
+            let are_deployers = !files.into_iter().any(is_kustomization);
+            are_deployers && from == to
         };
         match (is_gone, is_new) {
             (true, true) => Relation::Same,
@@ -88,6 +95,7 @@ impl<'a> Environments<'a> {
             _ if is_base_of_old(self) => Relation::Left,
             _ if is_base_of_new(self) => Relation::Entered,
             // The deploying object was moved to another file.
+            (false, false) if are_of_one_file(from, to) => Relation::Moved,
             _ if is_in_same_folder() => Relation::Same,
             _ => Relation::Moved,
         }
@@ -99,6 +107,12 @@ impl<'a> Environments<'a> {
         let to = new.id.environment.as_deref();
         new.deployer.is_none() && to.is_some_and(|to| self.before.includes(old, to))
     }
+}
+
+/// Returns whether different objects of one file deploy both environments.
+fn are_of_one_file(from: &str, to: &str) -> bool {
+    let are_named = environment_object(from).is_some() && environment_object(to).is_some();
+    are_named && environment_file(from) == environment_file(to)
 }
 
 /// The environments of one state.
@@ -128,7 +142,7 @@ impl<'a> Side<'a> {
 
     /// Returns whether the state has an environment: a kustomization, or a file that deploys a handler.
     fn has(&self, environment: &str) -> bool {
-        let path = shown_path(self.root, environment);
+        let path = shown_path(self.root, environment_file(environment));
         let is_file = self.set.file(&path).is_some();
         is_file && (is_kustomization(&path) || self.environments.contains(environment))
     }

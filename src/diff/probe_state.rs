@@ -109,7 +109,7 @@ impl ProbeState {
         let rewritten_to = prediction.rewritten_to.as_ref();
         Self {
             id: ProbeId {
-                environment: object.overlay.map(|path| relative(path)),
+                environment: object.overlay.as_ref().map(|id| relative(id)),
                 kind: object.kind.to_owned(),
                 namespace: pod.namespace.clone(),
                 name: object.name().to_owned(),
@@ -119,7 +119,7 @@ impl ProbeState {
             file: relative(object.path()),
             place: object.label_at(prediction.handler.key.span(), ""),
             environment_name,
-            rendered_by: object.rendered_by.cloned(),
+            rendered_by: root_of(object).cloned(),
             deployer: deployer_of(object).map(|path| relative(path)),
             written: handler_text(&prediction.handler),
             rewritten_to: rewritten_to
@@ -149,7 +149,7 @@ impl ProbeState {
         let object = &machine.group;
         Self {
             id: ProbeId {
-                environment: object.overlay.map(|path| relative(path)),
+                environment: object.overlay.as_ref().map(|id| relative(id)),
                 kind: object.kind.to_owned(),
                 namespace: machine.namespace.clone(),
                 name: object.name().to_owned(),
@@ -159,7 +159,7 @@ impl ProbeState {
             file: relative(object.path()),
             place: object.label_at(machine.probe.key.span(), ""),
             environment_name: None,
-            rendered_by: object.rendered_by.cloned(),
+            rendered_by: root_of(object).cloned(),
             deployer: deployer_of(object).map(|path| relative(path)),
             written: machine.written.clone(),
             rewritten_to: String::new(),
@@ -280,8 +280,13 @@ impl ProbeState {
 /// Returns the file with the object of Flux or Argo CD that deploys an object.
 fn deployer_of<'t>(object: &Object<'t>) -> Option<&'t Arc<str>> {
     let file = object.location_file;
-    let is_own = file == object.path() || object.rendered_by == Some(file);
+    let is_own = file == object.path() || root_of(object) == Some(file);
     (!is_own).then_some(file)
+}
+
+/// Returns the kustomization, or the deploying file, that renders an object.
+fn root_of<'t>(object: &Object<'t>) -> Option<&'t Arc<str>> {
+    object.rendered_by.map(|rendering| &rendering.root)
 }
 
 fn text_of(entry: Option<Entry<'_>>) -> Option<String> {

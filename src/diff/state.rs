@@ -136,7 +136,7 @@ fn probes_of(
     let relative = |path: &str| relative(path, root);
     let reported = predictions.iter().filter(|pod| pod.is_target);
     let handlers = reported.flat_map(|pod| {
-        let overlay = pod.workload.object.overlay;
+        let overlay = pod.workload.object.overlay.as_ref();
         let environment = overlay.map(|overlay| names.name(overlay));
         pod.handlers.iter().map(move |handler| {
             ProbeState::of_handler(

@@ -3,48 +3,58 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::context::Context;
 use crate::finding::{Finding, Label, Severity};
 use crate::kustomize::{Note, Rendering};
 use crate::source::{SourceSet, is_kustomization, paths};
 
 use super::notices::NOT_MODELLED;
+use super::refused_builds::is_undeployed_template;
 
 /// The maximum number of paths that a run compares with those of absent entries.
 const COMPARED: usize = 200_000;
 
 /// Returns one warning for each entry that does not exist, because kustomize refuses to build it.
 pub(super) fn absent_entries<'r>(
-    set: &SourceSet,
+    context: &Context<'_>,
     renderings: impl Iterator<Item = &'r Rendering>,
 ) -> Vec<Finding> {
-    let mut found: BTreeMap<&Note, Vec<Arc<str>>> = BTreeMap::new();
+    let set = context.sources;
+    let mut found: BTreeMap<&Note, Vec<&Rendering>> = BTreeMap::new();
     for rendering in renderings {
         for note in rendering.notes.iter().filter(|note| note.absent.is_some()) {
-            let overlays = found.entry(note).or_default();
-            overlays.push(Arc::clone(rendering.location_file()));
+            found.entry(note).or_default().push(rendering);
         }
     }
     found
         .into_iter()
         .enumerate()
-        .filter_map(|(index, (note, overlays))| {
+        .filter_map(|(index, (note, renderings))| {
             // Where so many entries are missing, a typing error is unlikely.
             let is_searched = index.saturating_mul(set.files.len()) < COMPARED;
             let absent = note.absent.as_deref()?;
             let similar = is_searched.then(|| closest(set, absent, &note.path));
-            Some(finding(note, similar.flatten(), overlays))
+            let mut finding = finding(note, similar.flatten());
+            let overlays = renderings.iter();
+            finding.overlays = overlays
+                .map(|rendering| Arc::clone(rendering.environment()))
+                .collect();
+            let mut renderings = renderings.into_iter();
+            if renderings.all(|rendering| is_undeployed_template(context, rendering)) {
+                finding.severity = Severity::Note;
+            }
+            Some(finding)
         })
         .collect()
 }
 
-fn finding(note: &Note, similar: Option<&str>, overlays: Vec<Arc<str>>) -> Finding {
+fn finding(note: &Note, similar: Option<&str>) -> Finding {
     let label = Label {
         path: Arc::clone(&note.path),
         span: note.span,
         message: String::new(),
     };
     let mut finding = Finding::new(NOT_MODELLED, Severity::Warning, label, note.message.clone());
-    finding.overlays = overlays;
     finding.help = Some(match similar {
         Some(path) => format!("correct the path (`{path}` exists), or remove the entry"),
         None => "correct the path, or remove the entry".to_owned(),

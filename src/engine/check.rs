@@ -268,7 +268,7 @@ pub(super) fn check_analysed<T>(
     let (mut unread, mut unjudged) = (Vec::new(), Vec::new());
     // They read the same facts as the rules. Suppressions cannot be shared between threads.
     let found = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| unread = unread_parts(set, analysis));
+        scope.spawn(|_| unread = unread_parts(analysis));
         scope.spawn(|_| unjudged = not_judged(analysis));
         rules::check_marked(context, predictions, &mark)
     });
@@ -305,28 +305,30 @@ pub(super) fn check_analysed<T>(
     for finding in &mut findings {
         explain_unrendered(context, finding);
     }
+    let unknown_environments = unknown_environments(context, predictions)
+        .filter(|unknown| !unknown.without_workloads || findings.is_empty());
     Checked {
         findings,
         elsewhere,
         counted,
         not_judged: unjudged,
-        unknown_environments: unknown_environments(context, predictions),
+        unknown_environments,
         suppressions,
         view: None,
     }
 }
 
 /// Returns findings about what the analysis could not read or decide.
-fn unread_parts(set: &SourceSet, analysis: &Analysis<'_, '_>) -> Vec<Finding> {
+fn unread_parts(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
     let (renderings, context) = (analysis.renderings, analysis.context);
     let predictions = analysis.predictions.as_slice();
     let is_part = |note: &Note| note.absent.is_none() && !note.is_refused;
     unsupported_parts(renderings, predictions, is_part)
         .into_iter()
-        .chain(absent_entries(set, renderings.iter()))
-        .chain(refused_builds(renderings.iter()))
+        .chain(absent_entries(context, renderings.iter()))
+        .chain(refused_builds(context, renderings.iter()))
         .chain(broken_texts(context))
         .chain(ambiguous_configs(predictions))
-        .chain(policies_left_out(context))
+        .chain(policies_left_out(context, predictions))
         .collect()
 }

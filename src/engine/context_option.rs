@@ -2,7 +2,7 @@
 
 use crate::context::NotJudged;
 use crate::finding::Finding;
-use crate::source::SourceSet;
+use crate::source::{SourceSet, placeholder};
 
 /// Completes the commands of findings.
 pub(super) fn complete_findings(set: &SourceSet, findings: &mut [Finding]) {
@@ -17,6 +17,15 @@ pub(super) fn complete_findings(set: &SourceSet, findings: &mut [Finding]) {
 /// Completes the commands that would judge something.
 pub(super) fn complete_not_judged(set: &SourceSet, not_judged: &mut [NotJudged]) {
     for entry in not_judged {
+        if has_unfilled_command(&entry.help) {
+            entry.help = "fill in the placeholders, and check the rendered manifests".to_owned();
+        }
         set.context_option.apply_to(&mut entry.help);
     }
+}
+
+/// Returns whether a text contains a command with a placeholder, which no shell fills in.
+fn has_unfilled_command(text: &str) -> bool {
+    let mut quoted = text.split('`').skip(1).step_by(2);
+    quoted.any(|part| part.contains("meshprobe") && placeholder::contains(part))
 }

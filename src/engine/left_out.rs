@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Finding, Label, Severity, names_and_more};
+use crate::finding::{Finding, Label, Severity, environment_file, names_and_more};
 use crate::kustomize::{Limit, Rendering};
 use crate::yaml::Span;
 
@@ -22,7 +22,7 @@ pub(super) fn left_out<'r>(renderings: impl Iterator<Item = &'r Rendering>) -> V
             homes
                 .entry(limit)
                 .or_default()
-                .insert(rendering.location_file());
+                .insert(rendering.environment());
         }
     }
     homes
@@ -33,7 +33,7 @@ pub(super) fn left_out<'r>(renderings: impl Iterator<Item = &'r Rendering>) -> V
 
 fn overlays_left_out(limit: Limit, homes: &BTreeSet<&Arc<str>>, all: usize) -> Option<Finding> {
     let label = Label {
-        path: Arc::clone(homes.first()?),
+        path: environment_file(homes.first()?).into(),
         span: Span::empty(0),
         message: String::new(),
     };

@@ -1,17 +1,22 @@
 //! Reports objects that kustomizations name and do not deploy.
 
-use crate::context::{Context, UncheckedPolicy, Unrendered};
+use crate::context::{Context, Dataplane, UncheckedPolicy, Unrendered};
 use crate::finding::{Finding, Severity};
 use crate::kustomize::kustomize_build;
+use crate::predict::WorkloadPrediction;
 
 use super::notices::POLICY_LEFT_OUT;
 
 /// Returns a finding for each policy that is not taken into account because of a kustomization.
-pub(super) fn policies_left_out(context: &Context<'_>) -> Vec<Finding> {
-    context
-        .inventory
-        .unchecked
-        .iter()
+pub(super) fn policies_left_out(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> Vec<Finding> {
+    let is_ambient = |pod: &WorkloadPrediction<'_>| pod.dataplane.value == Dataplane::Ambient;
+    let has_ambient = predictions.iter().any(is_ambient);
+    let policies = context.inventory.unchecked.iter();
+    policies
+        .filter(|policy| has_ambient || !policy.is_network_policy)
         .map(policy_left_out)
         .collect()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::finding::{Finding, Label, Severity};
+use crate::kube::RenderingId;
 use crate::kustomize::{Note, Rendering};
 use crate::predict::WorkloadPrediction;
 use crate::yaml::Span;
@@ -21,13 +22,13 @@ pub(super) fn unsupported_parts<'r>(
     let workloads_with_probes = predictions
         .iter()
         .filter(|prediction| prediction.is_target && !prediction.handlers.is_empty());
-    let with_probes = roots(workloads_with_probes);
+    let with_probes = renderings_of(workloads_with_probes);
     let renderings: Vec<&Rendering> = renderings.into_iter().collect();
     let left_out = left_out(renderings.iter().copied());
     let reported: Vec<(&Rendering, Vec<&Note>)> = renderings
         .into_iter()
         .filter_map(|rendering| {
-            let has_probes = with_probes.contains(&*rendering.root);
+            let has_probes = with_probes.contains(&rendering.id);
             Some((rendering, unsupported(rendering, has_probes, is_wanted)?))
         })
         .collect();
@@ -91,13 +92,13 @@ impl UnsupportedPart<'_> {
         };
         let more = match (self.renderings.len(), others) {
             (1, 0) => String::new(),
-            (1, count) => format!(" (and {count} more like this in {})", rendering.root),
+            (1, count) => format!(" (and {count} more like this in {})", rendering.id.root),
             _ => format!(" (in {})", self.roots()),
         };
         let message = format!("{}{more}", first.message);
         let mut finding = Finding::new(NOT_MODELLED, Severity::Note, label, message);
         let overlays = self.renderings.iter();
-        let overlays = overlays.map(|(rendering, _)| Arc::clone(rendering.location_file()));
+        let overlays = overlays.map(|(rendering, _)| Arc::clone(rendering.environment()));
         finding.overlays.extend(overlays);
         let build = rendering.build();
         let outputs = match self.renderings.len() {
@@ -113,8 +114,8 @@ impl UnsupportedPart<'_> {
     /// Returns the kustomizations, each with the number of its other parts that are not rendered.
     fn roots(&self) -> String {
         let root = |(rendering, others): &(&Rendering, usize)| match others {
-            0 => format!("`{}`", rendering.root),
-            count => format!("`{}`, with {count} more", rendering.root),
+            0 => format!("`{}`", rendering.id.root),
+            count => format!("`{}`, with {count} more", rendering.id.root),
         };
         let mut names: Vec<String> = self.renderings.iter().take(NAMED).map(root).collect();
         let more = self.renderings.len().saturating_sub(NAMED);
@@ -139,12 +140,11 @@ fn unsupported(
     (is_reported && !notes.is_empty()).then_some(notes)
 }
 
-/// Returns the kustomizations that render the workloads.
-pub(super) fn roots<'a, 't: 'a>(
+/// Returns the renderings that contain the workloads.
+pub(super) fn renderings_of<'a, 't: 'a>(
     predictions: impl Iterator<Item = &'a WorkloadPrediction<'t>>,
-) -> HashSet<&'t str> {
+) -> HashSet<&'t RenderingId> {
     predictions
         .filter_map(|prediction| prediction.workload.object.rendered_by)
-        .map(|root| &**root)
         .collect()
 }

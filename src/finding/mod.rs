@@ -3,6 +3,7 @@
 mod certainty;
 mod docs;
 mod environment;
+mod environment_id;
 mod fix;
 mod guard_id;
 mod name_list;
@@ -18,6 +19,7 @@ use crate::yaml::Span;
 pub use certainty::Certainty;
 pub use docs::{DOCS_URL, docs_url, page_url};
 pub use environment::{DifferentOutcome, Environment};
+pub use environment_id::{environment_file, environment_id, environment_object};
 pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
 pub use name_list::{name_list, names_and_more, sentence_list, shortened};

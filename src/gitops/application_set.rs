@@ -1,7 +1,7 @@
 //! Applications that an Argo CD ApplicationSet generates, as far as the tree contains the data.
 //!
-//! Supports the generators `list`, `git.directories` for folders of the tree, and `matrix` of two of
-//! them. Values that they do not fill in remain placeholders.
+//! Supports the generators `list`, `git.directories` and `git.files` for folders and files of the tree, and `matrix` of
+//! two of them. Values that they do not fill in remain placeholders.
 //! Source: Argo CD, `argoproj.io/v1alpha1` ApplicationSet.
 
 use std::cell::RefCell;
@@ -14,15 +14,21 @@ use hashbrown::HashMap;
 
 use crate::gitops::named_source::SourceName;
 use crate::gitops::repositories::{Repositories, SourcePlace};
-use crate::kube::Object;
+use crate::kube::{Object, RenderingId};
 use crate::source::{SourceSet, paths};
-use crate::yaml::{FieldPath, NodeRef};
+use crate::yaml::{FieldPath, NodeRef, parse_embedded};
 
 use crate::kustomize::budget::{self, Budget};
 use crate::kustomize::copy::read;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::{Limit, RenderedDocument, Rendering, write};
+
+/// The depth to which values of lists and files are read.
+const DEPTH: usize = 16;
+
+/// The most bytes that the `values` of a generator may have.
+const MOST_TEXT: usize = 1 << 16;
 
 /// Values by the name of the placeholder.
 type Values = BTreeMap<String, String>;
@@ -180,7 +186,7 @@ fn render_set<'t>(
         });
     }
     Some(Rendering {
-        root: Arc::clone(set.path()),
+        id: RenderingId::of_root(set.path()),
         deployed: None,
         documents: documents.into(),
         used: Arc::default(),
@@ -226,9 +232,21 @@ fn parameters<'t>(
             .map(|element| vec![values_of(element).into()])
             .collect();
     }
-    let git = generator.get("git").filter(|git| is_here(*git));
-    if let Some(listed) = git.and_then(|git| git.get("directories")) {
-        return directories(&folders.in_repository_of(set.path()), listed, most);
+    if let Some(git) = generator.get("git").filter(|git| is_here(*git)) {
+        let found = if let Some(listed) = git.get("directories") {
+            directories(&folders.in_repository_of(set.path()), listed, most)
+        } else if let Some(listed) = git.get("files") {
+            files(folders.sources, set, listed, most)
+        } else {
+            Vec::new()
+        };
+        // Without a folder or a file, the placeholders remain, and are reported.
+        if !found.is_empty() {
+            return found
+                .into_iter()
+                .map(|found| completed(found, git))
+                .collect();
+        }
     }
     let nested = generator
         .get("matrix")
@@ -254,70 +272,162 @@ fn parameters<'t>(
     product
 }
 
-/// Returns the scalars of a mapping; those of nested mappings have the name `outer.inner`.
+/// Returns the scalars of a mapping; those of nested mappings and lists have the name `outer.inner`.
 fn values_of(element: NodeRef<'_>) -> Values {
     let mut found = Values::new();
-    for entry in element.entries() {
-        let Some(key) = entry.key.text() else {
+    let mut pending = vec![(String::new(), element, DEPTH)];
+    while let Some((name, node, depth)) = pending.pop() {
+        if let Some(text) = node.text().filter(|_| !name.is_empty()) {
+            found.insert(name, text.to_owned());
+            continue;
+        }
+        let Some(depth) = depth.checked_sub(1) else {
             continue;
         };
-        if let Some(text) = entry.value.text() {
-            found.insert(key.to_owned(), text.to_owned());
-        }
-        for inner in entry.value.entries() {
-            if let (Some(name), Some(text)) = (inner.key.text(), inner.value.text()) {
-                found.insert(format!("{key}.{name}"), text.to_owned());
-            }
-        }
+        let inner = |key: &str| match name.as_str() {
+            "" => key.to_owned(),
+            outer => format!("{outer}.{key}"),
+        };
+        let entries = node.entries();
+        let entries = entries.filter_map(|entry| Some((inner(entry.key.text()?), entry.value)));
+        let items = node.items().enumerate();
+        let items = items.map(|(at, item)| (inner(&at.to_string()), item));
+        pending.extend(entries.chain(items).map(|(name, node)| (name, node, depth)));
     }
     found
 }
 
+/// The paths that a `git` generator selects.
+struct Paths {
+    included: Vec<GlobMatcher>,
+    excluded: Vec<GlobMatcher>,
+}
+
+impl Paths {
+    /// Reads a list of globs. `*` matches `/` only if `is_deep` is set.
+    fn of(listed: NodeRef<'_>, is_deep: bool) -> Self {
+        let (mut included, mut excluded) = (Vec::new(), Vec::new());
+        for item in listed.items() {
+            let path = item.get("path").and_then(NodeRef::text).unwrap_or_default();
+            let path = path.trim_start_matches("./").trim_end_matches('/');
+            let glob = GlobBuilder::new(path).literal_separator(!is_deep).build();
+            let Ok(glob) = glob else { continue };
+            let is_excluded = item.get("exclude").and_then(NodeRef::text) == Some("true");
+            let list = if is_excluded {
+                &mut excluded
+            } else {
+                &mut included
+            };
+            list.push(glob.compile_matcher());
+        }
+        Self { included, excluded }
+    }
+
+    fn select(&self, path: &str) -> bool {
+        let is_match = |globs: &[GlobMatcher]| globs.iter().any(|glob| glob.is_match(path));
+        is_match(&self.included) && !is_match(&self.excluded)
+    }
+}
+
 /// Returns the folders that a glob matches and no glob excludes, `most` at the maximum.
 fn directories(folders: &BTreeSet<String>, listed: NodeRef<'_>, most: usize) -> Vec<Parameters> {
-    let (mut included, mut excluded): (Vec<GlobMatcher>, Vec<GlobMatcher>) =
-        (Vec::new(), Vec::new());
-    for item in listed.items() {
-        let path = item.get("path").and_then(NodeRef::text).unwrap_or_default();
-        let path = path.trim_start_matches("./").trim_end_matches('/');
-        let glob = GlobBuilder::new(path).literal_separator(true).build();
-        let Ok(glob) = glob else { continue };
-        let is_excluded = item.get("exclude").and_then(NodeRef::text) == Some("true");
-        let list = if is_excluded {
-            &mut excluded
-        } else {
-            &mut included
-        };
-        list.push(glob.compile_matcher());
-    }
-    let is_match = |globs: &[GlobMatcher], folder: &str| globs.iter().any(|g| g.is_match(folder));
+    let paths = Paths::of(listed, false);
     folders
         .iter()
-        .filter(|folder| is_match(&included, folder) && !is_match(&excluded, folder))
+        .filter(|folder| paths.select(folder))
         .take(most)
         .map(|folder| vec![path_parameters(folder).into()])
         .collect()
 }
 
+/// Returns the objects in the files that a glob matches and no glob excludes, `most` at the maximum.
+///
+/// Source: Argo CD 3.1, `generateParamsFromGitFile` in `applicationset/generators/git.go`. The globs are those of
+/// `git ls-files`, whose `*` also matches `/`.
+fn files(
+    sources: &SourceSet,
+    set: &Object<'_>,
+    listed: NodeRef<'_>,
+    most: usize,
+) -> Vec<Parameters> {
+    let paths = Paths::of(listed, true);
+    let root = sources.file(set.path());
+    let root = root
+        .and_then(|file| file.repository.clone())
+        .unwrap_or_default();
+    let mut found = Vec::new();
+    for file in &sources.files {
+        let path = sources.relative_to(&root, &file.path);
+        let Some(path) = path.filter(|path| paths.select(path)) else {
+            continue;
+        };
+        let Some(document) = file.documents.first() else {
+            continue;
+        };
+        let Ok(Some(tree)) = parse_embedded(&file.text, document.segment) else {
+            continue;
+        };
+        let (folder, name) = path.rsplit_once('/').unwrap_or((".", &path));
+        let mut place = path_parameters(folder);
+        place.insert("path.filename".to_owned(), name.to_owned());
+        place.insert("path.filenameNormalized".to_owned(), normalized(name));
+        let place = Rc::new(place);
+        let root = tree.root();
+        let object = root.filter(|root| root.is_mapping());
+        let objects = root.into_iter().flat_map(NodeRef::items).chain(object);
+        let left = most.saturating_sub(found.len());
+        let objects = objects.take(left);
+        found.extend(objects.map(|object| vec![values_of(object).into(), Rc::clone(&place)]));
+    }
+    found
+}
+
+/// Returns parameters with the `values` of a `git` generator, and with its prefix of the names of paths.
+fn completed(parameters: Parameters, git: NodeRef<'_>) -> Parameters {
+    let prefix = git.get("pathParamPrefix").and_then(NodeRef::text);
+    let mut all = match prefix.filter(|prefix| !prefix.is_empty()) {
+        None => parameters,
+        Some(prefix) => parameters
+            .into_iter()
+            .map(|values| match values.contains_key("path.path") {
+                false => values,
+                true => {
+                    let values = values.iter();
+                    let named =
+                        values.map(|(name, text)| (format!("{prefix}.{name}"), text.clone()));
+                    Rc::new(named.collect())
+                }
+            })
+            .collect(),
+    };
+    if let Some(values) = git.get("values") {
+        let mut room = Some(MOST_TEXT);
+        let values = values_of(values).into_iter();
+        let values: Values = values
+            .map(|(name, text)| (format!("values.{name}"), filled(&text, &all, &mut room)))
+            .collect();
+        all.push(values.into());
+    }
+    all
+}
+
+fn normalized(name: &str) -> String {
+    let plain = |c: char| match c.is_ascii_alphanumeric() {
+        true => c.to_ascii_lowercase(),
+        false => '-',
+    };
+    name.chars().map(plain).collect()
+}
+
 fn path_parameters(folder: &str) -> Values {
     let name = folder.rsplit('/').next().unwrap_or(folder);
-    let normalized: String = name
-        .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_lowercase()
-            } else {
-                '-'
-            }
-        })
-        .collect();
     let mut found = Values::new();
     // With and without `goTemplate`.
     for key in ["path", "path.path"] {
         found.insert(key.to_owned(), folder.to_owned());
     }
     found.insert("path.basename".to_owned(), name.to_owned());
-    found.insert("path.basenameNormalized".to_owned(), normalized);
+    found.insert("path.basenameNormalized".to_owned(), normalized(name));
     for (at, part) in folder.split('/').enumerate() {
         found.insert(format!("path[{at}]"), part.to_owned());
     }

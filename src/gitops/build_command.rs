@@ -2,11 +2,15 @@
 
 use crate::gitops::deployment::Deployment;
 use crate::kustomize::dialect::Dialect;
-use crate::source::shell_word;
+use crate::kustomize::kustomize_build;
+use crate::source::{placeholder, shell_word};
 
 /// Returns the command line that builds the deployment.
 pub(crate) fn build(deployment: &Deployment<'_>) -> String {
     let (name, file) = (deployment.object.name(), deployment.object.path());
+    if placeholder::contains(name) {
+        return kustomize_build(&format!("{}/kustomization.yaml", deployment.folder));
+    }
     let (name, file) = (shell_word(name), shell_word(file));
     let folder = match deployment.folder.as_str() {
         "" => ".".to_owned(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::gitops::deployment;
 use crate::gitops::deployment::Deployment;
 use crate::gitops::repositories::Repositories;
+use crate::gitops::{deployment, homes};
 use crate::kube::Object;
 use crate::source::{Cluster, SourceSet, paths};
 use crate::yaml::Span;
@@ -20,7 +20,7 @@ pub(crate) fn deployments<'a, 't: 'a>(
 ) -> Vec<Deployment<'t>> {
     let mut found = deployment::all(sources, repositories, objects);
     resolve(&mut found);
-    found
+    homes::resolve(found)
 }
 
 /// Completes the clusters of deployments. An object that another one deploys to a remote cluster takes effect there:

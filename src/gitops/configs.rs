@@ -112,7 +112,7 @@ fn rank(sources: &SourceSet, config: &Object<'_>, user: &Object<'_>) -> (BuiltFr
         .is_some_and(|root| match user.rendered_by {
             Some(other) => is_same_location && root == other,
             None => {
-                let root = sources.file(root);
+                let root = sources.file(&root.root);
                 root.is_some_and(|root| Closure::of(sources, root).files.contains(&**user.path()))
             }
         });

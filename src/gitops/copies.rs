@@ -1,22 +1,21 @@
-//! Folders that Flux and Argo CD deploy unmodified: one copy of all objects for each deploying file and namespace.
+//! Folders that Flux and Argo CD deploy unmodified: one copy of all objects for each home and namespace.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use hashbrown::HashSet;
 
 use crate::kube::{Object, Workload};
 use crate::source::{SourceSet, paths};
 
-use crate::gitops::build_command::build;
 use crate::gitops::deployment::Deployment;
+use crate::gitops::rendered_deployment::{deployed, id};
 use crate::kustomize::budget::{self, Budget};
 use crate::kustomize::limit::Limit;
 use crate::kustomize::{Deployed, Rendering};
 
 /// Charges the copies of folders that several deployments of `all` deploy to the budget, except for folders of
 /// `rendered`, which are rendered for each deployment. `own` are the renderings of kustomizations. Returns renderings
-/// without objects for the folders whose copies exceed the budget, one for each deploying file: their objects are then
+/// without objects for the folders whose copies exceed the budget, one for each home: their objects are then
 /// checked only once.
 pub(crate) fn beyond_memory(
     sources: &SourceSet,
@@ -50,7 +49,7 @@ pub(crate) fn beyond_memory(
             found.extend(
                 deployments
                     .into_iter()
-                    .filter(|deployment| files.insert(Arc::clone(deployment.object.path())))
+                    .filter(|deployment| files.insert(deployment.home))
                     .map(left_out),
             );
         }
@@ -63,7 +62,7 @@ pub(crate) fn beyond_memory(
 fn size(sources: &SourceSet, top: &str, own: &[Rendering]) -> usize {
     let own: Vec<&Rendering> = own
         .iter()
-        .filter(|rendering| paths::contains(top, &rendering.root))
+        .filter(|rendering| paths::contains(top, &rendering.id.root))
         .collect();
     let used: HashSet<(&str, usize)> = own
         .iter()
@@ -92,12 +91,8 @@ fn object_size(object: &Object<'_>) -> usize {
 fn left_out(deployment: &Deployment<'_>) -> Rendering {
     let path = deployment.object.path();
     let deployed = Deployed {
-        file: Arc::clone(path),
-        folder: deployment.folder.clone(),
-        build: build(deployment),
-        cluster: deployment.cluster.clone(),
-        unread: None,
         destination: None,
+        ..deployed(deployment)
     };
-    Rendering::without_objects(Arc::clone(path), Some(deployed), Limit::Memory)
+    Rendering::without_objects(id(deployment, path), Some(deployed), Limit::Memory)
 }

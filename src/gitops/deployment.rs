@@ -37,6 +37,12 @@ const FLUX_CHANGES: [&str; 9] = [
 pub(crate) struct Deployment<'t> {
     /// The object that deploys it.
     pub(crate) object: Object<'t>,
+    /// The file that determines which objects are near to those of the folder: see [`homes`](crate::gitops::homes).
+    pub(crate) home: &'t Arc<str>,
+    /// The environment of the objects of the folder: the home, with the name of the object if the home has several.
+    pub(crate) environment: Arc<str>,
+    /// The names of the objects that deploy the object, directly or through others.
+    pub(crate) above: BTreeSet<&'t str>,
     /// The folder, without a trailing `/`; empty for the working directory.
     pub(crate) folder: String,
     /// The namespace of objects that do not name one.
@@ -46,17 +52,19 @@ pub(crate) struct Deployment<'t> {
     pub(crate) dialect: Dialect,
     /// The changes to the kustomization of the folder.
     pub(crate) edit: Option<NodeRef<'t>>,
+    /// The number of the source of the object that names the folder.
+    pub(crate) source: usize,
     /// The position of the object among those that were passed to [`all`].
     pub(crate) position: usize,
 }
 
 impl<'t> Deployment<'t> {
-    /// Returns the deploying file, and the namespace and the cluster of the objects. Two deployments of a folder with the
-    /// same target deploy the same objects.
+    /// Returns the home, the namespace and the cluster of the objects. Two deployments of a folder with the same target
+    /// deploy the same objects.
     pub(crate) fn target(&self) -> (&'t Arc<str>, Option<&'t str>, Option<&Cluster>) {
         let destination = self.destination.as_ref();
         let namespace = destination.map(|to| to.namespace);
-        (self.object.path(), namespace, self.cluster.as_deref())
+        (self.home, namespace, self.cluster.as_deref())
     }
 }
 
@@ -70,11 +78,12 @@ pub(crate) fn all<'a, 't: 'a>(
     for (position, object) in objects.enumerate() {
         let destination = destination(object);
         let cluster = object.target_cluster();
-        for source in named_sources(object) {
-            let deployment = deployment(sources, repositories, object, &source);
+        for (number, source) in named_sources(object).iter().enumerate() {
+            let deployment = deployment(sources, repositories, object, source);
             found.extend(deployment.map(|deployment| Deployment {
                 destination: destination.clone(),
                 cluster: cluster.clone(),
+                source: number,
                 position,
                 ..deployment
             }));
@@ -112,6 +121,9 @@ fn deployment<'t>(
     };
     Some(Deployment {
         object: object.clone(),
+        home: object.path(),
+        environment: Arc::clone(object.path()),
+        above: BTreeSet::new(),
         folder,
         destination: None,
         cluster: None,
@@ -121,6 +133,7 @@ fn deployment<'t>(
             Dialect::Flux
         },
         edit,
+        source: 0,
         position: 0,
     })
 }
@@ -255,6 +268,11 @@ impl<'t> Deployments<'t> {
             all,
             by_folder,
         }
+    }
+
+    /// Returns all deployments.
+    pub(crate) fn into_all(self) -> Vec<Deployment<'t>> {
+        self.all
     }
 
     /// Returns all deployments.

@@ -15,7 +15,7 @@ fn cycles_are_reported() {
     let renderings = render(&sources);
     let roots: Vec<&str> = renderings
         .iter()
-        .map(|rendering| &*rendering.root)
+        .map(|rendering| &*rendering.id.root)
         .collect();
     assert_eq!(roots, ["a/kustomization.yaml", "self/kustomization.yaml"]);
     for rendering in &renderings {
@@ -49,7 +49,7 @@ fn a_long_chain_of_overlays_exceeds_the_depth_limit() {
         .map(|(a, b)| (a.as_str(), b.as_str()))
         .collect();
     let rendering = only(&set(&borrowed));
-    assert_eq!(&*rendering.root, "k999/kustomization.yaml");
+    assert_eq!(&*rendering.id.root, "k999/kustomization.yaml");
     assert_eq!(rendering.left_out, Some(Limit::Depth));
     assert!(rendering.documents.is_empty());
 }

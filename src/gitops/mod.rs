@@ -10,6 +10,7 @@ pub(crate) mod deployed_folder;
 pub(crate) mod deployment;
 mod differences;
 mod differing_files;
+mod homes;
 #[cfg(test)]
 mod hostile_tests;
 mod named_entries;
@@ -19,6 +20,7 @@ mod own_urls;
 mod partial_rendering;
 mod post_build;
 mod render;
+mod rendered_deployment;
 pub(crate) mod repositories;
 mod repository_url;
 mod reuse;

@@ -66,7 +66,7 @@ pub(crate) fn render_changed(
         .collect();
     let mut found = Vec::new();
     for rendering in rendered.into_iter().flatten() {
-        let is_own = |old: &&Rendering| old.deployed.is_none() && old.root == rendering.root;
+        let is_own = |old: &&Rendering| old.deployed.is_none() && old.id == rendering.id;
         let at = renderings.iter().position(is_own)?;
         if !has_same_inputs(renderings.get(at)?, &rendering) {
             return None;
@@ -107,7 +107,7 @@ fn deploys(sources: &SourceSet, rendering: &Rendering, groups: &[&Group]) -> boo
     let added: Vec<&SourceFile> = added.collect();
     groups.iter().any(|group| {
         let mut members = group.members.iter();
-        group.contains(&rendering.root)
+        group.contains(&rendering.id.root)
             || added.iter().any(|file| group.contains(&file.path))
             || members.any(|path| deployed.contains(path))
     })

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use crate::gitops::build_command::build;
 use crate::gitops::configs::{self, Configs, Siblings};
 use crate::gitops::deployment::Deployment;
 use crate::gitops::post_build::Variables;
+use crate::gitops::rendered_deployment::{deployed, id};
 use crate::gitops::repositories::Repositories;
 use crate::gitops::reuse::Reuse;
 use crate::gitops::{application_set, clusters, copies, post_build};
-use crate::kube::Object;
+use crate::kube::{Object, RenderingId};
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::budget::Budget;
 use crate::kustomize::builder::Builder;
@@ -55,7 +55,7 @@ pub(crate) fn render(
     for round in 0..=ROUNDS {
         let roots = own
             .iter()
-            .filter(|rendering| !included.contains(&rendering.root));
+            .filter(|rendering| !included.contains(&rendering.id.root));
         let applications = generated.iter().map(|rendering| &**rendering);
         let renderings = roots.chain(&deployed).chain(applications).collect();
         let objects = deploying(&files, renderings);
@@ -109,7 +109,7 @@ pub(crate) fn render(
     drop(sets);
     let in_use = budget.limit() - budget.left();
     builder.clear();
-    own.retain(|rendering| !included.contains(&rendering.root));
+    own.retain(|rendering| !included.contains(&rendering.id.root));
     own.extend(deployed);
     own.extend(generated.into_iter().map(Arc::unwrap_or_clone));
     (own, in_use)
@@ -177,7 +177,7 @@ fn render_roots<'s>(
         own.extend(renderings);
         builder.take_over(other);
     }
-    own.sort_by(|a, b| a.root.cmp(&b.root));
+    own.sort_by(|a, b| a.id.cmp(&b.id));
     (own, builder, budget)
 }
 
@@ -192,8 +192,8 @@ fn render_root<'s>(
     if !accumulator.variables.is_empty() {
         Arc::make_mut(&mut accumulator).resolve_variables();
     }
-    let (budget, root) = (builder.budget(), Arc::clone(root));
-    finish(sources, budget, root, None, &accumulator, is_wanted)
+    let (budget, id) = (builder.budget(), RenderingId::of_root(root));
+    finish(sources, budget, id, None, &accumulator, is_wanted)
 }
 
 /// Renders some roots of one group among `all` kustomizations, as if no object deployed them.
@@ -217,13 +217,13 @@ fn beyond_rounds(wanted: &[&Deployment<'_>], keys: &[Key], previous: &[Key]) -> 
         .zip(keys)
         .filter(|(_, key)| !known.contains(key))
         .map(|(deployment, _)| {
-            let root = Arc::clone(deployment.object.path());
-            Rendering::without_objects(root, None, Limit::Rounds)
+            let id = RenderingId::of_root(deployment.object.path());
+            Rendering::without_objects(id, None, Limit::Rounds)
         })
         .collect()
 }
 
-/// Identity of a deployment across rounds: file, document, folder, source of the edit, cluster, and variables.
+/// Identity of a deployment across rounds: environment, source, folder, text of the edit, cluster, and variables.
 type Key = (
     Arc<str>,
     usize,
@@ -236,8 +236,8 @@ type Key = (
 fn key(deployment: &Deployment<'_>, variables: Variables) -> Key {
     let edit = deployment.edit.map(|edit| edit.source().to_owned());
     (
-        Arc::clone(deployment.object.path()),
-        deployment.object.document.index,
+        Arc::clone(&deployment.environment),
+        deployment.source,
         deployment.folder.clone(),
         edit.unwrap_or_default(),
         deployment.cluster.clone(),
@@ -364,7 +364,7 @@ fn to_render<'a, 't>(
     own: &[Rendering],
     all: &'a [Deployment<'t>],
 ) -> Vec<&'a Deployment<'t>> {
-    let roots: HashSet<&str> = own.iter().map(|root| &*root.root).collect();
+    let roots: HashSet<&str> = own.iter().map(|root| &*root.id.root).collect();
     let is_base = |deployment: &Deployment<'_>| {
         let file = sources.kustomization_in(&deployment.folder);
         file.is_some_and(|file| !roots.contains(&*file.path))
@@ -458,25 +458,15 @@ fn render_deployment<'s>(
         .chain(components.filter(|_| deployment.edit.is_some()))
         .chain(file.map(|file| Arc::clone(&file.path)))
         .collect();
-    let path = deployment.object.path();
     let deployed = Deployed {
-        file: Arc::clone(path),
-        folder: deployment.folder.clone(),
-        build: build(deployment),
-        cluster: deployment.cluster.clone(),
         unread: variables.unread.clone(),
-        destination: deployment.destination.as_ref().map(|to| {
-            let place = (Arc::clone(&to.path), to.span);
-            (to.namespace.to_owned(), place)
-        }),
+        ..deployed(deployment)
     };
-    let root = file.map_or(path, |file| &file.path);
-    let root = Arc::clone(root);
-    let budget = builder.budget();
+    let root = file.map_or(deployment.object.path(), |file| &file.path);
     let rendering = finish(
         sources,
-        budget,
-        root,
+        builder.budget(),
+        id(deployment, root),
         Some(deployed),
         &accumulator,
         is_wanted,

@@ -32,7 +32,7 @@ impl<'p> Reuse<'p> {
             .iter()
             .filter(|rendering| rendering.deployed.is_none() && rendering.left_out.is_none());
         Some(Self {
-            renderings: own.map(|found| (&*found.root, found)).collect(),
+            renderings: own.map(|found| (&*found.id.root, found)).collect(),
             differences: Differences::between(before, sources),
         })
     }

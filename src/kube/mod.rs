@@ -37,7 +37,7 @@ pub use inference::inference_components;
 pub use integer::integer;
 pub use knative::{KNATIVE_SERVING, QUEUE_PROXY, queue_proxy_request};
 pub use nearness::{is_in_ancestor_folder, nearness};
-pub use object::{Destination, Object, ObjectId, ObjectKey, Provenance};
+pub use object::{Destination, Object, ObjectId, ObjectKey, Provenance, RenderingId};
 pub use operators::{PodMaker, PodSource};
 pub use pod_security::{EnforcedLevel, EnforcedVersion, FORBIDS_HOSTS};
 pub use policy::{

@@ -66,18 +66,42 @@ impl ObjectId {
     }
 }
 
+/// Identity of the rendering of a kustomization or of a deployed folder. Two renderings of a run never have the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RenderingId {
+    /// The kustomization file; without one, the deploying file.
+    pub root: Arc<str>,
+    /// The environment: that of the Flux or Argo CD object that deploys it, else the kustomization file.
+    pub environment: Arc<str>,
+    /// The folder that the object deploys, without `/` at its end, and the number of the source that names it; `None` if no
+    /// object deploys it.
+    pub deployed: Option<(Arc<str>, usize)>,
+}
+
+impl RenderingId {
+    /// Returns the identity of a kustomization that no object deploys.
+    #[must_use]
+    pub fn of_root(root: &Arc<str>) -> Self {
+        Self {
+            root: Arc::clone(root),
+            environment: Arc::clone(root),
+            deployed: None,
+        }
+    }
+}
+
 /// Kubernetes object with its location.
 #[derive(Clone, Debug)]
 pub struct Object<'t> {
     /// The file that determines which objects are near: the file of the object, the kustomization that renders
     /// it, or the file that deploys that kustomization.
     pub location_file: &'t Arc<str>,
-    /// The kustomization that renders it, or the deploying object where there is none.
-    pub rendered_by: Option<&'t Arc<str>>,
-    /// The file that distinguishes this rendering from others of the same document: the kustomization, or
-    /// the file of the Flux or Argo CD object that changes it or is one of several to deploy it. `None` if
-    /// the document is used unchanged.
-    pub overlay: Option<&'t Arc<str>>,
+    /// The rendering that contains it.
+    pub rendered_by: Option<&'t RenderingId>,
+    /// The environment that distinguishes it from others of the same document: the kustomization, or
+    /// the Flux or Argo CD object that changes it or is one of several to deploy it
+    /// ([`environment_id`](crate::finding::environment_id)). `None` if the document is used unchanged.
+    pub overlay: Option<Arc<str>>,
     /// Set if the deploying object names a namespace.
     pub destination: Option<Destination<'t>>,
     /// The cluster to which the deploying object deploys it, if that is known.
@@ -139,15 +163,14 @@ impl<'t> Object<'t> {
         found
     }
 
-    /// Returns the objects of a document that the kustomization `rendered_by` renders. `home` is
-    /// the kustomization or the file that deploys it, and `item` is the route to the object in the
-    /// user's document.
+    /// Returns the objects of a document of the rendering `rendered_by`. `location_file` is the kustomization or the file
+    /// that deploys it, and `item` is the route to the object in the user's document.
     #[must_use]
     pub fn all_rendered_in(
         document: &'t Document,
         item: &'t FieldPath,
         location_file: &'t Arc<str>,
-        rendered_by: &'t Arc<str>,
+        rendered_by: &'t RenderingId,
         provenance: &'t dyn Provenance,
     ) -> Vec<Self> {
         Self::all_in(document)
@@ -155,7 +178,7 @@ impl<'t> Object<'t> {
             .map(|object| Self {
                 location_file,
                 rendered_by: Some(rendered_by),
-                overlay: Some(location_file),
+                overlay: Some(Arc::clone(&rendered_by.environment)),
                 provenance: Some(provenance),
                 // kubectl expands the lists that kustomize leaves unchanged.
                 source_item: Some(match object.route.steps() {

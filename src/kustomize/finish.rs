@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::kube::RenderingId;
 use crate::source::{Document, SourceSet};
 
 use super::budget::{self, Budget};
@@ -16,7 +17,7 @@ use crate::kustomize::accumulator::Accumulator;
 pub(crate) fn finish(
     sources: &SourceSet,
     budget: &Budget,
-    root: Arc<str>,
+    id: RenderingId,
     deployed: Option<Deployed>,
     accumulator: &Accumulator,
     is_wanted: &impl Fn(&Resource) -> bool,
@@ -81,7 +82,7 @@ pub(crate) fn finish(
         budget.release(std::mem::take(&mut held));
     }
     Rendering {
-        root,
+        id,
         deployed,
         has_unknown_objects: accumulator.has_unknown_objects || left_out.is_some(),
         left_out,

@@ -67,6 +67,7 @@ pub(crate) mod write;
 pub use generated::{GeneratedFrom, generator_files};
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
+pub(crate) use refusals::REFUSED;
 pub(crate) use rendering::Topic;
 pub use rendering::{
     Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope, kustomize_build,

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::source::{Content, Fault, SourceFile};
-use crate::yaml::{self, FieldPath, Span, Tree};
+use crate::source::{Content, Fault, SourceFile, TemplateMarker, template_marker};
+use crate::yaml::{self, FieldPath, NodeRef, Span, Tree};
 
 use crate::kustomize::Scope;
 use crate::kustomize::accumulator::{Accumulator, note};
@@ -50,7 +50,10 @@ pub(crate) fn include_file(
             }
             let is_refused = match &document.content {
                 Content::Broken { .. } => true,
-                Content::Plain(_) => true,
+                // kustomize requires a kind and a name, but no `apiVersion`.
+                Content::Plain(tree) => !tree.root().is_some_and(has_kind_and_name),
+                // Flux fills in variables after the build.
+                Content::Template => is_substitution(document.segment.slice(&file.text)),
                 Content::NotKubernetes => !is_pointer(file),
                 // Another tool may render or decrypt it before kustomize reads it.
                 _ => false,
@@ -88,6 +91,20 @@ pub(crate) fn include_file(
             }
         }
     }
+}
+
+fn has_kind_and_name(object: NodeRef<'_>) -> bool {
+    let text = |node: NodeRef<'_>, key: &str| node.get(key).and_then(NodeRef::text).map(str::len);
+    let name = object
+        .get("metadata")
+        .and_then(|metadata| text(metadata, "name"));
+    text(object, "kind") > Some(0) && name > Some(0)
+}
+
+/// Returns whether the text is a template of variables such as `${NAME}` only.
+fn is_substitution(text: &str) -> bool {
+    let is_variable = |marker: TemplateMarker| marker.shown.starts_with("${");
+    template_marker(text).is_some_and(is_variable) && !text.contains("{{")
 }
 
 /// Returns whether a file contains text or a document that no tool can read.

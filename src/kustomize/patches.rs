@@ -74,7 +74,17 @@ pub(crate) fn strategic(sources: &SourceSet, k: &Kustomization<'_>) -> Vec<Resul
         patch.is_legacy = true;
         Ok(patch)
     };
-    k.items("patchesStrategicMerge").map(read).collect()
+    let patches: Vec<Result<Patch, Refused>> = k.items("patchesStrategicMerge").map(read).collect();
+    match patches.first() {
+        // `Config` of `PatchStrategicMergeTransformer` refuses an empty list of documents.
+        Some(Ok(first)) if patches.iter().flatten().all(Patch::is_empty) => {
+            vec![Err(Refused::new(
+                first.at,
+                format!("the patch is empty: {REFUSED}"),
+            ))]
+        }
+        _ => patches,
+    }
 }
 
 /// Parses `patches` or `patchesJson6902`.
@@ -101,7 +111,10 @@ fn entry(
             .and_then(NodeRef::text)
             .filter(|text| !text.is_empty())
     };
-    let (documents, at) = match (text("path"), item.get("patch")) {
+    let patch = item
+        .get("patch")
+        .filter(|patch| patch.text() != Some("") && !patch.is_null());
+    let (documents, at) = match (text("path"), patch) {
         (Some(path), None) => {
             let found = file(sources, k.folder, path);
             let at = item.get("path").unwrap_or(item);
@@ -109,9 +122,18 @@ fn entry(
             (found.map_or_else(missing, inline::any_patch_from_file), at)
         }
         (None, Some(patch)) => (inline::any_patch_from_scalar(patch, k, is_current), item),
-        _ => (Err("a patch has either `path` or `patch`".to_owned()), item),
+        _ => (
+            Err(format!("a patch has either `path` or `patch`: {REFUSED}")),
+            item,
+        ),
     };
-    let patch = Patch::new(at.span(), documents);
+    let patch = Patch::new(at.span(), documents).and_then(|patch| match is_current {
+        false if patch.is_empty() => {
+            let message = format!("the patch is empty: {REFUSED}");
+            Err(Refused::new(at.span(), message))
+        }
+        _ => Ok(patch),
+    });
     let mut target = None;
     if let Some(node) = item.get("target").filter(|target| !target.is_null()) {
         let at = node.span();
@@ -165,6 +187,11 @@ impl Patch {
         })
     }
 
+    /// Returns whether the text of the patch contains nothing but comments.
+    fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
     /// Returns the number of objects that are compared with the patch.
     pub(crate) fn compared(&self, names: &NameIndex) -> usize {
         let compared = |name: Option<&str>| names.positions(name).len();
@@ -197,6 +224,7 @@ impl Patch {
                     target.selects(resource)
                 });
             }
+            (Some(_), []) => {}
             (Some(_), _) => {
                 accumulator.add_note(
                     k,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::kube::{Destination, Object, ObjectId};
+use crate::kube::{Destination, Object, ObjectId, RenderingId};
 use crate::source::{Cluster, Document, is_kustomization, paths, shell_word};
 use crate::yaml::{FieldPath, Span};
 
@@ -16,8 +16,8 @@ pub type DocumentId = (Arc<str>, usize);
 /// Objects of a kustomization that no other one lists.
 #[derive(Clone, Debug)]
 pub struct Rendering {
-    /// The kustomization file; without one, the deploying file.
-    pub root: Arc<str>,
+    /// Its identity.
+    pub id: RenderingId,
     /// The Flux or Argo CD object that deploys it, if it affects the rendering.
     pub deployed: Option<Deployed>,
     /// The objects, in the order in which kustomize includes them.
@@ -46,6 +46,8 @@ pub struct Rendering {
 pub struct Deployed {
     /// The file with the object that deploys it.
     pub file: Arc<str>,
+    /// The file that determines which objects are near: that file, or the one with the object that deploys the object.
+    pub home: Arc<str>,
     /// The folder that it deploys, without `/` at its end; empty for the working directory.
     pub folder: String,
     /// The command line of Flux or Argo CD that builds it.
@@ -69,12 +71,12 @@ impl Deployed {
 impl Rendering {
     /// Returns a rendering whose objects are left out because of a limit.
     pub(crate) fn without_objects(
-        root: Arc<str>,
+        id: RenderingId,
         deployed: Option<Deployed>,
         limit: Limit,
     ) -> Self {
         Self {
-            root,
+            id,
             deployed,
             documents: Arc::default(),
             used: Arc::default(),
@@ -88,11 +90,24 @@ impl Rendering {
         }
     }
 
-    /// Returns the file that identifies the rendering: the deploying file, else the kustomization.
+    /// Returns the file that determines which objects are near.
     #[must_use]
     pub fn location_file(&self) -> &Arc<str> {
         let deployed = self.deployed.as_ref();
-        deployed.map_or(&self.root, |deployed| &deployed.file)
+        deployed.map_or(&self.id.root, |deployed| &deployed.home)
+    }
+
+    /// Returns the file that declares the rendering: that of the deploying object, else the kustomization.
+    #[must_use]
+    pub fn declaring_file(&self) -> &Arc<str> {
+        let deployed = self.deployed.as_ref();
+        deployed.map_or(&self.id.root, |deployed| &deployed.file)
+    }
+
+    /// Returns the environment of its objects.
+    #[must_use]
+    pub fn environment(&self) -> &Arc<str> {
+        &self.id.environment
     }
 
     /// Returns the command line that builds it: that of Flux or Argo CD, else of kustomize.
@@ -111,13 +126,13 @@ impl Rendering {
             .iter()
             .map(|option| format!("{option} "))
             .collect();
-        kustomize_build(&self.root).replacen(" build ", &format!(" build {options}"), 1)
+        kustomize_build(&self.id.root).replacen(" build ", &format!(" build {options}"), 1)
     }
 
     /// Returns whether a note is about the kustomization itself, which contains nothing and may be a placeholder.
     #[must_use]
     pub fn is_placeholder(&self, note: &Note) -> bool {
-        note.topic == Topic::Empty && note.path == self.root
+        note.topic == Topic::Empty && note.path == self.id.root
     }
 
     /// Returns whether one of the objects runs pods.
@@ -154,7 +169,7 @@ impl Rendering {
                 &rendered.document,
                 &rendered.item,
                 self.location_file(),
-                &self.root,
+                &self.id,
                 &rendered.origin,
             );
             let destination = destination.clone();

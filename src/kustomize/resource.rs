@@ -187,13 +187,32 @@ impl Resource {
     /// cluster-scoped objects (`api/filters/namespace/namespace.go`).
     pub(crate) fn set_namespace(&mut self, key: &Origin, namespace: &Node) {
         self.remember_name();
+        match self.namespace_field() {
+            Some("namespace") => self.set_metadata("namespace", key, namespace),
+            Some(field) => self.set_metadata(field, &namespace.origin, namespace),
+            None => {}
+        }
+    }
+
+    /// Returns the field of `metadata` that contains the namespace; `None` for other objects of the whole cluster.
+    fn namespace_field(&self) -> Option<&'static str> {
         let identity = self.identity();
         let is_namespace = (identity.api_version, identity.name.kind) == ("v1", "Namespace");
-        if !is_cluster_scoped(identity.api_version, identity.name.kind) {
-            self.set_metadata("namespace", key, namespace);
-        } else if is_namespace {
-            self.set_metadata("name", &namespace.origin, namespace);
+        match is_cluster_scoped(identity.api_version, identity.name.kind) {
+            false => Some("namespace"),
+            true => is_namespace.then_some("name"),
         }
+    }
+
+    /// Returns the identity that the object has in another namespace.
+    pub(crate) fn identity_in<'n>(&'n self, namespace: &'n str) -> Identity<'n> {
+        let mut identity = self.identity();
+        match self.namespace_field() {
+            Some("namespace") => identity.name.namespace = namespace,
+            Some(_) => identity.name.name = namespace,
+            None => {}
+        }
+        identity
     }
 
     /// Sets an entry of the labels or annotations.

@@ -145,27 +145,33 @@ impl Steps<'_> {
         };
         let key = k.origin(entry.key.span());
         let value = Node::text_at(text, &k.origin(entry.value.span()));
+        // A build that kustomize refuses has no objects in the namespace: they are facts as they are written.
+        if self.has_conflict(k, text, entry.value.span()) {
+            return;
+        }
         for resource in &mut self.accumulator.resources {
             resource.set_namespace(&key, &value);
         }
-        self.report_conflicts(k, entry.value.span());
     }
 
-    /// Adds notes about objects of two namespaces that become equal in one namespace.
-    fn report_conflicts(&mut self, k: &Kustomization<'_>, at: Span) {
+    /// Adds notes about objects of two namespaces that would become equal in one namespace. Returns whether there are any.
+    fn has_conflict(&mut self, k: &Kustomization<'_>, namespace: &str, at: Span) -> bool {
         let Accumulator {
             resources, notes, ..
         } = &mut *self.accumulator;
         let mut seen = HashMap::with_capacity(resources.len());
+        let mut has_conflict = false;
         for resource in &*resources {
-            let identity = resource.identity();
+            let identity = resource.identity_in(namespace);
             if let Some(other) = seen.insert(identity, resource) {
                 let title = format!("{}/{}", identity.name.kind, identity.name.name);
                 let message = format!("two objects become {title}: kustomize refuses to build it");
                 let scope = Scope::Objects(vec![Resource::id(other), resource.id()]);
                 notes.insert(note(k, at, message, scope));
+                has_conflict = true;
             }
         }
+        has_conflict
     }
 
     fn name(&mut self, k: &Kustomization<'_>, key: &str) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::finding::{Certainty, Environment, ObjectRef};
+use crate::finding::{Certainty, Environment, ObjectRef, environment_file, environment_object};
 use crate::kube::Object;
 use crate::predict::prediction::WorkloadPrediction;
 use crate::source::{chart_of_output, is_kustomization};
@@ -30,7 +30,8 @@ impl EnvironmentNames {
         others: impl Iterator<Item = &'p Object<'t>>,
     ) -> Self {
         let mut siblings = Siblings::of_workloads(predictions);
-        let deployed = others.filter_map(|object| Some((document_key(object), object.overlay?)));
+        let deployed =
+            others.filter_map(|object| Some((document_key(object), object.overlay.as_ref()?)));
         let (named, others): (Vec<_>, Vec<_>) =
             deployed.partition(|(_, overlay)| siblings.numbers.contains_key(&***overlay));
         // Overlays that deploy workloads keep their names, also if they share an object such as a Namespace.
@@ -102,7 +103,7 @@ impl<'p> Siblings<'p> {
         let mut siblings = Self::default();
         for prediction in predictions {
             let object = &prediction.workload.object;
-            if let Some(overlay) = object.overlay {
+            if let Some(overlay) = &object.overlay {
                 siblings.add(document_key(object), overlay);
             }
         }
@@ -155,7 +156,11 @@ impl<'p> Siblings<'p> {
 
 /// Returns the names of the paths of a group, in the same order. All are different.
 fn names_of(group: &[&Arc<str>]) -> Vec<String> {
-    let paths: Vec<OverlayPath<'_>> = group.iter().map(|path| OverlayPath::of(path)).collect();
+    let has_kustomizations = group.iter().any(|id| is_kustomization(id));
+    let paths: Vec<OverlayPath<'_>> = group
+        .iter()
+        .map(|id| OverlayPath::of(id, has_kustomizations))
+        .collect();
     let shared = shared_ending(&paths);
     let folders: Vec<&[&str]> = paths
         .iter()
@@ -227,20 +232,25 @@ fn shared_ending(paths: &[OverlayPath<'_>]) -> usize {
 /// The path of an overlay, split.
 struct OverlayPath<'p> {
     folders: Vec<&'p str>,
-    /// The name of the file without its extension; `None` for a kustomization, which is named after its folder.
+    /// The name of the object, or of the file without its extension; `None` for a kustomization, which is named after its
+    /// folder.
     file: Option<&'p str>,
 }
 
 impl<'p> OverlayPath<'p> {
-    fn of(path: &'p str) -> Self {
+    /// Splits an id. If `has_kustomizations` is set, the name of an object counts as that of a folder.
+    fn of(id: &'p str, has_kustomizations: bool) -> Self {
+        let path = environment_file(id);
+        let object = environment_object(id);
         let (folder, file) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        let folders = folder.split('/');
+        let folders = folders.filter(|part| !part.is_empty() && *part != ".");
         Self {
-            folders: folder
-                .split('/')
-                .filter(|part| !part.is_empty() && *part != ".")
+            folders: folders
+                .chain(object.filter(|_| has_kustomizations))
                 .collect(),
-            file: (!is_kustomization(path)).then_some(stem),
+            file: object.or_else(|| (!is_kustomization(path)).then_some(stem)),
         }
     }
 
@@ -300,5 +310,15 @@ mod tests {
         let paths = ["eu/apps.yaml", "eu/more.yaml", "us/apps.yaml"];
         assert_eq!(names(&paths), ["eu/apps", "eu/more", "us"]);
         assert_eq!(names(&["web.yaml", "web.yml"]), ["web.yaml", "web.yml"]);
+    }
+
+    #[test]
+    fn objects_of_one_file_are_named_after_themselves() {
+        let paths = ["eu/apps.yaml#shop-dev", "eu/apps.yaml#shop-prod"];
+        assert_eq!(names(&paths), ["shop-dev", "shop-prod"]);
+        let paths = ["eu/apps.yaml#web", "us/apps.yaml#web"];
+        assert_eq!(names(&paths), ["eu", "us"]);
+        let paths = ["eu/apps.yaml#shop-prod", "apps/dev/kustomization.yaml"];
+        assert_eq!(names(&paths), ["shop-prod", "dev"]);
     }
 }

@@ -116,12 +116,11 @@ impl<'a, 't> Overlays<'a, 't> {
         object: &Object<'_>,
         predicate: &str,
     ) -> GuardFailure {
-        let overlay = object.rendered_by.unwrap_or(object.location_file);
+        let id = object.rendered_by;
+        let overlay = id.map_or(object.location_file, |id| &id.root);
         let message = format!("`{overlay}` {predicate}");
-        let same = |rendering: &&Rendering| {
-            rendering.root == *overlay && rendering.location_file() == object.location_file
-        };
-        let rendering = self.renderings.iter().find(same);
+        let mut renderings = self.renderings.iter();
+        let rendering = renderings.find(|rendering| Some(&rendering.id) == id);
         let build = rendering.map_or_else(|| kustomize_build(overlay), Rendering::build);
         GuardFailure::new(
             GuardId::KUSTOMIZE_OVERLAY,

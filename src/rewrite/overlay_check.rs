@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
-use crate::kube::{Object, ObjectId, Workload};
+use crate::kube::{Object, ObjectId, RenderingId, Workload};
 use crate::kustomize::{Note, Rendering, Scope};
 use crate::predict::WorkloadPrediction;
 use crate::source::SourceSet;
@@ -84,16 +84,13 @@ impl<'e> EditedTree<'e> {
                 .map(|note| (Arc::clone(&note.path), note.message.clone()))
                 .collect()
         };
-        let mut notes: BTreeMap<(&str, &str), BTreeSet<_>> = BTreeMap::new();
-        for rendering in before {
-            let all = notes
-                .entry((&rendering.root, rendering.location_file()))
-                .or_default();
-            all.extend(known(rendering));
-        }
+        let notes: HashMap<&RenderingId, BTreeSet<_>> = before
+            .iter()
+            .map(|rendering| (&rendering.id, known(rendering)))
+            .collect();
         let is_new = |rendering: &Rendering, note: &Note| {
             let key = (Arc::clone(&note.path), note.message.clone());
-            let known = notes.get(&(&*rendering.root, &**rendering.location_file()));
+            let known = notes.get(&rendering.id);
             known.is_none_or(|known| !known.contains(&key))
         };
         let broken = edited.renderings.iter().flat_map(|rendering| {
@@ -141,7 +138,7 @@ impl<'e> EditedTree<'e> {
             let message = format!("would no longer apply: {}", note.message);
             let home = Object {
                 location_file: rendering.location_file(),
-                rendered_by: Some(&rendering.root),
+                rendered_by: Some(&rendering.id),
                 ..object
             };
             return Some(overlays.refusal(plain, &home, &message));
@@ -181,16 +178,13 @@ impl<'e> EditedTree<'e> {
     }
 }
 
-/// The file that deploys an object, and the kustomization that renders it.
-type RenderSource<'t> = (&'t str, Option<&'t str>);
+/// The file that deploys an object, and the rendering that contains it.
+type RenderSource<'t> = (&'t str, Option<&'t RenderingId>);
 
 /// Returns the source of a rendered workload.
 fn source_of<'t>(workload: &Workload<'t>) -> RenderSource<'t> {
     let object = &workload.object;
-    (
-        object.location_file(),
-        object.rendered_by.map(|path| &**path),
-    )
+    (object.location_file(), object.rendered_by)
 }
 
 /// Returns the workloads of a source, in order. An object that deploys a kustomization without a change has no
@@ -207,7 +201,7 @@ fn counterparts<'a, 't>(
     };
     let own = of(home);
     match rendered_by {
-        Some(root) if own.is_empty() => of(root),
+        Some(rendering) if own.is_empty() => of(&rendering.root),
         _ => own,
     }
 }

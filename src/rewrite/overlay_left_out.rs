@@ -36,7 +36,7 @@ impl<'t> LeftOut<'t> {
             deployed.is_none_or(|deployed| deployed.contains(object.path()))
         };
         let (limit, overlay) = self.0.iter().find(uses_document)?;
-        let overlay = overlay.location_file();
+        let overlay = overlay.declaring_file();
         let message = format!("the effect of `{overlay}` on it is not known, because {limit}");
         let help = limit.help("rewrite");
         Some(

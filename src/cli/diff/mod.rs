@@ -107,12 +107,15 @@ fn reject_unknown_environments_of(
         let is_unknown = |name: &&String| other.given.contains(name);
         let both = UnknownEnvironments {
             given: one.given.iter().filter(is_unknown).cloned().collect(),
+            without_workloads: one.without_workloads || other.without_workloads,
             known: one.known.union(&other.known).cloned().collect(),
         };
         reject_unknown_environments(&args.environments, Some(&both))?;
     }
     for (own, other) in [(before, after), (after, before)] {
-        let given = own.unknown_environments.iter().flat_map(|own| &own.given);
+        let unknown = own.unknown_environments.iter();
+        let unknown = unknown.filter(|own| !own.without_workloads);
+        let given = unknown.flat_map(|own| &own.given);
         for name in given.filter(|_| !args.common.quiet) {
             let other = &other.name;
             session.errln(&format!("note: only {other} has the environment `{name}`"));

@@ -82,7 +82,7 @@ impl<'c> Istio<'c, '_> {
         let mut found = innermost(found);
         found.retain(|environment| environments.is_in_run(environment));
         // The object that deploys the workload may be outside of the environment whose folder it deploys.
-        let rendered_by = object.rendered_by.map(|root| &**root);
+        let rendered_by = object.rendered_by.map(|rendering| &*rendering.root);
         let folders = [rendered_by, Some(&**object.path())].into_iter().flatten();
         let mut deployed = folders.flat_map(|path| {
             found

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 use crate::engine::analysis::Analysis;
 use crate::engine::summary::MissingFacts;
-use crate::engine::unsupported_parts::roots;
+use crate::engine::unsupported_parts::renderings_of;
 use crate::finding::Label;
 use crate::kustomize::{Rendering, Topic};
 use crate::predict::WorkloadPrediction;
@@ -46,7 +46,7 @@ fn workload(prediction: &WorkloadPrediction<'_>) -> Option<NotJudged> {
     };
     let object = &prediction.workload.object;
     let mut message = format!("{} has no verdict", prediction.workload.title());
-    if let Some(overlay) = object.overlay {
+    if let Some(overlay) = &object.overlay {
         message.push_str(&format!(" in `{overlay}`"));
     }
     if let Some(unread) = object
@@ -71,21 +71,21 @@ pub(super) fn kustomizations(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
         context,
         predictions,
     } = analysis;
-    let seen = roots(predictions.iter());
+    let seen = renderings_of(predictions.iter());
     let is_reported = |rendering: &&Rendering| {
         rendering.has_unknown_objects
-            && context.includes_overlay(rendering.location_file())
+            && context.includes_overlay(rendering.environment())
             && context.inventory.reports_rendering(rendering)
     };
     let reported = renderings.iter().filter(is_reported);
     reported
-        .filter_map(|rendering| kustomization(rendering, seen.contains(&*rendering.root)))
+        .filter_map(|rendering| kustomization(rendering, seen.contains(&rendering.id)))
         .collect()
 }
 
 /// Describes what is not known about a rendering; `None` if that does not run pods, and other workloads are known.
 fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged> {
-    let root = &rendering.root;
+    let root = &rendering.id.root;
     let causes = causes(rendering);
     let message = match has_workloads {
         true if causes.is_empty() => return None,
@@ -103,7 +103,7 @@ fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged
         reason: NotJudgedReason::Kustomization,
         detail: Detail::Causes(causes),
         place: Label {
-            path: Arc::clone(rendering.location_file()),
+            path: Arc::clone(rendering.declaring_file()),
             span: Span::empty(0),
             message: format!("{message}{colon}{all}"),
         },

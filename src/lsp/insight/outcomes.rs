@@ -71,7 +71,7 @@ impl<'s, 't> Outcomes<'s, 't> {
         for (outcome, group) in groups {
             let overlays = group
                 .iter()
-                .filter_map(|of| of.workload.workload.object.overlay);
+                .filter_map(|of| of.workload.workload.object.overlay.as_ref());
             let environments: Vec<Arc<str>> = overlays.map(|overlay| names.name(overlay)).collect();
             let separator = if text.is_empty() { "" } else { ", " };
             // Writing to a string cannot fail.

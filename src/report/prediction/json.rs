@@ -209,7 +209,7 @@ fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> Workload
             ..object.reference()
         }
         .into(),
-        overlay: object.overlay.map(ToString::to_string),
+        overlay: object.overlay.as_ref().map(ToString::to_string),
         mesh: fact(&prediction.mesh, |mesh| mesh.map(Mesh::as_str), places),
         dataplane: fact(
             &prediction.dataplane,
@@ -236,7 +236,7 @@ fn machine(prediction: &MachinePrediction<'_>, places: Places<'_>) -> MachineRep
             ..object.reference()
         }
         .into(),
-        overlay: object.overlay.map(ToString::to_string),
+        overlay: object.overlay.as_ref().map(ToString::to_string),
         kind: prediction.kind,
         field: "spec.probe",
         line: location.line,

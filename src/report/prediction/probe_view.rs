@@ -164,7 +164,7 @@ impl Viewer<'_> {
             document: shown.document,
             workload_place: (self.places)(&object.label_at(object.name_span(), "")),
             environment: shown.environment,
-            overlay: object.overlay.cloned(),
+            overlay: object.overlay.clone(),
             namespace: None,
             row: Row::default(),
             place: (self.places)(&key),

@@ -29,8 +29,10 @@ impl<T> Shown<T> {
                 Some(folder) => (folder.to_owned(), 0),
                 None => (object.path().to_string(), object.document.index),
             },
-            rendered_by: object.rendered_by.map(ToString::to_string),
-            environment: object.overlay.map(|overlay| names.name(overlay)),
+            rendered_by: object
+                .rendered_by
+                .map(|rendering| rendering.root.to_string()),
+            environment: object.overlay.as_ref().map(|overlay| names.name(overlay)),
             item,
         }
     }

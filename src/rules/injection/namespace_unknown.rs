@@ -26,7 +26,10 @@ struct UnknownNamespace {
 
 fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut namespaces: BTreeMap<(String, bool), UnknownNamespace> = BTreeMap::new();
-    for pod in cx.pods().filter(|pod| depends_on_mesh(pod)) {
+    // The first workload is the place of the finding.
+    let (targets, others): (Vec<_>, Vec<_>) = cx.pods().partition(|pod| pod.is_target);
+    let pods = targets.into_iter().chain(others);
+    for pod in pods.filter(|pod| depends_on_mesh(pod)) {
         let injection = cx.context.istio(&pod.workload).injection();
         // A member of a mesh of OpenShift Service Mesh needs no label.
         let Some(assumed) = injection

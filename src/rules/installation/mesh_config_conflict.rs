@@ -16,7 +16,12 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for pod in cx.pods().filter(|pod| !pod.handlers.is_empty()) {
         for conflict in cx.context.istio(&pod.workload).installation().conflicts() {
-            let Some(finding) = report(&conflict, pod) else {
+            let sides = 0..conflict.sides.len();
+            let all: Vec<Finding> = sides
+                .filter_map(|side| report(&conflict, side, pod))
+                .collect();
+            let reported = all.iter().find(|finding| cx.context.reports(finding));
+            let Some(finding) = reported.or(all.first()).cloned() else {
                 continue;
             };
             // The same conflict affects every workload of the cluster.
@@ -31,8 +36,10 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     findings
 }
 
-fn report(conflict: &Conflict, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
-    let ((value, place), others) = conflict.sides.split_first()?;
+/// Reports a conflict at the place of one of its sides.
+fn report(conflict: &Conflict, side: usize, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let mut others = conflict.sides.clone();
+    let (value, place) = &(side < others.len()).then(|| others.remove(side))?;
     let (other, _) = others.iter().find(|(other, _)| other != value)?;
     let key = conflict.key;
     let message = format!(

@@ -46,7 +46,7 @@ impl<'p> ChartObjects<'p> {
         for pod in predictions {
             let object = &pod.workload.object;
             if let (Some(folder), Some(overlay)) =
-                (chart_of_output(&object.document.path), object.overlay)
+                (chart_of_output(&object.document.path), &object.overlay)
             {
                 let key = (folder, object.reference());
                 objects.0.entry(key).or_default().insert(overlay);

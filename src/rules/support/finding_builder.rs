@@ -48,7 +48,7 @@ impl Rule {
         message: String,
     ) -> Finding {
         let mut finding = self.finding_on_object(object, span, message);
-        finding.overlays.extend(object.overlay.map(Arc::clone));
+        finding.overlays.extend(object.overlay.clone());
         finding
     }
 

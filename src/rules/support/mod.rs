@@ -7,6 +7,7 @@ pub(in crate::rules) mod denied_handlers;
 pub(in crate::rules) mod disable_rewrite;
 pub(in crate::rules) mod enable_rewrite;
 pub(in crate::rules) mod finding_builder;
+pub(in crate::rules) mod first_reported;
 pub(in crate::rules) mod fix_safety;
 pub(in crate::rules) mod hold_application;
 pub(in crate::rules) mod namespace_labels;

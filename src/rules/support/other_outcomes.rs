@@ -28,7 +28,7 @@ pub(in crate::rules) struct OtherOutcomes<'p>(HashMap<ProbeKey, Vec<Rendered<'p>
 
 impl<'p> OtherOutcomes<'p> {
     /// Collects the outcomes of all predictions.
-    pub(in crate::rules) fn of(set: &SourceSet, predictions: &[WorkloadPrediction<'p>]) -> Self {
+    pub(in crate::rules) fn of(set: &SourceSet, predictions: &'p [WorkloadPrediction<'_>]) -> Self {
         let mut outcomes = Self::default();
         for pod in predictions {
             let Some(overlay) = overlay_of(pod) else {

@@ -12,21 +12,18 @@ use crate::source::SourceSet;
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
 /// it; `None` if the workload is deployed unchanged.
-pub(in crate::rules) fn overlay_of<'t>(
-    prediction: &WorkloadPrediction<'t>,
-) -> Option<&'t Arc<str>> {
-    prediction.workload.object.overlay
+pub(in crate::rules) fn overlay_of<'p>(
+    prediction: &'p WorkloadPrediction<'_>,
+) -> Option<&'p Arc<str>> {
+    prediction.workload.object.overlay.as_ref()
 }
 
-/// Returns whether both workloads have the same overlay, or none. One file may define several overlays.
+/// Returns whether both workloads have the same overlay, or none.
 pub(in crate::rules) fn is_same_overlay(
     a: &WorkloadPrediction<'_>,
     b: &WorkloadPrediction<'_>,
 ) -> bool {
-    match (overlay_of(a), overlay_of(b)) {
-        (Some(a), Some(b)) => std::ptr::eq(a, b),
-        (a, b) => a.is_none() && b.is_none(),
-    }
+    overlay_of(a) == overlay_of(b)
 }
 
 /// Adds the overlay to a finding, with its name if several render the base, and demotes a fix that would affect more

@@ -218,7 +218,10 @@ fn one_folder_is_checked_in_each_cluster() {
         project.write("clusters/all.yaml", &objects);
         std::fs::remove_dir_all(project.path("envs")).unwrap();
         for arguments in [&[][..], &["base"], &["clusters"]] {
-            let expected: &[&str] = if is_known { &["error"] } else { &[] };
+            let expected: &[&str] = match is_known {
+                true => &["error eu-web=ok us-web=fails"],
+                false => &[],
+            };
             let found = strict_probes(&project, arguments);
             let errors: Vec<&String> = found
                 .iter()

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::kustomize;
-use crate::support::manifest::PROBED;
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, PROBED};
 use crate::support::project::Project;
 
 const HOSTNAME: &str = "/spec/hostname";
@@ -256,4 +256,158 @@ fn a_repeated_key_of_a_kustomization_is_not_refused_but_has_a_warning() {
         "{}",
         run.stdout
     );
+}
+
+#[test]
+fn an_empty_patch_is_refused_where_kustomize_requires_one() {
+    let empty = "the patch is empty";
+    let merge =
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, labels: {a: b}}\n";
+    let target = "target: {kind: Pod, name: web, version: v1}";
+    for text in ["", "# nothing yet\n", "---\n"] {
+        let listed = format!("patches: [{{path: patch.yaml, {target}}}]");
+        assert_refused(&project(&listed, text), None);
+        assert_refused(&project("patches: [{path: patch.yaml}]", text), None);
+        assert_refused(
+            &project("patchesStrategicMerge: [patch.yaml]", text),
+            Some(empty),
+        );
+        let json = format!("patchesJson6902: [{{path: patch.yaml, {target}}}]");
+        assert_refused(&project(&json, text), Some(empty));
+        let two = project("patchesStrategicMerge: [patch.yaml, second.yaml]", text);
+        two.write("second.yaml", merge);
+        assert_refused(&two, None);
+    }
+    let inline = "patches:\n- patch: |-\n    # nothing yet\n  target: {kind: Pod}";
+    assert_refused(&project(inline, ""), None);
+    let message = "a patch has either `path` or `patch`";
+    let fields = "patches: [{patch: \"\", target: {kind: Pod}}]";
+    assert_refused(&project(fields, ""), Some(message));
+    let comments = "patchesStrategicMerge:\n- |-\n  # nothing\n  # yet";
+    assert_refused(&project(comments, ""), Some(empty));
+}
+
+#[test]
+fn a_variable_that_is_not_yaml_is_refused_and_an_object_without_a_version_is_not() {
+    let config = |data: &str| {
+        let project = project("", "");
+        project.write("kustomization.yaml", "resources: [pod.yaml, config.yaml]\n");
+        project.write("config.yaml", data);
+        project
+    };
+    let object = "apiVersion: v1\nkind: ConfigMap\n";
+    let message =
+        "`config.yaml` cannot be read as Kubernetes objects: kustomize refuses to build it";
+    for metadata in [
+        "{name: x, labels: {a: [${V}]}}",
+        "{name: ${V}, labels: {a: b}}",
+    ] {
+        let text = format!("{object}metadata: {metadata}\n");
+        assert_refused(&config(&text), Some(message));
+    }
+    let text = "kind: ConfigMap\nmetadata: {name: x}\n";
+    let output = config(text).run(&["check"]).exits(0).stdout;
+    assert!(!output.contains("refuses"), "{output}");
+    for text in [
+        "metadata: {name: x}\n",
+        "kind: ConfigMap\nmetadata: {}\n",
+        "kind: ''\nmetadata: {name: x}\n",
+    ] {
+        assert_refused(&config(text), Some(message));
+    }
+}
+
+#[test]
+fn a_build_that_is_refused_because_of_its_namespace_states_facts_as_they_are_written() {
+    let policy = |name: &str, namespace: &str| {
+        format!(
+            "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: {name}, namespace: \
+             {namespace}}}\nspec: {{mtls: {{mode: STRICT}}}}\n"
+        )
+    };
+    let policies = format!(
+        "{}---\n{}",
+        policy("default", "shop"),
+        policy("default", "other")
+    );
+    let project = Project::with(&[
+        ("policies.yaml", &policies),
+        (
+            "kustomization.yaml",
+            "namespace: istio-system\nresources: [policies.yaml]\n",
+        ),
+    ]);
+    for namespace in ["shop", "third"] {
+        let injected = INJECTED.replace("shop", namespace);
+        project.write(&format!("apps/{namespace}-ns.yaml"), injected);
+        let pod = NOT_REWRITTEN.replace("shop", namespace);
+        project.write(&format!("apps/{namespace}.yaml"), pod);
+    }
+    let output = project
+        .run(&["check", "--output-format=concise"])
+        .exits(1)
+        .stdout;
+    assert!(
+        output.contains("apps/shop.yaml") && !output.contains("apps/third.yaml"),
+        "{output}"
+    );
+    assert!(!output.contains("root-selector"), "{output}");
+    assert!(
+        output.contains("two objects become PeerAuthentication/default"),
+        "{output}"
+    );
+}
+
+#[test]
+fn one_cause_is_one_finding() {
+    let pods: Vec<String> = (0..9)
+        .map(|at| PROBED.replace("web", &format!("p{at}")))
+        .collect();
+    let project = Project::with(&[
+        ("base/pods.yaml", &pods.join("---\n")),
+        ("base/kustomization.yaml", "resources: [pods.yaml]\n"),
+        ("kustomization.yaml", "resources: [base, base/../base]\n"),
+    ]);
+    let output = project
+        .run(&["check", "--output-format=concise"])
+        .exits(1)
+        .stdout;
+    let lines: Vec<&str> = output
+        .lines()
+        .filter(|line| line.contains("not-modelled"))
+        .collect();
+    let [line] = lines[..] else {
+        panic!("{output}")
+    };
+    assert!(
+        line.contains("Pod/p2 is included twice and 6 more: kustomize refuses to build it"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_template_that_the_tree_does_not_deploy_is_a_note() {
+    let broken = "resources: ['${APP}.yaml', missing.yaml]\nnamePrefix: [a]\n";
+    let project = Project::with(&[
+        ("apps/pod.yaml", PROBED),
+        ("apps/kustomization.yaml", "resources: [pod.yaml]\n"),
+        ("hack/template/kustomization.yaml", broken),
+    ]);
+    project.run(&["check"]).exits(1);
+    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}\nspec: {path: ";
+    project.write("clusters/a.yaml", format!("{flux}apps}}\n"));
+    let output = project.run(&["check"]).exits(0).stdout;
+    assert!(
+        output.contains("note[kustomization-not-modelled]"),
+        "{output}"
+    );
+    project.write("clusters/a.yaml", format!("{flux}hack/template}}\n"));
+    project.run(&["check"]).exits(1);
+    // Without a placeholder, someone may build it.
+    project.write("clusters/a.yaml", format!("{flux}apps}}\n"));
+    project.write(
+        "hack/template/kustomization.yaml",
+        "resources: [missing.yaml]\n",
+    );
+    project.run(&["check"]).exits(1);
 }

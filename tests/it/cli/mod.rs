@@ -1,6 +1,7 @@
 //! The command line interface: arguments, streams, files, exit codes.
 
 mod alternatives;
+mod application_sets;
 mod bad_input;
 mod baseline_files;
 mod certainty;
@@ -10,6 +11,7 @@ mod context_fixes;
 mod conventions;
 mod deployed;
 mod deployed_bases;
+mod deployed_environments;
 mod destinations;
 mod environment_aliases;
 mod environment_filter;
@@ -87,6 +89,7 @@ mod removed_facts;
 mod rendering_limits;
 mod report_environments;
 mod report_files;
+mod reported_places;
 mod reports;
 mod repository_facts;
 mod rewrite_messages;

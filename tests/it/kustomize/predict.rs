@@ -50,7 +50,7 @@ fn roots(tree: &Path) -> Vec<PathBuf> {
     let folder = |path: &str| Path::new(path).parent().unwrap().to_path_buf();
     renderings
         .iter()
-        .map(|rendering| folder(&rendering.root))
+        .map(|rendering| folder(&rendering.id.root))
         .collect()
 }
 

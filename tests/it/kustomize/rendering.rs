@@ -105,7 +105,7 @@ fn every_tree_renders_as_kustomize_builds_it() {
     for name in trees() {
         let set = tree(&name);
         for rendering in render(&set) {
-            let folder = Path::new(&*rendering.root).parent().unwrap();
+            let folder = Path::new(&*rendering.id.root).parent().unwrap();
             let expected = built_objects(&binary, &fixture("kustomize").join(&name).join(folder));
             let found = rendered_objects(&rendering);
             let names: Vec<_> = found.keys().collect();
@@ -113,15 +113,15 @@ fn every_tree_renders_as_kustomize_builds_it() {
                 names,
                 expected.keys().collect::<Vec<_>>(),
                 "{name}/{}",
-                rendering.root
+                rendering.id.root
             );
             for (key, expected) in &expected {
                 let found = serde_json::to_string_pretty(&found[key]).unwrap();
                 let expected = &serde_json::to_string_pretty(expected).unwrap();
-                let title = format!("{name}/{} {key:?}", rendering.root);
+                let title = format!("{name}/{} {key:?}", rendering.id.root);
                 assert!(found == *expected, "{title}\n{}", diff(expected, &found));
             }
-            assert_eq!(rendering.notes, [], "{name}/{}", rendering.root);
+            assert_eq!(rendering.notes, [], "{name}/{}", rendering.id.root);
             count += 1;
         }
     }
@@ -142,7 +142,7 @@ fn kustomizations_that_no_other_one_lists_are_the_roots() {
         let renderings = render(&tree(name));
         renderings
             .iter()
-            .map(|rendering| rendering.root.to_string())
+            .map(|rendering| rendering.id.root.to_string())
             .collect()
     };
     assert_eq!(

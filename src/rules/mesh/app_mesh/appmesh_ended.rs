@@ -6,6 +6,7 @@ use crate::mesh::Mesh;
 use crate::mesh::app_mesh::INJECT;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
+use crate::rules::support::first_reported::first_reported;
 use crate::yaml::Span;
 
 declare_rule! {
@@ -20,14 +21,9 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     });
     let objects = cx.context.inventory.objects_of_mesh(Mesh::APP_MESH);
     let objects = objects.map(|object| (object, object.name_span()));
-    let first = labelled
-        .chain(objects)
-        .map(|(object, span)| (object.label_at(span, String::new()).path, span, object))
-        .min_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
-    first
-        .map(|(_, span, object)| report(object, span))
-        .into_iter()
-        .collect()
+    let findings = labelled.chain(objects);
+    let findings = findings.map(|(object, span)| report(object, span));
+    first_reported(cx, findings).into_iter().collect()
 }
 
 fn report(object: &Object<'_>, span: Span) -> Finding {
