@@ -106,7 +106,8 @@ fn release<'t>(
         ..HelmCommand::default()
     };
     if let Some(chart) = text(source, "chart") {
-        let url = text(source, "repoURL").unwrap_or("URL");
+        let url = text(source, "repoURL").unwrap_or_default();
+        command.lacks_address = url.is_empty();
         command.version = text(source, "targetRevision").map(str::to_owned);
         if url.contains("://") && !url.starts_with("oci://") {
             chart.clone_into(&mut command.chart);

@@ -74,10 +74,9 @@ pub(in crate::engine) fn render_command(context: &Context<'_>, folder: &str) -> 
     if namespace.is_none() && values.is_empty() {
         return format!("`meshprobe check --helm auto {}`", shell_word(folder));
     }
-    let namespace = namespace.clone().unwrap_or_else(|| "NAMESPACE".into());
     let command = HelmCommand {
         chart: folder.to_owned(),
-        namespace: Some(namespace),
+        namespace: namespace.clone(),
         values,
         is_local: true,
         ..HelmCommand::default()
@@ -86,7 +85,7 @@ pub(in crate::engine) fn render_command(context: &Context<'_>, folder: &str) -> 
         [] => String::new(),
         others => format!("; other values: `{}`", others.join("`, `")),
     };
-    format!("`{}`{also}", command.line())
+    format!("{}{also}", command.help())
 }
 
 fn chart(

@@ -48,7 +48,7 @@ impl<'c, 't> ChartDeployments<'c, 't> {
         }
         let help = match complete {
             Some(_) => format!("`meshprobe check --helm auto {}`", shell_word(folder)),
-            None => format!("`{}`", found.release.command.line()),
+            None => found.release.command.help(),
         };
         Some(DeployedChart {
             message: format!(

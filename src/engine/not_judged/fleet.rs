@@ -30,7 +30,7 @@ fn chart(file: &PlainFile<'_>) -> Option<NotJudged> {
         .find_map(|key| text(file.root, key));
     let values = helm.get("values").filter(|values| values.is_mapping());
     let command = HelmCommand {
-        name: text(helm, "releaseName").unwrap_or("RELEASE").to_owned(),
+        name: text(helm, "releaseName").unwrap_or_default().to_owned(),
         chart: name.to_owned(),
         repository: repository.filter(|_| chart.is_some()).map(str::to_owned),
         version: text(helm, "version").map(str::to_owned),
@@ -47,6 +47,6 @@ fn chart(file: &PlainFile<'_>) -> Option<NotJudged> {
             message: format!("Fleet deploys the chart `{name}`, which is not in the tree"),
         },
         object: None,
-        help: format!("`{}`", command.line()),
+        help: command.help(),
     })
 }

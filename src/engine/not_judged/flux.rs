@@ -210,6 +210,7 @@ fn set_artifact(context: &Context<'_>, reference: NodeRef<'_>, release: &mut Cha
         Some(url) => url.clone_into(&mut command.chart),
         None => {
             name.clone_into(&mut command.chart);
+            command.lacks_address = true;
             release
                 .unknown
                 .push(format!("{kind} `{name}` is not in the tree"));
@@ -225,7 +226,8 @@ fn set_remote_chart(name: &str, url: Option<&str>, command: &mut HelmCommand) {
         }
         url => {
             name.clone_into(&mut command.chart);
-            command.repository = Some(url.unwrap_or("URL").to_owned());
+            command.repository = url.map(str::to_owned);
+            command.lacks_address = url.is_none();
         }
     }
 }

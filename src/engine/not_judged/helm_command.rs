@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::source::shell_word;
+use crate::source::{placeholder, shell_word};
 
 /// A chart with the values that something deploys it with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,11 +29,22 @@ pub(in crate::engine) struct HelmCommand {
     pub(in crate::engine) set_strings: Vec<(String, String)>,
     /// Whether the chart is in the tree.
     pub(in crate::engine) is_local: bool,
+    /// Whether the tree does not contain the address of a remote chart.
+    pub(in crate::engine) lacks_address: bool,
 }
 
 impl HelmCommand {
+    /// Returns the command line in backticks; a sentence if another tool fills in a part of it, or its address is not known.
+    pub(super) fn help(&self) -> String {
+        let line = self.line();
+        match self.lacks_address || placeholder::contains(&line) {
+            true => "render the chart as it is deployed, and check the output".to_owned(),
+            false => format!("`{line}`"),
+        }
+    }
+
     /// Returns the command line. The text of manifests is quoted, so that it cannot run another command.
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         if self.is_local
             && self.inline.is_none()
             && self.set.is_empty()
@@ -53,12 +64,12 @@ impl HelmCommand {
                 shell_word(file)
             );
         }
-        let _ = write!(
-            line,
-            "helm template {} {}",
-            shell_word(&self.name),
-            shell_word(&self.chart)
-        );
+        line.push_str("helm template");
+        for word in [&self.name, &self.chart] {
+            if !word.is_empty() {
+                let _ = write!(line, " {}", shell_word(word));
+            }
+        }
         for (option, value) in [("--repo", &self.repository), ("--version", &self.version)] {
             if let Some(value) = value {
                 let _ = write!(line, " {option} {}", shell_word(value));

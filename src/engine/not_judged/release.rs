@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::kube::Object;
-use crate::mesh::istio::install::has_only_istio_charts;
+use crate::mesh::istio::install::{has_only_istio_charts, is_gateway_chart};
 use crate::source::shell_word;
 
 use super::argo;
@@ -71,6 +71,7 @@ fn releases_among<'c, 't>(
             if !found.is_empty() && installs_mesh(context, object) {
                 found.retain(|found| contains_other_charts(context, &found.release));
             }
+            found.retain(|found| !is_gateway(&found.release));
             found
         })
         .collect()
@@ -82,6 +83,16 @@ fn contains_other_charts(context: &Context<'_>, release: &ChartRelease) -> bool 
     release.command.is_local
         && charts
             .any(|chart| folder_of(chart) == release.command.chart && !has_only_istio_charts(chart))
+}
+
+/// Returns whether a release is a gateway of Istio. Its chart is that of the mesh: the only container of its pods is the
+/// proxy, which has a probe only if the values add one.
+fn is_gateway(release: &ChartRelease) -> bool {
+    let command = &release.command;
+    let hints = command.repository.iter().chain([&command.chart]);
+    let mut values = command.texts.iter();
+    is_gateway_chart(&command.chart, hints.map(String::as_str))
+        && !values.any(|text| text.contains("readinessProbe"))
 }
 
 /// Returns whether the chart is rendered for this object; `None` if helm was not run for it.
@@ -154,7 +165,7 @@ fn describe(found: &FoundRelease<'_, '_>, has_failed: bool) -> NotJudged {
         None if release.is_complete() => {
             format!("`meshprobe check --helm auto {}`", shell_word(&place.path))
         }
-        None => format!("`{}`", release.command.line()),
+        None => release.command.help(),
     };
     NotJudged {
         reason: *reason,

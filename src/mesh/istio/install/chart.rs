@@ -57,6 +57,15 @@ impl Chart {
     }
 }
 
+/// Returns whether a chart is that of Istio's gateways: by its name, without the folders of a registry before it, and a
+/// hint that refers to Istio.
+///
+/// Source: Istio 1.30, `manifests/charts/gateway`.
+#[must_use]
+pub fn is_gateway_chart<'a>(name: &str, mut hints: impl Iterator<Item = &'a str>) -> bool {
+    name.rsplit('/').next() == Some("gateway") && hints.any(|hint| hint.contains("istio"))
+}
+
 /// A chart of Istio that another chart depends on.
 #[derive(Debug)]
 pub(super) struct Dependency {

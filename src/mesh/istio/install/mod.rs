@@ -34,6 +34,7 @@ mod webhook_config;
 
 pub use carrier::{Carrier, Part};
 pub use carrier_context::{CarrierContext, PlainFile};
+pub use chart::is_gateway_chart;
 pub use from_object::{concerns, from_object};
 pub use helm_charts::{FIELDS as CHART_FIELDS, from_kustomization, is_mesh_chart};
 pub use installation::{EnablementSelector, Install, NativeSidecars};

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use crate::mesh::{Fact, Reason, Version};
+use crate::yaml::NodeRef;
 
 use super::carrier::Part;
 use super::carrier_context::{CarrierContext, PlainFile};
-use super::chart::{Chart, dependencies, vendored};
+use super::chart::{Chart, dependencies, is_gateway_chart, vendored};
 use super::installation::Install;
 use super::istiod;
 use super::layer::Layer;
@@ -103,14 +104,24 @@ pub(super) fn charts_in(
 /// Returns whether a `Chart.yaml` describes a chart of Istio, or one that only depends on such charts.
 #[must_use]
 pub fn has_only_istio_charts(file: &PlainFile<'_>) -> bool {
-    let all = file.root.get("dependencies");
-    let count = all.map_or(0, |all| all.items().len());
+    let all = || {
+        let list = file.root.get("dependencies");
+        list.into_iter().flat_map(NodeRef::items)
+    };
+    let is_gateway = |item: &NodeRef<'_>| {
+        let text = |key: &str| item.get(key).and_then(NodeRef::text);
+        is_gateway_chart(
+            text("name").unwrap_or_default(),
+            text("repository").into_iter(),
+        )
+    };
     let dependencies = dependencies(file);
     let of_istio = dependencies
         .iter()
         .filter(|found| found.chart.is_of_istio());
+    let of_istio = of_istio.count() + all().filter(is_gateway).count();
     vendored(file).is_some_and(|(chart, _)| chart.is_of_istio())
-        || count > 0 && of_istio.count() == count
+        || of_istio > 0 && of_istio == all().count()
 }
 
 /// Returns the layers of a values file. In a copy of Istio's charts, the defaults are under a
