@@ -14,7 +14,7 @@ pub enum Applicability {
     Safe,
     /// The fix changes behaviour; applied only with `--unsafe-fixes`.
     Unsafe(Cow<'static, str>),
-    /// The fix is shown and never applied.
+    /// The fix is shown and never applied. The reason is empty if the finding shows it.
     DisplayOnly(Cow<'static, str>),
 }
 
@@ -41,12 +41,14 @@ impl Applicability {
         }
     }
 
-    /// Returns why the fix is not applied by default; `None` for a safe fix.
+    /// Returns why the fix is not applied by default; `None` for a safe fix, and for a reason that the finding shows.
     #[must_use]
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Safe => None,
-            Self::Unsafe(reason) | Self::DisplayOnly(reason) => Some(reason),
+            Self::Unsafe(reason) | Self::DisplayOnly(reason) => {
+                (!reason.is_empty()).then_some(reason)
+            }
         }
     }
 

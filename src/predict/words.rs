@@ -2,6 +2,7 @@
 
 use crate::kube::{Port, Probe, ProbeHandler};
 use crate::mesh::model::Target;
+use crate::source::placeholder;
 use crate::yaml::NodeRef;
 
 /// Returns the name of a handler: "readinessProbe of container `web`".
@@ -60,7 +61,12 @@ pub fn rewritten_text(handler: &Target, host: Option<&str>) -> String {
 }
 
 pub(in crate::predict) fn http_text(scheme: &str, host: &str, port: &str, path: &str) -> String {
-    format!("{} {host}:{port}{path}", scheme.to_ascii_lowercase())
+    // The kubelet adds the slash that a path lacks.
+    let slash = match path.starts_with('/') || placeholder::contains(path) {
+        true => "",
+        false => "/",
+    };
+    format!("{} {host}:{port}{slash}{path}", scheme.to_ascii_lowercase())
 }
 
 pub(in crate::predict) fn tcp_text(host: &str, port: &str) -> String {

@@ -41,7 +41,7 @@ pub(super) fn fix_text(fix: &Fix) -> String {
         Applicability::Unsafe(reason) => {
             format!("`meshprobe check --fix --unsafe-fixes`, because {reason}")
         }
-        Applicability::DisplayOnly(reason) => format!("by hand, because {reason}"),
+        Applicability::DisplayOnly(_) => how_to_apply(fix),
     };
     format!("{} ({how})", fix.title)
 }
@@ -51,6 +51,7 @@ pub(super) fn how_to_apply(fix: &Fix) -> String {
     match &fix.applicability {
         Applicability::Safe => "--fix".to_owned(),
         Applicability::Unsafe(reason) => format!("--fix --unsafe-fixes, because {reason}"),
+        Applicability::DisplayOnly(reason) if reason.is_empty() => "by hand".to_owned(),
         Applicability::DisplayOnly(reason) => format!("by hand, because {reason}"),
     }
 }

@@ -1,7 +1,7 @@
 //! Lists every fact behind a prediction, for `predict --explain`.
 
 use crate::context::{Context, Dataplane};
-use crate::finding::Label;
+use crate::finding::{Certainty, Label};
 use crate::mesh::istio::rewrite::rewritten_since;
 use crate::mesh::{Fact, Mesh, Reason};
 
@@ -10,7 +10,7 @@ use super::json::mode_text;
 use super::merged_explanations::merge_environments;
 use super::shown::{Shown, in_file_order};
 use crate::predict::{
-    Alternative, Cause, EnvironmentNames, HandlerPrediction, MachinePrediction, Verdict,
+    Alternative, Cause, EnvironmentNames, HandlerPrediction, MachinePrediction, Outcome, Verdict,
     WorkloadPrediction, alternatives,
 };
 
@@ -132,7 +132,7 @@ impl WorkloadPrediction<'_> {
         let verdict = &of.verdict;
         let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
         lines.push(Line {
-            certainty: verdict.certainty.as_str(),
+            certainty: certainty_of(verdict.outcome, verdict.certainty),
             because: self.refused_because(places, verdict),
             ..plain_line("outcome", outcome)
         });
@@ -173,7 +173,7 @@ impl MachinePrediction<'_> {
         let outcome = Line {
             name: "outcome",
             value: format!("{}: {}", row.outcome, row.why),
-            certainty: self.certainty.as_str(),
+            certainty: certainty_of(self.outcome, self.certainty),
             because: because.map(|reason| noted(places, reason)).collect(),
             environments: Vec::new(),
         };
@@ -231,6 +231,14 @@ pub(super) fn otherwise(
     Some(plain_line("otherwise", value))
 }
 
+/// Returns the certainty of an outcome; empty if the outcome is unknown.
+fn certainty_of(outcome: Outcome, certainty: Certainty) -> &'static str {
+    match outcome {
+        Outcome::Unknown => "",
+        _ => certainty.as_str(),
+    }
+}
+
 const fn plain_line(name: &'static str, value: String) -> Line {
     Line {
         name,
@@ -248,10 +256,15 @@ fn fact_line<T>(
     value: impl FnOnce(&T) -> String,
 ) -> Line {
     let because = fact.because.iter().map(|reason| noted(places, reason));
+    // The value of an unknown fact is only assumed.
+    let (value, certainty) = match fact.certainty {
+        Certainty::Unknown => ("unknown".to_owned(), ""),
+        certainty => (value(&fact.value), certainty.as_str()),
+    };
     Line {
         name,
-        value: value(&fact.value),
-        certainty: fact.certainty.as_str(),
+        value,
+        certainty,
         because: because.collect(),
         environments: Vec::new(),
     }

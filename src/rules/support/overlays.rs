@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::finding::{Applicability, Environment, Finding, Label, RuleId};
 use crate::predict::{EnvironmentNames, WorkloadPrediction};
 use crate::rules::support::chart_objects::{ChartObjects, SourcePlace};
-use crate::source::SourceSet;
+use crate::source::{SourceSet, is_kustomization};
 
 /// Returns the kustomization, or the Flux or Argo CD object, that changes a workload or is one of several that deploy
 /// it; `None` if the workload is deployed unchanged.
@@ -39,10 +39,14 @@ pub(in crate::rules) fn attach_overlay(
         let uses = inventory
             .uses_of(&fix.path, fix.document)
             .unwrap_or_default();
-        if uses.changed {
-            fix.limit_to(Applicability::display_only_because(
-                "a kustomization changes the object, so the text of the file is not the text that was checked",
-            ));
+        let mut labels = finding.related.iter().chain([&finding.primary]);
+        if uses.changed && labels.any(|label| is_in_patch(context.sources, label)) {
+            // The finding shows the line to change, which may be another one than that of the fix.
+            fix.changes.clear();
+            fix.limit_to(Applicability::display_only_because(""));
+        } else if uses.changed {
+            let reason = "a kustomization changes the object";
+            fix.limit_to(Applicability::display_only_because(reason));
         } else if uses.count > 1 {
             fix.limit_to(Applicability::unsafe_because(format!(
                 "the file is used by {} kustomizations",
@@ -64,6 +68,14 @@ pub(in crate::rules) fn attach_overlay(
         finding.overlays.push(home);
     }
     finding
+}
+
+/// Returns whether a label is in a patch, or in a kustomization, which contains patches and what it sets on all objects.
+fn is_in_patch(set: &SourceSet, label: &Label) -> bool {
+    let documents = set.file(&label.path).map(|file| &*file.documents);
+    let mut documents = documents.unwrap_or_default().iter();
+    is_kustomization(&label.path)
+        || documents.any(|document| document.patch && document.segment.contains(label.span))
 }
 
 /// Merges the findings with the same rule, place and message. The place in a chart is that of the template, if several

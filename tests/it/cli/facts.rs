@@ -370,6 +370,6 @@ fn a_placeholder_is_not_read_as_a_mode() {
     project
         .run(&["predict", "--explain"])
         .exits(0)
-        .stdout_contains("mTLS        unknown (unknown)")
+        .stdout_contains("mTLS        unknown\n")
         .stdout_contains("[--override mtls=MODE]");
 }
