@@ -3,7 +3,7 @@
 
 use hashbrown::HashSet;
 
-use crate::finding::{Finding, Label, RuleId, docs_url};
+use crate::finding::{Finding, Label};
 use crate::source::SourceSet;
 
 use crate::report::counted::counted;
@@ -14,7 +14,7 @@ use crate::report::frames::drawn;
 use crate::report::source_location::source_location;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 use crate::report::text::how_to_apply;
-use crate::report::wrap::{printed_width, wrap};
+use crate::report::wrap::wrap;
 
 /// The maximum number of related lines that are drawn; the others are counted.
 const LABELS: usize = 8;
@@ -157,7 +157,7 @@ fn footer(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
     if let Some(fix) = &finding.fix {
         line("fix", &format!("{} ({})", fix.title, how_to_apply(fix)));
     }
-    out.push_str(&rule_line(finding.rule, style));
+    line("rule", &format!("meshprobe rule {}", finding.rule));
 }
 
 /// Returns a line of the footer, such as `help: …`.
@@ -165,20 +165,6 @@ pub(super) fn named_line(name: &str, text: &str, style: TerminalStyle) -> String
     let first = format!("  {} ", style.paint(Tone::Note, &format!("{name}:")));
     let indent = name.len() + 4;
     wrap(&escape_control(text), &first, indent, style.width) + "\n"
-}
-
-/// Returns the line that names the command and the page that explain the rule. A terminal that is too narrow for the address
-/// of the page shows the command as a link to it.
-fn rule_line(rule: RuleId, style: TerminalStyle) -> String {
-    let url = docs_url(rule);
-    let command = format!("meshprobe rule {rule}");
-    let line = format!("  {} ", style.paint(Tone::Note, "rule:"));
-    let fits = printed_width(&line) + command.len() + 2 + url.len() <= style.width;
-    if fits || !style.terminal {
-        format!("{line}{command}, {url}\n")
-    } else {
-        format!("{line}{}\n", style.link(&command, &url))
-    }
 }
 
 #[cfg(test)]

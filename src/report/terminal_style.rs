@@ -34,16 +34,6 @@ impl TerminalStyle {
             text.to_owned()
         }
     }
-    /// Returns the text as a hyperlink (OSC 8) if the output is a terminal with colours; other terminals are not known to
-    /// support it.
-    #[must_use]
-    pub(super) fn link(self, text: &str, url: &str) -> String {
-        if self.terminal && self.color {
-            format!("\u{1b}]8;;{url}\u{1b}\\{text}\u{1b}]8;;\u{1b}\\")
-        } else {
-            text.to_owned()
-        }
-    }
 }
 
 /// The meaning of a part of the text, which determines its colour.
