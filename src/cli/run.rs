@@ -134,7 +134,7 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
         Some(Command::Rule(args)) => rule::run(session, &args),
         Some(Command::Schema(args)) => schema::run(session, &args),
         Some(Command::Completions { shell }) => shell::completions(session, shell),
-        Some(Command::Man) => shell::man(session),
+        Some(Command::Man { command }) => shell::man(session, command.as_deref()),
         None if session.stdin_is_terminal() => {
             session.print_text(&Cli::command().render_help().to_string())?;
             Ok(Exit::Success)

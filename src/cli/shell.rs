@@ -6,6 +6,7 @@ use clap_complete::Shell;
 
 use crate::engine::{Exit, rule_names};
 use crate::finding::RuleId;
+use crate::settings::unknown_value_message;
 use crate::symptoms;
 
 use super::args::{Cli, ENVIRONMENT};
@@ -60,19 +61,32 @@ fn with_rule_ids(command: clap::Command) -> clap::Command {
         })
 }
 
-/// Prints the manual page: the program, then each command with its options.
-pub(super) fn man(session: &Session) -> Result<Exit, Stop> {
+/// Prints the manual page of a command with its options; without a name, that of the program, then those of all commands.
+///
+/// # Errors
+/// There is no command with this name.
+pub(super) fn man(session: &Session, name: Option<&str>) -> Result<Exit, Stop> {
     let mut command = Cli::command();
     command.build();
-    // The environment has a section of its own.
-    let program = command.clone().after_long_help(None::<&str>);
-    let mut page = rendered(program)?;
-    page.extend(environment());
-    for sub in command
-        .get_subcommands()
-        .filter(|sub| sub.get_name() != "help")
-    {
+    let subs = || {
+        let subs = command.get_subcommands();
+        subs.filter(|sub| sub.get_name() != "help")
+    };
+    let mut page = Vec::new();
+    if name.is_none() {
+        // The environment has a section of its own, and `help` no page.
+        let program = command.clone().after_long_help(None::<&str>);
+        page.extend(rendered(
+            program.mut_subcommand("help", |help| help.hide(true)),
+        )?);
+        page.extend(environment());
+    }
+    for sub in subs().filter(|sub| name.is_none_or(|name| sub.get_name() == name)) {
         page.extend(rendered(sub.clone())?);
+    }
+    if let Some(name) = name.filter(|_| page.is_empty()) {
+        let names: Vec<&str> = subs().map(clap::Command::get_name).collect();
+        return Err(Stop::usage(unknown_value_message("command", name, &names)));
     }
     session.print_data(&String::from_utf8_lossy(&page))?;
     Ok(Exit::Success)

@@ -92,7 +92,7 @@ Examples:
 
 Exit codes:
   0  no finding at or above --fail-on
-  1  a finding at or above --fail-on; a change shown by --diff; no workload with --require-workloads
+  1  a finding at or above --fail-on; a change shown by --diff; verdicts that --require-workloads or --fail-on require
   2  wrong usage or settings, a path that cannot be read, a failed rendering, a failed write";
 
 const REWRITE_CODES: &str = "\
@@ -242,7 +242,10 @@ pub(in crate::cli) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page; `meshprobe man | man -l -` displays it.
-    Man,
+    Man {
+        /// The command whose page is printed; without it, the page of the program and those of all commands.
+        command: Option<String>,
+    },
 }
 
 #[cfg(test)]

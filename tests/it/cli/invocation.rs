@@ -62,6 +62,18 @@ fn completions_and_the_manual_page_are_printed() {
         "{}",
         run.stdout
     );
+    // Each page that the first one refers to is printed.
+    for name in run.stdout.split("meshprobe\\-").skip(1) {
+        let Some((name, _)) = name.split_once("(1)") else {
+            continue;
+        };
+        let run = project.run(&["man", name]).exits(0);
+        run.stdout_contains(&format!(".TH meshprobe-{name} 1"));
+    }
+    project
+        .run(&["man", "chek"])
+        .exits(2)
+        .stderr_contains("did you mean `check`?");
 }
 
 #[test]
