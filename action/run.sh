@@ -103,26 +103,18 @@ build_command() {
   done <<<"$INPUT_PATHS"
 }
 
+# A run that judges nothing fails: the checkout is missing, or the paths are wrong.
 check_arguments() {
-  command=(check --fail-on "$INPUT_FAIL_ON")
+  command=(check --require-workloads --fail-on "$INPUT_FAIL_ON")
   if wants_summary; then
     command+=(--report "summary=$GITHUB_STEP_SUMMARY")
   fi
-  # A path that contains no workload is probably wrong. A whole repository may contain none.
-  if ! is_whole; then command+=(--require-workloads); fi
 }
 
 # Exactly these two commits are compared: the files of HEAD, not those that earlier steps wrote.
 diff_arguments() {
-  command=(diff --since "$base" --until HEAD --fail-on "$INPUT_DIFF_FAIL_ON" --report "markdown=$scratch/comment.md")
-  if ! is_whole; then command+=(--require-workloads); fi
-}
-
-is_whole() {
-  case "$INPUT_PATHS" in
-    . | ./ | '') return 0 ;;
-    *) return 1 ;;
-  esac
+  command=(diff --since "$base" --until HEAD --require-workloads --fail-on "$INPUT_DIFF_FAIL_ON"
+    --report "markdown=$scratch/comment.md")
 }
 
 # Succeeds if no folder in the path of a file is a link: a repository may contain a link

@@ -135,6 +135,7 @@ fn probes(
     found: &[Match],
 ) -> Result<(Vec<SymptomProbe>, Exit), Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
+    run.reject_nothing_read()?;
     let settings = run.layer.resolved(FailOn::default());
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions, not_judged| {

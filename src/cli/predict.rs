@@ -31,6 +31,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let folder = args.report_root.as_deref();
     let root = report_root(folder, &args.common.paths, session.directory()?)?;
     let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
+    run.reject_nothing_read()?;
     let mut settings = run.layer.resolved(FailOn::default());
     settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);

@@ -161,7 +161,7 @@ impl<'a> Reports<'a> {
             outcome: reported.outcome,
             root: &self.root,
             fail_on: self.settings.fail_on,
-            requires_workloads: self.args.report.require_workloads,
+            required: self.settings.required,
             baseline_state: None,
             notes: &[],
         }

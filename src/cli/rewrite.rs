@@ -43,6 +43,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         Gate::Rewrite,
         None,
     )?;
+    run.reject_nothing_read()?;
     if args.emit_envoy {
         return emit(session, &run, args);
     }

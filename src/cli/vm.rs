@@ -23,6 +23,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         Gate::No,
         output,
     )?;
+    run.reject_nothing_read()?;
     if let Some(directory) = &args.output {
         exclude_output(&mut run, directory);
     }

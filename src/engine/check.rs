@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::context::{Context, NotJudged};
 use crate::finding::{Finding, Severity};
+use crate::kube::Object;
 use crate::kustomize::Note;
+use crate::mesh::fact_kind::FactKind;
 use crate::predict::{self, WorkloadPrediction};
 use crate::rules;
 use crate::settings::Settings;
@@ -165,6 +167,7 @@ pub(super) fn finish<T>(
         context_option: set.context_option.clone(),
         only_environments: settings.only_environments.clone(),
         files_without_workloads: files_without_workloads(set, &summary),
+        fact_without_workloads: fact_without_workloads(set, &summary),
         unknown_environments,
         summary,
     };
@@ -177,6 +180,20 @@ fn files_without_workloads(set: &SourceSet, summary: &Summary) -> Vec<Arc<str>> 
         return Vec::new();
     }
     set.targets().map(|file| Arc::clone(&file.path)).collect()
+}
+
+/// Returns the first object of the files that states a fact about workloads, if the files contain nothing to judge.
+fn fact_without_workloads(set: &SourceSet, summary: &Summary) -> Option<String> {
+    if !summary.judges_nothing() {
+        return None;
+    }
+    let documents = set.targets().flat_map(|file| &file.documents);
+    let states_fact = |object: &Object<'_>| {
+        let kind = FactKind::of(object.group(), object.kind);
+        kind.is_some_and(|kind| !matches!(kind, FactKind::Workload | FactKind::Maker))
+    };
+    let fact = documents.flat_map(Object::all_in).find(states_fact)?;
+    Some(format!("{}/{}", fact.kind, fact.name()))
 }
 
 /// The result of the predictions and the rules.

@@ -28,6 +28,8 @@ pub struct Outcome {
     pub context_option: ContextOption,
     /// If nothing was judged: the files that were read.
     pub files_without_workloads: Vec<Arc<str>>,
+    /// If nothing was judged: the first object among these files that may decide about workloads of other files.
+    pub fact_without_workloads: Option<String>,
     /// The names of environments in the settings that the tree does not have.
     pub unknown_environments: Option<UnknownEnvironments>,
     /// The counts of the run.

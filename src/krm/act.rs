@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::{self, Outcome, RewriteCounts, Summary};
+use crate::engine::{self, Exit, Outcome, RewriteCounts, Summary, failing};
 use crate::finding::{Finding, Severity};
+use crate::report::missing_verdicts;
 use crate::settings::{Action, Settings};
 use crate::source::SourceSet;
 
@@ -13,10 +14,21 @@ pub(super) struct ActionResults {
     pub(super) findings: Vec<Finding>,
     /// The counts of the check.
     pub(super) summary: Summary,
+    /// Why the call fails because of what the check did not judge.
+    pub(super) missing_verdicts: Option<String>,
     /// What the rewrite does with the workloads, if there is one.
     pub(super) rewrite: Option<RewriteCounts>,
     /// The files after the rewrite, if there is one.
     pub(super) set: Option<SourceSet>,
+}
+
+impl ActionResults {
+    /// Returns the exit code.
+    pub(super) fn exit(&self, settings: &Settings) -> Exit {
+        Exit::Success
+            .or(failing(&self.findings, settings.fail_on), Exit::Findings)
+            .or(self.missing_verdicts.is_some(), Exit::Findings)
+    }
 }
 
 /// Performs the actions.
@@ -28,6 +40,7 @@ pub(super) fn act(
     let mut done = ActionResults::default();
     if actions.contains(&Action::Check) {
         let outcome = engine::check(set, settings);
+        done.missing_verdicts = missing_verdicts(&outcome, settings.required);
         done.findings = outcome.findings;
         done.summary = outcome.summary;
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::engine::{Exit, failing};
 use crate::finding::Severity;
 use crate::settings::{Action, Emit, FailOn, Layer};
 use crate::source::SourceSet;
@@ -33,16 +32,21 @@ pub(super) fn answer(input: &[u8], directory: &Path) -> Result<Answer, Vec<Strin
     let actions = actions(&layer, emit, &list)?;
     let done = act(&set, &settings, &actions);
     let items: Vec<_> = list.items().collect();
-    let messages = results::messages(&set, &done.findings, &done.summary);
+    let messages = results::messages(&set, &done);
     let mut results = results::values(&set, &items, &done.findings);
     results.extend(results::left_out(&set, &done.summary));
+    results.extend(
+        done.missing_verdicts
+            .as_deref()
+            .map(results::missing_verdicts),
+    );
     results.extend(done.rewrite.as_ref().and_then(results::rewrite_sum));
     // The edits of the rewrite have already been verified.
     let rewritten = List::of(done.set.as_ref().unwrap_or(&set))?;
     Ok(Answer {
         output: Some(output(&rewritten, emit, results)?),
         messages,
-        exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
+        exit: done.exit(&settings),
     })
 }
 

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::engine::{Exit, failing};
 use crate::finding::Severity;
 use crate::settings::{Action, Emit, FailOn};
 use crate::source::{Content, SourceSet};
@@ -42,8 +41,8 @@ pub(super) fn answer(
     let text = after.file(NAME).map(|file| file.text.to_string());
     Ok(Answer {
         output: text,
-        messages: results::messages(&set, &done.findings, &done.summary),
-        exit: Exit::Success.or(failing(&done.findings, settings.fail_on), Exit::Findings),
+        messages: results::messages(&set, &done),
+        exit: done.exit(&settings),
     })
 }
 

@@ -8,6 +8,7 @@ use crate::report::{self, escape_control, left_out_sentences};
 use crate::source::SourceSet;
 use crate::yaml::{Change, FieldPath, NodeRef, Step, Value};
 
+use super::act::ActionResults;
 use super::list::{NAME, annotation};
 use super::words;
 
@@ -39,6 +40,14 @@ pub(super) fn left_out(set: &SourceSet, summary: &Summary) -> Option<Value> {
             ("severity".to_owned(), severity(Severity::Note).into()),
         ])
     })
+}
+
+/// Returns the result that explains why missing verdicts fail the call.
+pub(super) fn missing_verdicts(message: &str) -> Value {
+    Value::Map(vec![
+        ("message".to_owned(), message.into()),
+        ("severity".to_owned(), severity(Severity::Error).into()),
+    ])
 }
 
 /// Returns the result that counts what the rewrite does with the workloads; `None` if it neither changes nor refuses any.
@@ -215,7 +224,8 @@ fn source_place(set: &SourceSet, label: &Label) -> Option<String> {
 /// Returns each finding with its assumptions and its help: the location in the user's files if it is known, then the object. Notes are only part of
 /// the results, because kustomize would print them in every build. Findings that settings and suppressions hide are
 /// counted, because kustomize does not print the results.
-pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary) -> String {
+pub(super) fn messages(set: &SourceSet, done: &ActionResults) -> String {
+    let findings = done.findings.as_slice();
     let mut out = String::new();
     let shown_findings = findings.iter().enumerate().filter(|(index, finding)| {
         finding.severity > Severity::Note && !is_repeated(findings, *index, finding)
@@ -244,7 +254,8 @@ pub(super) fn messages(set: &SourceSet, findings: &[Finding], summary: &Summary)
             let _ = writeln!(out, "  help: {}", escape_control(&help));
         }
     }
-    for sentence in left_out_sentences(set, summary) {
+    let sentences = left_out_sentences(set, &done.summary).into_iter();
+    for sentence in sentences.chain(done.missing_verdicts.clone()) {
         let _ = writeln!(out, "meshprobe: {sentence}");
     }
     out

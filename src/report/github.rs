@@ -7,6 +7,7 @@ use crate::finding::{Finding, Severity};
 use super::ci_log::escape_inline_commands;
 use super::counted::counted;
 use super::escape::{escape_control, escape_control_in_lines};
+use super::not_judged::missing_verdicts;
 use super::not_shown::left_out_sentences;
 use super::related::related_lines;
 use super::results::{Results, WORST_FIRST};
@@ -41,6 +42,10 @@ pub fn github(results: &Results<'_>) -> String {
                 "{more} without annotation; GitHub shows {PER_TYPE} annotations of each type"
             );
         }
+    }
+    if let Some(missing) = missing_verdicts(results.outcome, results.required) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "::error title=meshprobe::{}", data(&missing));
     }
     for note in results.notes {
         // Writing to a string cannot fail.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use crate::context::NotJudged;
 use crate::engine::Summary;
 use crate::finding::Finding;
+use crate::settings::RequiredVerdicts;
 
 use super::escape::{escape_control, starts_command};
-use super::not_judged::nothing_judged;
+use super::not_judged::{missing_verdicts, nothing_judged};
 use super::not_shown::left_out_sentences;
 use super::related::related_lines;
 use super::results::Results;
@@ -42,9 +43,6 @@ pub fn junit(results: &Results<'_>) -> String {
     out
 }
 
-/// Why a run that judges nothing fails.
-const REQUIRED: &str = "no workload can be judged, but `--require-workloads` requires one";
-
 struct Suite {
     tests: usize,
     failures: usize,
@@ -72,15 +70,21 @@ fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
     files
 }
 
-/// Returns a suite with a skipped case for each thing that is not judged; `None` if everything is judged.
+/// Returns a suite with a case for each thing that is not judged, which is skipped, or fails if all verdicts are required;
+/// `None` if everything is judged.
 fn not_judged(results: &Results<'_>) -> Option<Suite> {
     let found = &results.outcome.not_judged;
     if found.is_empty() {
         return None;
     }
     let tests = found.len();
+    let (result, failures) = match results.required {
+        RequiredVerdicts::All => ("failure type=\"error\"", tests),
+        RequiredVerdicts::None | RequiredVerdicts::One => ("skipped", 0),
+    };
+    let skipped = tests - failures;
     let mut text = format!(
-        "  <testsuite name=\"not judged\" tests=\"{tests}\" failures=\"0\" errors=\"0\" skipped=\"{tests}\">\n"
+        "  <testsuite name=\"not judged\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n"
     );
     let names = different_names(found.iter().map(not_judged_name));
     for (found, name) in found.iter().zip(&names) {
@@ -90,7 +94,7 @@ fn not_judged(results: &Results<'_>) -> Option<Suite> {
         let place = results.place(&found.place);
         let message = format!("{place}: {}: {}", found.place.message, found.help);
         text.push_str(&format!(
-            "    <testcase name=\"{name}\" classname=\"{}\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+            "    <testcase name=\"{name}\" classname=\"{}\">\n      <{result} message=\"{}\"/>\n    </testcase>\n",
             xml(&path),
             xml(&message)
         ));
@@ -98,7 +102,7 @@ fn not_judged(results: &Results<'_>) -> Option<Suite> {
     text.push_str("  </testsuite>\n");
     Some(Suite {
         tests,
-        failures: 0,
+        failures,
         text,
     })
 }
@@ -111,7 +115,7 @@ fn not_judged_name(found: &NotJudged) -> String {
     }
 }
 
-/// Returns a suite with one case that is skipped, or fails if workloads are required; `None` if something is judged.
+/// Returns a suite with one case that is skipped, or fails if verdicts are required; `None` if something is judged.
 fn nothing_judged_case(results: &Results<'_>) -> Option<Suite> {
     if !results.outcome.summary.judges_nothing() {
         return None;
@@ -122,10 +126,14 @@ fn nothing_judged_case(results: &Results<'_>) -> Option<Suite> {
         .concat()
         .join(" ");
     let message = xml(&format!("nothing was judged: {message}"));
-    let failures = usize::from(results.requires_workloads);
-    let result = match results.requires_workloads {
-        true => format!("<failure message=\"{REQUIRED}\" type=\"error\">{message}</failure>"),
-        false => format!("<skipped message=\"{message}\"/>"),
+    let missing = missing_verdicts(results.outcome, results.required);
+    let failures = usize::from(missing.is_some());
+    let result = match missing {
+        Some(missing) => format!(
+            "<failure message=\"{}\" type=\"error\">{message}</failure>",
+            xml(&missing)
+        ),
+        None => format!("<skipped message=\"{message}\"/>"),
     };
     let text = format!(
         "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\">\n    \

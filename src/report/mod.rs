@@ -68,7 +68,7 @@ pub use inline_markdown::{code_span, fenced_block, inline_markdown};
 pub use json::json;
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
-pub use not_judged::{not_judged_lines, not_judged_message};
+pub use not_judged::{missing_verdicts, not_judged_lines, not_judged_message};
 pub use not_shown::left_out_sentences;
 pub use predictions::predictions;
 pub use report_root::ReportRoot;

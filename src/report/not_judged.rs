@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use crate::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 use crate::engine::Outcome;
 use crate::finding::names_and_more;
+use crate::settings::RequiredVerdicts;
 use crate::source::{SourceSet, paths};
 
 use super::counted::counted;
@@ -169,6 +170,25 @@ pub fn not_judged_message(outcome: &Outcome) -> String {
     )
 }
 
+/// Returns why a run fails although its findings may not: the verdicts that are required and missing.
+#[must_use]
+pub fn missing_verdicts(outcome: &Outcome, required: RequiredVerdicts) -> Option<String> {
+    let nothing = "the files contain no workload that can be judged";
+    let counts = not_judged_counts(outcome);
+    match required {
+        RequiredVerdicts::One if outcome.summary.judges_nothing() => {
+            Some(format!("{nothing}, but `--require-workloads` requires one"))
+        }
+        RequiredVerdicts::All if !counts.is_empty() => Some(format!(
+            "not everything is judged, and `not-judged` fails the run: {counts}"
+        )),
+        RequiredVerdicts::All if outcome.summary.judges_nothing() => {
+            Some(format!("{nothing}, and `not-judged` fails the run"))
+        }
+        RequiredVerdicts::None | RequiredVerdicts::One | RequiredVerdicts::All => None,
+    }
+}
+
 /// Returns sentences that say which files were read if they contain nothing to judge, and what to try; none if errors or
 /// warnings show that the run was not green. `commands` is the sentence that refers to the commands of
 /// [`not_judged_lines`], for a run that has some.
@@ -178,8 +198,7 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
         return Vec::new();
     }
     let mut advice = if files.is_empty() {
-        "No file was read: pass the files or folders that contain the manifests; `--no-ignore` also reads files that \
-         .gitignore hides."
+        "No file was read: all given files are excluded."
     } else if outcome.not_judged.is_empty() {
         "Pass the files that contain the workloads, or the output of what renders them: `kustomize build DIR | \
          meshprobe check --context . -`, `helm template CHART | meshprobe check --context . -`."
@@ -207,7 +226,14 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
     let read = (!files.is_empty())
         .then(|| format!("None of the files that were read contains a workload: {names}."));
     let advice = (!advice.is_empty()).then_some(advice);
-    read.into_iter().chain(advice).collect()
+    let facts = outcome.fact_without_workloads.as_ref().map(|fact| {
+        format!(
+            "The files contain facts about other workloads, such as {}: `meshprobe diff` shows which probes a change of them \
+             breaks (for pre-commit, the hook `meshprobe-diff`).",
+            escape_control(fact)
+        )
+    });
+    read.into_iter().chain(advice).chain(facts).collect()
 }
 
 /// Returns whether the help is a command that would judge what is not judged. The command for a template depends on its

@@ -2,7 +2,7 @@
 
 use crate::engine::Outcome;
 use crate::finding::{Finding, Label, Severity};
-use crate::settings::FailOn;
+use crate::settings::{FailOn, RequiredVerdicts};
 use crate::source::SourceSet;
 
 use super::report_root::ReportRoot;
@@ -19,8 +19,8 @@ pub struct Results<'a> {
     pub root: &'a ReportRoot,
     /// The findings that make the run fail.
     pub fail_on: FailOn,
-    /// Whether a run that judges no workload fails.
-    pub requires_workloads: bool,
+    /// The verdicts without which the run fails.
+    pub required: RequiredVerdicts,
     /// The `baselineState` of all results in SARIF; `None` if the run is not compared with another one.
     pub baseline_state: Option<&'static str>,
     /// What the reader must know about the run.

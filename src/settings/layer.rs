@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{GuardId, RuleId, Severity};
 
 use super::{
-    FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RemovedRuleEntry, RuleLevel, Scope,
-    SelectedFacts, Settings, Version,
+    FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RemovedRuleEntry, RequiredVerdicts,
+    RuleLevel, Scope, SelectedFacts, Settings, Version,
 };
 
 /// A step of the KRM function.
@@ -63,6 +63,8 @@ pub struct Layer {
     pub allow: BTreeSet<GuardId>,
     /// `failOn`, `--fail-on`.
     pub fail_on: Option<FailOn>,
+    /// `not-judged` of `failOn` or `--fail-on`, and `--require-workloads`.
+    pub required: Option<RequiredVerdicts>,
     /// `rules`.
     pub rules: BTreeMap<RuleId, RuleLevel>,
     /// `--select`.
@@ -126,6 +128,7 @@ impl Layer {
             preview: self.preview || below.preview,
             allow: self.allow.union(&below.allow).copied().collect(),
             fail_on: self.fail_on.or(below.fail_on),
+            required: self.required.or(below.required),
             rules,
             select: self.select.or(below.select),
             min_severity: self.min_severity.or(below.min_severity),
@@ -237,6 +240,7 @@ impl Layer {
             preview: self.preview,
             allow: self.allow.clone(),
             fail_on: self.fail_on.unwrap_or(default_fail_on),
+            required: self.required.unwrap_or_default(),
             rules: self.rules.clone(),
             select: self.select.clone(),
             min_severity: self.min_severity,

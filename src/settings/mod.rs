@@ -158,10 +158,33 @@ pub enum FailOn {
     Never,
 }
 
+impl FailOn {
+    /// Returns the level that fails on the findings of both.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Severity(one), Self::Severity(other)) => Self::Severity(one.min(other)),
+            (Self::Never, level) | (level, Self::Never) => level,
+        }
+    }
+}
+
 impl Default for FailOn {
     fn default() -> Self {
         Self::Severity(Severity::Warning)
     }
+}
+
+/// The verdicts that a run must have so that it does not fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RequiredVerdicts {
+    /// None.
+    #[default]
+    None,
+    /// That of one workload: `--require-workloads`.
+    One,
+    /// Those of everything that runs pods: the value `not-judged` of `--fail-on`.
+    All,
 }
 
 /// The level of a rule in the configuration.
@@ -198,6 +221,8 @@ pub struct Settings {
     pub allow: BTreeSet<GuardId>,
     /// `--fail-on`.
     pub fail_on: FailOn,
+    /// `--require-workloads`, and `not-judged` of `--fail-on`.
+    pub required: RequiredVerdicts,
     /// Levels per rule id.
     pub rules: BTreeMap<RuleId, RuleLevel>,
     /// `--select`: the rules to run; `None` for all. Unreadable files are still reported.

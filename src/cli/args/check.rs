@@ -15,8 +15,16 @@ pub(in crate::cli) struct CheckArgs {
     pub(in crate::cli) report: ReportArgs<OutputFormat>,
 
     /// Exit with code 1 on findings of this severity or above [default: warning].
-    #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]
-    pub(in crate::cli) fail_on: Option<FailOnArg>,
+    ///
+    /// After a comma, or alone, not-judged is added to the severity: `--fail-on error,not-judged`.
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "Report"
+    )]
+    pub(in crate::cli) fail_on: Vec<FailOnArg>,
 
     /// Report only findings of this severity or above; ignore all others.
     #[arg(long, value_name = "SEVERITY", value_enum, help_heading = "Report")]

@@ -120,8 +120,10 @@ pub(in crate::cli) enum FailOnArg {
     Warning,
     /// On any finding.
     Note,
-    /// Never.
+    /// On no finding.
     Never,
+    /// Also if something that runs pods is not judged, or a workload has no verdict.
+    NotJudged,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -36,6 +36,8 @@ where
     pub(in crate::cli) report_root: Option<PathBuf>,
 
     /// Exit with code 1 if no workload is found, for example because a path is wrong or a chart is not rendered.
+    ///
+    /// The value not-judged of --fail-on requires the verdicts of all workloads.
     #[arg(long, help_heading = "Report")]
     pub(in crate::cli) require_workloads: bool,
 }

@@ -77,10 +77,10 @@ pub(super) fn diff(invocation: Invocation<'_>) -> Result<Exit, Stop> {
         });
     }
     invocation.report_not_judged(&fixed.outcome);
-    let lacks_workloads = invocation.lacks_workloads(&fixed.outcome);
+    let lacks_verdicts = invocation.lacks_verdicts(&fixed.outcome);
     Ok(run
         .exit()
-        .or(!fixed.changed.is_empty() || lacks_workloads, Exit::Findings))
+        .or(!fixed.changed.is_empty() || lacks_verdicts, Exit::Findings))
 }
 
 /// Fixes the files in memory.

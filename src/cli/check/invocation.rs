@@ -29,16 +29,13 @@ impl Invocation<'_> {
         }
     }
 
-    /// Returns whether required workloads are missing, and reports it: findings do not explain the exit code of such a run.
-    pub(super) fn lacks_workloads(self, outcome: &Outcome) -> bool {
-        let lacks_workloads =
-            self.args.report.require_workloads && outcome.summary.judges_nothing();
-        if lacks_workloads {
-            self.session.errln(
-                "error: the files contain no workload that can be judged, but `--require-workloads` requires one",
-            );
+    /// Returns whether required verdicts are missing, and reports it: findings do not explain the exit code of such a run.
+    pub(super) fn lacks_verdicts(self, outcome: &Outcome) -> bool {
+        let missing = report::missing_verdicts(outcome, self.settings.required);
+        if let Some(missing) = &missing {
+            self.session.errln(&format!("error: {missing}"));
         }
-        lacks_workloads
+        missing.is_some()
     }
 
     /// Returns the exit code of a run that reports findings.
@@ -47,7 +44,7 @@ impl Invocation<'_> {
         self.run
             .exit()
             .or(has_findings, Exit::Findings)
-            .or(self.lacks_workloads(outcome), Exit::Findings)
+            .or(self.lacks_verdicts(outcome), Exit::Findings)
     }
 
     /// Returns the style of a report on standard output.

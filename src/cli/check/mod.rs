@@ -26,14 +26,15 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let options = options(args)?;
     // Rejects options before it runs a renderer, and the configuration after it is read.
     reject_rendered_edits(args, args.common.renders_charts_of_tree())?;
-    let gate = match args.fail_on {
-        Some(_) => Gate::Yes,
-        None => Gate::IfConfigured,
+    let gate = match args.fail_on.is_empty() {
+        false => Gate::Yes,
+        true => Gate::IfConfigured,
     };
     let mut run = prepare(session, &args.common, RenderFallback::Files, gate, None)?;
     run.layer = options.or(std::mem::take(&mut run.layer));
     reject_rendered_edits(args, run.layer.renders_charts == Some(true))?;
     let settings = run.layer.resolved(FailOn::default());
+    run.reject_nothing_read()?;
     print_files(session, &run.set, &args.common);
     let known = Known::read(session, (&run.layer, &run.request), args)?;
     let invocation = Invocation {
@@ -60,7 +61,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         invocation.report_not_judged(&outcome);
         return Ok(run
             .exit()
-            .or(invocation.lacks_workloads(&outcome), Exit::Findings));
+            .or(invocation.lacks_verdicts(&outcome), Exit::Findings));
     }
     known.suppress(&run.set, &mut outcome);
     known.report_stale(session, args, &run.set, &outcome);

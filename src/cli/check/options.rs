@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::engine::rule_names;
 use crate::finding::{RuleId, Severity};
-use crate::settings::{FailOn, Layer, RuleLevel};
+use crate::settings::{FailOn, Layer, RequiredVerdicts, RuleLevel};
 
 use super::super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::super::stop::Stop;
@@ -29,7 +29,8 @@ pub(in crate::cli) fn options(args: &CheckArgs) -> Result<Layer, Stop> {
         return Err(Stop::Usage(errors));
     }
     Ok(Layer {
-        fail_on: args.fail_on.map(fail_on),
+        fail_on: args.fail_on.iter().filter_map(fail_on).reduce(FailOn::or),
+        required: required(args),
         rules: ignore
             .into_iter()
             .map(|id| (id, RuleLevel::Ignore))
@@ -67,11 +68,23 @@ const fn severity(arg: SeverityArg) -> Severity {
     }
 }
 
-const fn fail_on(arg: FailOnArg) -> FailOn {
+const fn fail_on(arg: &FailOnArg) -> Option<FailOn> {
     match arg {
-        FailOnArg::Error => FailOn::Severity(Severity::Error),
-        FailOnArg::Warning => FailOn::Severity(Severity::Warning),
-        FailOnArg::Note => FailOn::Severity(Severity::Note),
-        FailOnArg::Never => FailOn::Never,
+        FailOnArg::Error => Some(FailOn::Severity(Severity::Error)),
+        FailOnArg::Warning => Some(FailOn::Severity(Severity::Warning)),
+        FailOnArg::Note => Some(FailOn::Severity(Severity::Note)),
+        FailOnArg::Never => Some(FailOn::Never),
+        FailOnArg::NotJudged => None,
+    }
+}
+
+/// Returns the verdicts that the options require; `None` if they leave it to the configuration.
+fn required(args: &CheckArgs) -> Option<RequiredVerdicts> {
+    if args.fail_on.contains(&FailOnArg::NotJudged) {
+        return Some(RequiredVerdicts::All);
+    }
+    match args.report.require_workloads {
+        true => Some(RequiredVerdicts::One),
+        false => (!args.fail_on.is_empty()).then_some(RequiredVerdicts::None),
     }
 }

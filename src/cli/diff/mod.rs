@@ -24,6 +24,7 @@ use crate::source::Fault;
 
 use super::args::{ChangeFormat, DiffArgs, DiffFailOnArg};
 use super::environments::reject_unknown_environments;
+use super::input::NOTHING_READ;
 use super::session::Session;
 use super::stop::Stop;
 use loaded::{Loaded, States};
@@ -33,6 +34,9 @@ use unrelated::reject_unrelated_paths;
 pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     let mut reports = Reports::new(session, args)?;
     let states = states::load(session, args)?;
+    if states.before.run.reads_nothing() && states.after.run.reads_nothing() {
+        return Err(Stop::usage("neither state contains a manifest").help(NOTHING_READ));
+    }
     reject_unknown_environments_of(session, args, &states)?;
     if let Some(root) = &states.repository {
         reports.use_repository(root)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::engine::write_report;
 use crate::report::changes::{self, Changes};
 use crate::report::{self, ReportRoot, Results, TerminalStyle};
-use crate::settings::FailOn;
+use crate::settings::{FailOn, RequiredVerdicts};
 
 use super::super::args::{ChangeFormat, DiffArgs};
 use super::super::report_files::{shared_files, write_file};
@@ -94,7 +94,10 @@ impl<'a> Reports<'a> {
             outcome: &outcome,
             root: &self.root,
             fail_on: FailOn::default(),
-            requires_workloads: self.args.report.require_workloads && changes.compares_nothing(),
+            required: match self.args.report.require_workloads && changes.compares_nothing() {
+                true => RequiredVerdicts::One,
+                false => RequiredVerdicts::None,
+            },
             baseline_state: Some("new"),
             notes: &changes.comparison.notes,
         };

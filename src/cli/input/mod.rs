@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::engine;
 use crate::filesystem::FileSystem;
 use crate::settings::FailOn;
-use crate::source::{Input, Rendered, RenderedChart, Request, Role};
+use crate::source::{Input, Rendered, RenderedChart, Request};
 
 use super::args::Common;
 use super::progress::Progress;
@@ -24,7 +24,7 @@ mod run;
 pub(super) use mode::{Gate, RenderFallback};
 pub(super) use plan::{Planned, plan};
 pub(super) use printed::{print_files, print_findings};
-pub(super) use run::Run;
+pub(super) use run::{NOTHING_READ, Run};
 
 /// Reads the settings and the files of a run, which writes files to `output`.
 ///
@@ -91,13 +91,6 @@ pub(super) fn prepare_in(
         }
     }
     set.context_option = surroundings::context_option(session, &limits, &request)?;
-    let mut checked = set
-        .files
-        .iter()
-        .filter(|file| file.role != Role::Repository);
-    if checked.next().is_none() && !common.quiet {
-        session.errln("warning: no manifest found (*.yaml, *.yml, *.json)");
-    }
     Ok(Run {
         set,
         layer,

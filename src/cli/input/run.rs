@@ -14,6 +14,10 @@ use super::super::session::Session;
 use super::super::stop::Stop;
 use super::super::threads::{cores, pool};
 
+/// What to do if no file is read.
+pub(in crate::cli) const NOTHING_READ: &str = "pass the files (*.yaml, *.yml, *.json) or folders that contain the manifests; `--no-ignore` also reads files that \
+     .gitignore hides";
+
 /// The settings and files of a run.
 pub(in crate::cli) struct Run {
     pub(in crate::cli) set: SourceSet,
@@ -35,6 +39,22 @@ impl Run {
     pub(in crate::cli) fn names_in_context(&self, file: &Path) -> bool {
         let mut named = self.request.context.iter();
         named.any(|input| matches!(input, Input::Resolved(path) if file.starts_with(path)))
+    }
+
+    /// Returns whether no file is read. All files that a pre-commit hook names may be excluded.
+    pub(in crate::cli) fn reads_nothing(&self) -> bool {
+        self.set.targets().next().is_none() && !self.request.walk.force_exclude
+    }
+
+    /// Rejects a run that reads no file: it would look like one without findings.
+    ///
+    /// # Errors
+    /// No file is read.
+    pub(in crate::cli) fn reject_nothing_read(&self) -> Result<(), Stop> {
+        match self.reads_nothing() {
+            true => Err(Stop::usage("no manifest found: no file was read").help(NOTHING_READ)),
+            false => Ok(()),
+        }
     }
 
     /// Runs `work` on as many threads as the user allows.

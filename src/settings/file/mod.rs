@@ -18,10 +18,10 @@ use crate::yaml::{Entry, Kind, LineIndex, NodeRef, Span};
 
 use super::layer::Layer;
 use super::suggest::unknown_value_message;
-use super::{MeshKind, RemovedRule, RemovedRuleEntry, RuleNames};
+use super::{MeshKind, RemovedRule, RemovedRuleEntry, RequiredVerdicts, RuleNames};
 
 use values::{
-    action, boolean, emit, fail_on, form, has_short_releases, helm, is_bare_version,
+    NOT_JUDGED, action, boolean, emit, fail_on, form, has_short_releases, helm, is_bare_version,
     is_cut_version, level, rule_level, setting_text,
 };
 
@@ -160,6 +160,7 @@ impl Reader<'_> {
                     }
                 }
                 list @ ("actions" | "context") => self.list(list, value),
+                "failOn" if value.is_sequence() => self.list("failOn", value),
                 key @ ("baseline" | "form" | "failOn" | "emit" | "helm" | "root") => {
                     self.scalar(key, value)
                 }
@@ -185,7 +186,7 @@ impl Reader<'_> {
             let path = entry.key.text().unwrap_or_default();
             let (head, rest) = path.split_once('.').unwrap_or((path, ""));
             match (head, rest) {
-                ("actions" | "context", "") => {
+                ("actions" | "context" | "failOn", "") => {
                     let Some(text) = entry.value.text() else {
                         self.scalar(path, entry.value);
                         continue;
@@ -200,7 +201,7 @@ impl Reader<'_> {
                     }
                     self.close_list(head, parts.len(), entry.value.span());
                 }
-                ("form" | "failOn" | "emit", "") => self.scalar(path, entry.value),
+                ("form" | "emit", "") => self.scalar(path, entry.value),
                 (_, key) if is_cut_version(key, entry.value) && !has_short_releases(data) => {
                     self.cut_version(path, entry.value);
                 }
@@ -259,12 +260,16 @@ impl Reader<'_> {
         self.close_list(path, value.items().len(), value.span());
     }
 
-    /// Rejects an empty list of actions: the function would do nothing, silently.
+    /// Rejects an empty list of actions, with which the function would silently do nothing, and of levels.
     fn close_list(&mut self, path: &str, length: usize, span: Span) {
-        if path == "actions" && length == 0 {
-            let message =
-                "`actions` must not be empty; add `check`, `rewrite` or both, or delete the key";
-            self.error(span, message.to_owned());
+        let values = match path {
+            "actions" => "`check`, `rewrite` or both",
+            "failOn" => "a level",
+            _ => return,
+        };
+        if length == 0 {
+            let message = format!("`{path}` must not be empty; add {values}, or delete the key");
+            self.error(span, message);
         }
     }
 
@@ -298,7 +303,11 @@ impl Reader<'_> {
             ("mesh", "revision") => layer.assume.set("revision", text)?,
             ("assume", key) => layer.assume.set(key, text)?,
             ("form", _) => layer.form = Some(form(text)?),
-            ("failOn", _) => layer.fail_on = Some(fail_on(text)?),
+            ("failOn", _) if text == NOT_JUDGED => layer.required = Some(RequiredVerdicts::All),
+            ("failOn", _) => {
+                let level = fail_on(text)?;
+                layer.fail_on = Some(layer.fail_on.map_or(level, |other| other.or(level)));
+            }
             ("emit", _) => layer.emit = Some(emit(text)?),
             ("baseline", _) if text.is_empty() => {
                 return Err("expected a path for `baseline`, found an empty string".to_owned());

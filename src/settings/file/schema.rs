@@ -85,10 +85,13 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
             by_default(words(EMITS), "items"),
             "The items that the KRM function returns. `none` is only for `validators:` of kustomize build.",
         ),
-        "failOn" => described(
-            words(FAIL_LEVELS),
-            "The run fails on findings of this severity or above; `warning` by default, `error` for the KRM function.",
-        ),
+        "failOn" => {
+            let levels = json!({"type": "array", "minItems": 1, "items": words(FAIL_LEVELS)});
+            described(
+                json!({"anyOf": [words(FAIL_LEVELS), levels]}),
+                "The run fails on findings of this severity or above; `warning` by default, `error` for the KRM function. In a list, `not-judged` also makes it fail if something that runs pods is not judged, or a workload has no verdict.",
+            )
+        }
         "form" => described(
             by_default(
                 words(&FormChoice::ALL.map(FormChoice::as_str)),

@@ -7,11 +7,14 @@ use crate::settings::layer::{Action, Emit};
 use crate::settings::suggest::unknown_value_message;
 use crate::settings::{FailOn, FormChoice, RuleLevel, RuleNames};
 
+/// The value of `failOn` that requires the verdicts of everything that runs pods.
+pub(super) const NOT_JUDGED: &str = "not-judged";
+
 // The allowed values. The schema uses the same lists.
 pub(super) const ACTIONS: &[&str] = &["check", "rewrite"];
 pub(super) const HELM_VALUES: &[&str] = &["auto", "never"];
 pub(super) const EMITS: &[&str] = &["items", "none"];
-pub(super) const FAIL_LEVELS: &[&str] = &["error", "warning", "note", "never"];
+pub(super) const FAIL_LEVELS: &[&str] = &["error", "warning", "note", "never", NOT_JUDGED];
 pub(super) const RULE_LEVELS: &[&str] = &["error", "warning", "note", "ignore"];
 
 /// Returns whether a value in a ConfigMap may be a release without its last digit: a number with one digit after the
@@ -84,7 +87,7 @@ pub(super) fn form(text: &str) -> Result<FormChoice, String> {
         })
 }
 
-/// Parses the value of `failOn`.
+/// Parses a level of `failOn`.
 ///
 /// # Errors
 /// The message for an unknown value.

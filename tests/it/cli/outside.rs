@@ -280,7 +280,8 @@ fn a_git_file_that_names_a_foreign_folder_is_not_followed() {
     project.write("home/git/gitdir", format!("{}\n", back.display()));
     project
         .run_in("repo", &["check"], "")
-        .stdout_contains("in 0 files");
+        .exits(2)
+        .stderr_contains("no manifest found");
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn last_line(stderr: &str) -> &str {
 
 #[test]
 fn every_output_ends_with_the_same_sum() {
-    let project = Project::with(&[("all.yaml", &six()), ("empty/a.txt", "")]);
+    let project = Project::with(&[("all.yaml", &six()), ("ns.yaml", NAMESPACE)]);
     let rollouts = "applying the changes triggers rollouts.";
     let would = SUM.replace("rewritten", "would be rewritten");
     let run = project.run(&["rewrite", "--diff", "all.yaml"]).exits(1);
@@ -91,7 +91,7 @@ fn every_output_ends_with_the_same_sum() {
     assert_eq!(project.read("all.yaml"), six());
     let run = project.run(&undo).exits(0);
     assert_eq!(last_line(&run.stderr), "Nothing to undo (6 workloads).");
-    let run = project.run(&["rewrite", "--write", "empty"]).exits(0);
+    let run = project.run(&["rewrite", "--write", "ns.yaml"]).exits(0);
     assert_eq!(last_line(&run.stderr), "Nothing to rewrite (0 workloads).");
     let run = project.run(&["rewrite", "--quiet", "--diff", "all.yaml"]);
     assert!(!run.stderr.contains("workloads"), "{}", run.stderr);
@@ -232,13 +232,11 @@ fn workloads_that_the_given_paths_only_deploy_are_named() {
 }
 
 #[test]
-fn an_empty_folder_has_nothing_to_rewrite() {
+fn an_empty_folder_cannot_be_rewritten() {
     let project = Project::new();
     for arguments in [&["rewrite", "."][..], &["rewrite", "--diff", "."]] {
-        let run = project.run(arguments).exits(0);
-        let run = run
-            .stderr_contains("warning: no manifest found")
-            .stderr_contains("Nothing to rewrite (0 workloads).");
+        let run = project.run(arguments).exits(2);
+        let run = run.stderr_contains("error: no manifest found");
         assert_eq!(run.stdout, "");
     }
 }

@@ -182,10 +182,10 @@ fn context_is_read_but_not_reported() {
 }
 
 #[test]
-fn a_tree_without_manifests_causes_a_warning() {
+fn a_tree_without_manifests_is_an_error() {
     let project = Project::with(&[("a.txt", "x")]);
     project
         .run(&["check"])
-        .exits(0)
-        .stderr_contains("no manifest found");
+        .exits(2)
+        .stderr_contains("error: no manifest found");
 }
