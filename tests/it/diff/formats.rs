@@ -170,7 +170,7 @@ fn a_comment_has_a_limit_and_starts_with_the_regressions() {
     assert!(text.len() > 60_000 && text.len() < 65_000, "{}", text.len());
     let first = text.find("**regression**").unwrap();
     assert!(text.find("**improvement**").is_none_or(|at| at > first));
-    assert_eq!(text.matches("**regression**").count(), 100);
+    assert_eq!(text.matches("**regression**").count(), 150);
     assert!(
         text.contains(" more changes do not fit; see the log of the job.\n\nUnchanged: "),
         "{text}"

@@ -205,8 +205,8 @@ fn a_manifest_does_not_end_the_block_of_a_diff() {
         ("", "# ``` IMPORTANT"),
     ] {
         let manifest = format!(
-            "{before}\napiVersion: v1\nkind: Pod\nmetadata: {{name: web, annotations: {{sidecar.istio.io/inject: 'true', \
-             sidecar.istio.io/rewriteAppHTTPProbers: 'false'}}}}\nspec: {{containers: [{{name: a, readinessProbe: \
+            "{STRICT}---\napiVersion: v1\nkind: Pod\n{before}\nmetadata: {{name: web, labels: {{sidecar.istio.io/inject: 'true'}}, \
+             annotations: {{sidecar.istio.io/rewriteAppHTTPProbers: 'false'}}}}\nspec: {{containers: [{{name: a, readinessProbe: \
              {{httpGet: {{port: 80}}}}}}]}}\n{after}"
         );
         let given = json!({"manifest": manifest, "kind": "fix", "unsafe_fixes": true});
