@@ -10,7 +10,7 @@ use crate::settings::FailOn;
 use crate::symptoms::{self, Match, Symptom, SymptomProbe};
 
 use super::args::{ExplainArgs, ExplainFormat};
-use super::input::{Gate, RenderFallback, prepare, print_findings};
+use super::input::{RenderFallback, prepare, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
@@ -134,7 +134,7 @@ fn probes(
     text: &str,
     found: &[Match],
 ) -> Result<(Vec<SymptomProbe>, Exit), Stop> {
-    let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
+    let run = prepare(session, &args.common, RenderFallback::Files, None)?;
     run.reject_nothing_read()?;
     let settings = run.layer.resolved(FailOn::default());
     let predicted = run.on_threads(session, || {

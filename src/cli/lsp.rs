@@ -19,7 +19,7 @@ use super::args::{CheckArgs, Cli, Command, LspArgs, OptionName};
 use super::baseline::Known;
 use super::capture::Capture;
 use super::check;
-use super::input::{Gate, Planned, RenderFallback, plan};
+use super::input::{Planned, RenderFallback, plan};
 use super::session::Session;
 use super::stop::Stop;
 use super::surroundings;
@@ -106,7 +106,7 @@ fn plan_of(session: &Session, args: &CheckArgs, files: &FileSystem) -> Result<Pl
     } = plan(
         session,
         &args.common,
-        (RenderFallback::Files, Gate::IfConfigured),
+        RenderFallback::Files,
         None,
         files.clone(),
     )?;

@@ -12,7 +12,7 @@ use crate::source::SourceSet;
 
 use super::args::{PredictArgs, TableFormat};
 use super::environments::reject_unknown_environments;
-use super::input::{Gate, RenderFallback, prepare, print_files, print_findings};
+use super::input::{RenderFallback, prepare, print_files, print_findings};
 use super::report_files::{shared_files, write_file};
 use super::reports::report_root;
 use super::session::{Audience, OutputStream, Session};
@@ -30,7 +30,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     }
     let folder = args.report_root.as_deref();
     let root = report_root(folder, &args.common.paths, session.directory()?)?;
-    let run = prepare(session, &args.common, RenderFallback::Files, Gate::No, None)?;
+    let run = prepare(session, &args.common, RenderFallback::Files, None)?;
     run.reject_nothing_read()?;
     let mut settings = run.layer.resolved(FailOn::default());
     settings.only_environments = args.environments.names();

@@ -9,7 +9,7 @@ use crate::report::{counted, escape_control, rewrite_sum};
 use crate::settings::{FailOn, FormChoice};
 
 use super::args::RewriteArgs;
-use super::input::{Gate, RenderFallback, Run, prepare, print_files, print_findings};
+use super::input::{RenderFallback, Run, prepare, print_files, print_findings};
 use super::output::{print_diffs, write};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
@@ -36,13 +36,7 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
                 .help("remove it: rendered manifests are printed to standard output"),
         );
     }
-    let mut run = prepare(
-        session,
-        &args.common,
-        RenderFallback::Nothing,
-        Gate::Rewrite,
-        None,
-    )?;
+    let mut run = prepare(session, &args.common, RenderFallback::Nothing, None)?;
     run.reject_nothing_read()?;
     if args.emit_envoy {
         return emit(session, &run, args);

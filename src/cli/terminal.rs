@@ -77,11 +77,6 @@ fn locale_is_unicode(session: &Session) -> bool {
     })
 }
 
-/// Returns whether the run is part of a CI job: all systems in use set this variable.
-pub(super) fn is_ci(session: &Session) -> bool {
-    session.is_set("CI") || session.log_has_commands()
-}
-
 fn is(session: &Session, name: &str, wanted: &str) -> bool {
     session.variable(name).is_some_and(|value| value == wanted)
 }

@@ -9,20 +9,14 @@ use crate::settings::FailOn;
 use crate::source::{Input, SourceSet, canonical};
 
 use crate::cli::args::RewriteArgs;
-use crate::cli::input::{Gate, RenderFallback, Run, prepare, print_files, print_findings};
+use crate::cli::input::{RenderFallback, Run, prepare, print_files, print_findings};
 use crate::cli::output::report_failures;
 use crate::cli::session::Session;
 use crate::cli::stop::Stop;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     let output = args.output.as_deref();
-    let mut run = prepare(
-        session,
-        &args.common,
-        RenderFallback::Nothing,
-        Gate::No,
-        output,
-    )?;
+    let mut run = prepare(session, &args.common, RenderFallback::Nothing, output)?;
     run.reject_nothing_read()?;
     if let Some(directory) = &args.output {
         exclude_output(&mut run, directory);

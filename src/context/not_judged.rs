@@ -8,7 +8,7 @@ use crate::gitops::deployed_folder;
 use crate::gitops::deployment::{self, MissingFolder};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{IncompletePod, Object};
-use crate::source::{SourceFile, SourceSet, paths, placeholder};
+use crate::source::{SourceFile, SourceSet, placeholder};
 use crate::yaml::{NodeRef, Span};
 
 /// Why something that runs pods is not judged. The order is that of summaries.
@@ -240,13 +240,6 @@ fn missing_folder(
             let tree = tree_noun(sources, object.path());
             let file = sources.file(object.path());
             let root = file.and_then(|file| file.repository.clone());
-            let hidden = hidden_by(sources, path, root.as_deref().unwrap_or_default());
-            if let Some(ignore_line) = hidden {
-                return (
-                    format!("`{path}`, which is not read because of {ignore_line}"),
-                    "check it with `--no-ignore`, or remove the line".to_owned(),
-                );
-            }
             let correct = correct(folders, object, path, &root.unwrap_or_default());
             (
                 format!("`{path}`, which is not a folder of {tree}"),
@@ -277,19 +270,6 @@ fn filled_in_by(sources: &SourceSet, object: &Object<'_>) -> String {
             sentence_list(&names)
         ),
     }
-}
-
-/// Returns the line of an ignore file that hides a folder below `root`: "line 3 of `.gitignore`".
-fn hidden_by(sources: &SourceSet, path: &str, root: &str) -> Option<String> {
-    let parts = deployed_folder::parts(path)?;
-    let folder = sources.joined(root, &parts.join("/"));
-    let mut ignored = sources.ignored_folders.iter();
-    let ignored = ignored
-        .find(|ignored| ignored.path == folder || paths::contains(&ignored.path, &folder))?;
-    Some(format!(
-        "line {} of `{}`",
-        ignored.line, ignored.ignore_file
-    ))
 }
 
 /// Returns whether a path contains a placeholder such as `<CLUSTER_NAME>`, which a folder is never named.

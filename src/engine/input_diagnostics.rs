@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use crate::context::Context;
-use crate::finding::{Finding, Label, Severity, names_and_more};
-use crate::source::{Fault, HiddenFiles, NO_SUCH_FILE, Role, SourceFile, SourceSet};
+use crate::finding::{Finding, Label, Severity};
+use crate::source::{Fault, NO_SUCH_FILE, Role, SourceFile, SourceSet};
 use crate::yaml::Span;
 
 use crate::engine::document_diagnostics::{error_if, label, of_document};
 use crate::engine::encrypted;
 use crate::engine::left_out::{FileLeftOut, files_left_out};
-use crate::engine::notices::{
-    NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, TRACKED_HIDDEN, UNREADABLE_FILE,
-};
+use crate::engine::notices::{NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 use crate::engine::panic_isolation;
 
 /// Reports everything that kept a file or document from being checked. Faults of files that the user did not name are
@@ -37,7 +35,6 @@ fn diagnostics(set: &SourceSet, is_wanted: fn(&SourceFile) -> bool) -> Vec<Findi
         let is_new = |fault: &Finding| fault.rule != NOT_RENDERED || !found.contains(fault);
         let fault = fault.filter(is_new);
         found.extend(fault);
-        found.extend(file.hides.iter().flat_map(|hidden| of_hidden(file, hidden)));
         let is_repeated = file.is_linked() && file.shares_text(&repeated);
         if file.role != Role::Context && !is_repeated {
             found.extend(
@@ -146,57 +143,16 @@ fn not_rendered(file: &SourceFile, reason: &str, asked: &Arc<str>) -> Finding {
     finding
 }
 
+/// Reports a file that cannot be read. It is a warning if a regular file with the name of a manifest is not judged, and a note
+/// for anything else, such as a pipe or an ignore file.
 fn unreadable(file: &SourceFile, reason: &str) -> Finding {
-    let severity = error_if(file.explicit);
+    let is_manifest = file.location.is_some() && reason != NO_SUCH_FILE;
+    let severity = match (file.explicit, is_manifest) {
+        (true, _) => Severity::Error,
+        (false, true) => Severity::Warning,
+        (false, false) => Severity::Note,
+    };
     let message = format!("cannot read `{}`: {reason}", file.path);
     let label = label(file, Span::empty(0));
     Finding::new(UNREADABLE_FILE, severity, label, message)
-}
-
-/// The maximum number of hidden files that a finding names.
-const NAMED: usize = 10;
-
-fn of_hidden(file: &SourceFile, hidden: &HiddenFiles) -> Vec<Finding> {
-    let found = |severity: Severity, message: String, help: &str| {
-        let place = label(file, hidden.line);
-        let mut finding = Finding::new(TRACKED_HIDDEN, severity, place, message);
-        finding.help = Some(help.into());
-        finding
-    };
-    let help = "remove the line, check what it hides with `--no-ignore`, or leave it out with \
-                `--exclude`";
-    let mut findings = Vec::new();
-    match &hidden.tracked {
-        Ok(paths) if paths.is_empty() => {}
-        Ok(paths) => {
-            let message = names(paths, ["a manifest", "manifests"]);
-            let severity = match hidden.is_noted {
-                true => Severity::Note,
-                false => Severity::Error,
-            };
-            findings.push(found(severity, message, help));
-        }
-        Err(reason) => {
-            let message =
-                format!("cannot determine whether this hides manifests that git tracks: {reason}");
-            findings.push(found(Severity::Note, message, help));
-        }
-    }
-    if !hidden.templates.is_empty() {
-        let nouns = ["a template of a Helm chart", "templates of Helm charts"];
-        let message = names(&hidden.templates, nouns);
-        let help = "render the chart and check the result, for example with `--helm CHART`";
-        findings.push(found(Severity::Note, message, help));
-    }
-    findings
-}
-
-/// Returns the sentence that names hidden files; the nouns are the singular and plural of the kind of file.
-fn names(paths: &[Arc<str>], [singular, plural]: [&str; 2]) -> String {
-    let named = names_and_more(paths.iter().map(|path| format!("`{path}`")), NAMED);
-    let (files, verb) = match paths.len() {
-        1 => (singular, "was"),
-        _ => (plural, "were"),
-    };
-    format!("this hides {files} that git tracks, which {verb} not checked: {named}",)
 }

@@ -9,7 +9,7 @@ use crate::gitops::NamedFolders;
 use crate::kustomize::NESTED;
 use crate::source::{
     Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
-    mark_hidden, mark_origins, mark_patches, mark_repositories, parse_budget, scripts,
+    mark_origins, mark_patches, mark_repositories, parse_budget, scripts,
 };
 
 use super::panic_report::catch_panic;
@@ -55,7 +55,6 @@ pub fn load(request: &Request) -> SourceSet {
         set.files = SourceSet::new(files).files;
     }
     set.absent = absent.into();
-    mark_hidden(&mut set, request, &folders);
     mark_repositories(&mut set, request, &folders);
     mark_patches(&mut set, &folders);
     mark_origins(&mut set, request);

@@ -24,7 +24,6 @@ pub(super) const POLICY_LEFT_OUT: RuleId = rule_id!("policy-left-out");
 /// A change that makes a probe worse, which only `diff` reports.
 pub const PROBE_REGRESSION: RuleId = rule_id!("probe-regression");
 pub(super) const SYNTAX_ERROR: RuleId = rule_id!("syntax-error");
-pub(super) const TRACKED_HIDDEN: RuleId = rule_id!("tracked-file-hidden");
 pub(super) const UNREADABLE_FILE: RuleId = rule_id!("unreadable-file");
 pub(super) const UNUSED_SUPPRESSION: RuleId = rule_id!("unused-suppression");
 
@@ -44,7 +43,6 @@ pub const NOTICES: &[Notice] = &[
     notice!(Note, "policy-left-out"),
     notice!(Error, "probe-regression"),
     notice!(Error, "syntax-error"),
-    notice!(Error, "tracked-file-hidden"),
     notice!(Error, "unreadable-file"),
     notice!(Note, "unused-suppression"),
 ];

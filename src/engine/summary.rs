@@ -41,7 +41,7 @@ impl ContextCounts {
 pub fn unread_context(set: &SourceSet) -> Vec<&SourceFile> {
     let files = set.files.iter();
     files
-        .filter(|file| file.role == Role::Repository && file.hides.is_empty() && is_unread(file))
+        .filter(|file| file.role == Role::Repository && is_unread(file))
         .collect()
 }
 
@@ -167,8 +167,6 @@ pub struct Summary {
     pub ignored: usize,
     /// Findings whose severity the settings have changed.
     pub severity_changed: usize,
-    /// Tracked manifests that an ignore file hides; only counted in a gate.
-    pub tracked_hidden: usize,
     /// What the facts of a configuration of the tree decide; `None` if it has none.
     pub configured: Option<ConfiguredPredictions>,
 }
@@ -181,18 +179,9 @@ impl Summary {
         for file in &set.files {
             match file.role {
                 Role::Target => summary.count_file(file),
-                // An ignore file is only named, not read for facts.
-                Role::Context | Role::Repository if !file.hides.is_empty() => {}
                 Role::Context | Role::Repository => summary.context.count(file),
             }
         }
-        summary.tracked_hidden = set
-            .files
-            .iter()
-            .flat_map(|file| &file.hides)
-            .filter_map(|hidden| hidden.tracked.as_ref().ok())
-            .map(Vec::len)
-            .sum();
         summary
     }
 

@@ -131,6 +131,10 @@ impl ReadFiles for ConfinedFiles {
         self.files.open_file(path)
     }
 
+    fn is_tracked(&self, path: &Path) -> bool {
+        self.files.is_tracked(path)
+    }
+
     /// Opens regular files only: a pipe or a device could block the run.
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
         self.files.open_file(&self.resolved(path)?)

@@ -89,6 +89,12 @@ impl FileSystem {
         self.0.open_following(path)
     }
 
+    /// Returns whether the entry at a resolved path comes from git, which tracks it. On disk, git must be asked.
+    #[must_use]
+    pub fn is_tracked(&self, path: &Path) -> bool {
+        self.0.is_tracked(path)
+    }
+
     /// Returns whether a path leads to a folder.
     #[must_use]
     pub fn is_dir(&self, path: &Path) -> bool {

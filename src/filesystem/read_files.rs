@@ -54,6 +54,11 @@ pub trait ReadFiles: Debug + Send + Sync {
     /// The error of the system; also if a component is a symbolic link, or if the path is not a regular file.
     fn open_file(&self, path: &Path) -> io::Result<OpenFile>;
 
+    /// Returns whether the entry at a resolved path comes from git, which tracks it.
+    fn is_tracked(&self, _path: &Path) -> bool {
+        false
+    }
+
     /// Opens the file at a path for reading, after following links. On disk, it may be a pipe or a device.
     ///
     /// # Errors

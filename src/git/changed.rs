@@ -71,6 +71,12 @@ impl ChangedPaths {
             || self.folders.iter().any(|folder| path.starts_with(folder))
     }
 
+    /// Returns whether no file of the repository itself differs. Files of its submodules may.
+    #[must_use]
+    pub fn has_no_file(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Returns the paths that may differ, sorted; folders in which every path may differ are listed as one path.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {

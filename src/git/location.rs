@@ -33,30 +33,36 @@ const ROOT: &str = "--show-toplevel";
 
 impl Location {
     /// Finds the repository of a folder: that of the nearest folder above it which contains `.git`, or else the folder
-    /// itself if it is a bare repository. Git does not search for it: a commit can contain a folder that git would use as a
-    /// bare repository, but nothing with the name `.git`.
+    /// itself if it is a bare repository.
     ///
     /// # Errors
     /// The folder is not in a repository, or git does not trust it.
     pub(super) fn of(folder: &Path) -> Result<Self, GitError> {
-        let named = || folder.to_path_buf();
-        let folder = canonical(folder).map_err(|_| GitError::NotARepository(named()))?;
-        let mut is_below_git = false;
-        for root in roots(&folder) {
-            is_below_git = true;
+        let none = || GitError::NotARepository(folder.to_path_buf());
+        let folder = canonical(folder).map_err(|_| none())?;
+        let found = match roots(&folder).next() {
+            Some(_) => Self::around(&folder)?,
+            None => Self::bare(&folder)?,
+        };
+        found.ok_or_else(none)
+    }
+
+    /// Returns the repository of the nearest folder around a resolved path which contains `.git`. Git does not search for it:
+    /// a commit can contain a folder that git would use as a bare repository, but nothing with the name `.git`.
+    ///
+    /// # Errors
+    /// The path is in a folder of git, or git does not trust the repository.
+    pub(super) fn around(path: &Path) -> Result<Option<Self>, GitError> {
+        for root in roots(path) {
             if let Some(found) = Self::at(root)? {
-                let is_inside = [&found.own, &found.common].map(|git| folder.starts_with(git));
+                let is_inside = [&found.own, &found.common].map(|git| path.starts_with(git));
                 return match is_inside.contains(&true) {
-                    true => Err(GitError::InsideGitFolder(named())),
-                    false => Ok(found),
+                    true => Err(GitError::InsideGitFolder(path.to_path_buf())),
+                    false => Ok(Some(found)),
                 };
             }
         }
-        let found = match is_below_git {
-            true => None,
-            false => Self::bare(&folder)?,
-        };
-        found.ok_or_else(|| GitError::NotARepository(named()))
+        Ok(None)
     }
 
     /// Returns the repository of a folder that contains `.git`; `None` if git does not use that `.git`.
@@ -65,7 +71,7 @@ impl Location {
         let found = match Self::at_once(&git)? {
             Some(found) => found,
             None => match Self::one_by_one(&git) {
-                Err(GitError::NotARepository(_)) => return Ok(None),
+                Err(GitError::NotARepository(_)) if root.join(".git").is_dir() => return Ok(None),
                 found => found?,
             },
         };

@@ -15,19 +15,6 @@ pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Returns the bytes of a relative path as in the index of git.
-#[cfg(unix)]
-pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt as _;
-    path.as_os_str().as_bytes().to_vec()
-}
-
-/// Returns the bytes of a relative path as in the index of git.
-#[cfg(not(unix))]
-pub(super) fn bytes_of(path: &Path) -> Vec<u8> {
-    path.to_string_lossy().replace('\\', "/").into_bytes()
-}
-
 /// Returns whether git would check out a path: it is relative, without `..`, and without a folder `.git`.
 /// Source: git 2.47, `read-cache.c`, `verify_path`.
 pub(super) fn is_valid(path: &Path) -> bool {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use super::failures::Failures;
-use super::git_file::GitFile;
 use super::names::path_of;
 use super::object_reader::ObjectReader;
 use super::repository::Repository;
@@ -26,8 +25,6 @@ pub(super) struct ObjectFiles {
     /// The folder of git, if it is not at its usual path in the root.
     bare: Option<PathBuf>,
     tree: Tree,
-    /// Files of git with the content that belongs to the revision, by resolved path.
-    git_files: HashMap<PathBuf, GitFile>,
     /// The paths of the files `.git` of submodules.
     submodules: HashMap<PathBuf, Arc<[u8]>>,
     reader: ObjectReader,
@@ -49,20 +46,10 @@ impl ObjectFiles {
             root: repository.root.clone(),
             bare: repository.is_bare.then(|| repository.own.clone()),
             tree,
-            git_files: HashMap::new(),
             submodules: HashMap::new(),
             reader: ObjectReader::new(repository, failures),
             prefers_disk: false,
         }
-    }
-
-    /// Sets the content of a file of git.
-    pub(super) fn add_git_file(
-        &mut self,
-        path: PathBuf,
-        content: impl Fn() -> Vec<u8> + Send + Sync + 'static,
-    ) {
-        self.git_files.insert(path, GitFile::new(content));
     }
 
     /// Adds the file `.git` of a submodule.
@@ -92,7 +79,7 @@ impl ObjectFiles {
             Some(below) => below,
             None => {
                 let Ok(below) = path.strip_prefix(&self.root) else {
-                    return Ok(self.git_place(path));
+                    return Ok(Place::Disk(path.to_path_buf()));
                 };
                 let is_of_git = below.components().any(|part| part.as_os_str() == GIT);
                 if is_of_git && let Some(place) = self.place_in_git(path, below) {
@@ -113,8 +100,8 @@ impl ObjectFiles {
         if let Ok(rest) = below.strip_prefix(GIT) {
             return Some(match &self.bare {
                 Some(folder) if rest.as_os_str().is_empty() => Place::Disk(folder.clone()),
-                Some(folder) => self.git_place(&folder.join(rest)),
-                None => self.git_place(path),
+                Some(folder) => Place::Disk(folder.join(rest)),
+                None => Place::Disk(path.to_path_buf()),
             });
         }
         if let Some(content) = self.submodules.get(path)
@@ -124,14 +111,7 @@ impl ObjectFiles {
         }
         let mut above = path.ancestors();
         let is_of_submodule = above.any(|above| self.submodules.contains_key(above));
-        is_of_submodule.then(|| self.git_place(path))
-    }
-
-    fn git_place(&self, path: &Path) -> Place<'_> {
-        match self.git_files.get(path) {
-            Some(file) => Place::Bytes(file.content()),
-            None => Place::Disk(path.to_path_buf()),
-        }
+        is_of_submodule.then(|| Place::Disk(path.to_path_buf()))
     }
 
     /// Returns the target of a link of the tree.
@@ -242,6 +222,10 @@ impl ReadFiles for ObjectFiles {
 
     fn open_file(&self, path: &Path) -> io::Result<OpenFile> {
         self.open_at(path)
+    }
+
+    fn is_tracked(&self, path: &Path) -> bool {
+        !self.prefers_disk && path.starts_with(&self.root)
     }
 
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {

@@ -82,6 +82,10 @@ impl ReadFiles for OldContents {
         }
     }
 
+    fn is_tracked(&self, path: &Path) -> bool {
+        self.after.is_tracked(path)
+    }
+
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
         let real = self.after.canonical(path)?;
         match self.objects.get(&real) {

@@ -71,6 +71,10 @@ impl ReadFiles for RecordedFiles {
         self.files.open_file(path)
     }
 
+    fn is_tracked(&self, path: &Path) -> bool {
+        self.files.is_tracked(path)
+    }
+
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
         self.add_following(path);
         self.files.open_following(path)

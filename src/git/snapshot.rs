@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::empty_tree::empty_tree;
 use super::error::GitError;
 use super::failures::Failures;
-use super::index_file::index_of;
 use super::object_files::ObjectFiles;
 use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, SUBMODULES, parse, patched};
 use super::read_paths::{ReadPaths, RecordedFiles};
@@ -180,24 +179,8 @@ fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, Gi
     let (submodules, unread) = (builder.submodules, builder.unread);
     let failures = Failures::default();
     let mut files = ObjectFiles::new(repository, builder.tree, failures.clone());
-    let listed = Arc::clone(listed);
-    files.add_git_file(repository.own.join("index"), move || {
-        index_of(
-            listed
-                .iter()
-                .map(|one| (one.path.as_path(), one.object.as_str())),
-        )
-    });
     for submodule in submodules {
         files.add_submodule(&submodule.path, &submodule.git_folder);
-        let paths = submodule.files;
-        files.add_git_file(submodule.git_folder.join("index"), move || {
-            index_of(
-                paths
-                    .iter()
-                    .map(|(path, object)| (path.as_path(), object.as_str())),
-            )
-        });
     }
     Ok(Snapshot {
         unread: unread.into(),

@@ -35,8 +35,6 @@ pub(super) struct Submodule {
     /// Its path relative to the root of the revision.
     pub(super) path: PathBuf,
     pub(super) git_folder: PathBuf,
-    /// Its files, relative to its folder, with the names of their objects.
-    pub(super) files: Vec<(PathBuf, String)>,
 }
 
 impl TreeBuilder<'_> {
@@ -114,12 +112,9 @@ impl TreeBuilder<'_> {
         match content {
             Ok((git, git_folder, listed)) => {
                 self.tree.add(&path, Node::Folder);
-                let files = listed.iter();
-                let files = files.map(|listed| (listed.path.clone(), listed.object.clone()));
                 self.submodules.push(Submodule {
                     path: path.clone(),
                     git_folder: git_folder.clone(),
-                    files: files.collect(),
                 });
                 let blobs = Arc::new(Blobs::new(git.clone()));
                 self.add((&git, &blobs), &[&git_folder], &path, &listed, depth + 1)

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hashbrown::HashSet;
 
 use super::index::Index;
+use super::tracked_paths::add_with_folders;
 use crate::filesystem::{Disk, Entry, Kind, OpenFile, ReadFiles};
 
 /// The name of the folder of git in the root.
@@ -51,13 +52,7 @@ impl TrackedFiles {
         let mut tracked = HashSet::from([OsString::new()]);
         for path in index.regular_files() {
             let path = path?;
-            for above in path.ancestors().skip(1) {
-                if tracked.contains(above.as_os_str()) {
-                    break;
-                }
-                tracked.insert(above.as_os_str().into());
-            }
-            tracked.insert(path.into_os_string());
+            add_with_folders(&mut tracked, path);
         }
         Some(Self {
             root: root.to_path_buf(),

@@ -1,16 +1,11 @@
-//! Kustomizations that cannot be read, or that an ignore file hides. Their effect on the files that they include is
-//! unknown.
+//! Kustomizations that cannot be read. Their effect on the files that they include is unknown.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::kube::Object;
 use crate::source::{Content, Document, Fault, SourceFile, SourceSet, is_kustomization, paths};
 
-use crate::gitops::deployment;
-use crate::gitops::repositories::Repositories;
 use crate::kustomize::Rendering;
-use crate::kustomize::generated::named_by;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::locate::{Located, folder_of, locate, strings};
 
@@ -21,8 +16,6 @@ pub struct UnreadOverlay {
     pub path: Arc<str>,
     /// The reason why it cannot be read.
     pub reason: String,
-    /// Whether an ignore file hides it.
-    pub is_hidden: bool,
     /// The files that it may include.
     files: BTreeSet<Arc<str>>,
 }
@@ -52,62 +45,12 @@ pub fn unread_overlays(sources: &SourceSet, renderings: &[Rendering]) -> Vec<Unr
             unread.push(UnreadOverlay {
                 path: Arc::clone(&file.path),
                 reason,
-                is_hidden: false,
                 files: used.map(|(path, _)| Arc::clone(path)).collect(),
             });
         }
     }
-    unread.extend(
-        sources
-            .hidden_overlays
-            .iter()
-            .filter_map(|file| hidden_overlay(sources, renderings, file)),
-    );
     unread.sort_by(|a, b| a.path.cmp(&b.path));
     unread
-}
-
-/// Returns an overlay that an ignore file hides, if it may include any file of the run.
-fn hidden_overlay(
-    sources: &SourceSet,
-    renderings: &[Rendering],
-    file: &SourceFile,
-) -> Option<UnreadOverlay> {
-    let files = if file.text.is_empty() {
-        all_bases(sources, renderings, file)
-    } else if is_kustomization(&file.path) {
-        let copied = named_by(sources, file).into_iter();
-        let mut files = may_include(sources, renderings, file);
-        files.extend(copied.map(|(file, _)| Arc::clone(&file.path)));
-        files
-    } else {
-        deployed(sources, file)
-    };
-    (!files.is_empty()).then(|| UnreadOverlay {
-        path: Arc::clone(&file.path),
-        reason: "an ignore file hides it".to_owned(),
-        is_hidden: true,
-        files,
-    })
-}
-
-/// Returns the files of the folders that the objects of a file deploy and change.
-fn deployed(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> {
-    let objects: Vec<Object<'_>> = file.documents.iter().flat_map(Object::all_in).collect();
-    let repositories = Repositories::of(sources, objects.iter());
-    let deployments = deployment::all(sources, &repositories, objects.iter());
-    deployments
-        .iter()
-        .filter(|deployment| deployment.edit.is_some())
-        .flat_map(|deployment| {
-            let kustomization = sources.kustomization_in(&deployment.folder);
-            let included = kustomization.map(|file| included_files(sources, file));
-            let in_folder = sources
-                .files_in(&deployment.folder)
-                .map(|file| Arc::clone(&file.path));
-            in_folder.chain(included.into_iter().flatten())
-        })
-        .collect()
 }
 
 fn unread_kustomization(
@@ -133,7 +76,6 @@ fn unread_kustomization(
     Some(UnreadOverlay {
         path: Arc::clone(&file.path),
         reason,
-        is_hidden: false,
         files,
     })
 }

@@ -4,9 +4,7 @@ use std::path::Path;
 
 use crate::engine;
 use crate::settings::Layer;
-use crate::source::{
-    Fault, Input, Request, SourceSet, TrackedHidden, WalkOptions, boundary, resolved_within,
-};
+use crate::source::{Fault, Input, Request, SourceSet, boundary, resolved_within};
 
 use super::list::NAME;
 
@@ -35,11 +33,6 @@ pub(super) fn load(
         }],
         context,
         working_directory: directory.to_path_buf(),
-        // A finding of the function fails the build, so the function is a gate.
-        walk: WalkOptions {
-            tracked_hidden: TrackedHidden::Manifests,
-            ..WalkOptions::default()
-        },
         ..Request::default()
     });
     if let Some(Fault::Panicked(panic)) = set.file(NAME).and_then(|file| file.fault.as_ref()) {

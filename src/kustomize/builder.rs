@@ -14,7 +14,7 @@ use crate::kustomize::budget::Budget;
 use crate::kustomize::dialect::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
-use crate::kustomize::locate::{Located, absent_path, is_hidden, locate, strings};
+use crate::kustomize::locate::{Located, absent_path, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::objects::{is_broken, is_not_mapping};
 use crate::kustomize::rendering::{Note, Scope, Topic};
@@ -417,9 +417,6 @@ fn absent(
 ) {
     let message = match located {
         Located::Remote => format!("`{entry}` is remote and not fetched: its objects are unknown"),
-        Located::Folder if is_hidden(sources, k.folder, entry) => {
-            format!("an ignore file hides the kustomization of `{entry}`: its objects are unknown")
-        }
         Located::Folder => {
             format!("`{entry}` is a folder without a kustomization: kustomize refuses to build it")
         }

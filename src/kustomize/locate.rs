@@ -51,15 +51,6 @@ pub(crate) fn absent_path(sources: &SourceSet, folder: &str, entry: &str) -> Opt
     sources.absent.contains(&path).then_some(path)
 }
 
-/// Returns whether an ignore file hides the kustomization of the folder that `entry` in a kustomization of `folder` names.
-pub(crate) fn is_hidden(sources: &SourceSet, folder: &str, entry: &str) -> bool {
-    let Some(path) = join(sources, folder, entry) else {
-        return false;
-    };
-    let mut hidden = sources.hidden_overlays.iter();
-    hidden.any(|file| folder_of(&file.path) == path)
-}
-
 /// Returns the file that `entry` in a kustomization of `folder` names.
 pub(crate) fn file<'s>(
     sources: &'s SourceSet,

@@ -8,7 +8,7 @@ use super::jobs::Change;
 use super::loader::Plan;
 use crate::engine::{self, RenderedOverlays};
 use crate::git::ChangedPaths;
-use crate::source::{Request, SharedFiles, SourceSet, TrackedHidden};
+use crate::source::{Request, SharedFiles, SourceSet};
 
 /// The files of a folder, with their renderings.
 pub(super) struct Loaded {
@@ -60,16 +60,4 @@ fn read(plan: &Plan, previous: Option<&Loaded>, change: &Change) -> SourceSet {
     });
     set.context_option = plan.context_option.clone();
     set
-}
-
-/// Loads the files again as a rewrite does, which also depends on overlays that ignore files hide.
-pub(super) fn load_for_rewrite(plan: &Plan, set: &SourceSet, pool: &ThreadPool) -> SourceSet {
-    let mut request = plan.request.clone();
-    request.walk.tracked_hidden = TrackedHidden::Overlays;
-    request.shared = Some(Arc::new(SharedFiles::new(set, ChangedPaths::default())));
-    pool.install(|| {
-        let mut set = engine::load(&request);
-        set.context_option = plan.context_option.clone();
-        set
-    })
 }

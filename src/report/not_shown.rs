@@ -1,4 +1,4 @@
-//! Counts what settings, suppressions and ignore files hide from a report, for all summaries.
+//! Counts what settings and suppressions hide from a report, for all summaries.
 
 use crate::engine::{Summary, unread_context};
 use crate::finding::names_and_more;
@@ -24,8 +24,7 @@ pub(super) fn not_shown(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
-/// Returns sentences about findings that a report does not show, or shows with another severity, and about hidden files and
-/// missing facts.
+/// Returns sentences about findings that a report does not show, or shows with another severity, and about missing facts.
 #[must_use]
 pub fn left_out_sentences(set: &SourceSet, summary: &Summary) -> Vec<String> {
     let not_shown = not_shown(summary);
@@ -34,20 +33,14 @@ pub fn left_out_sentences(set: &SourceSet, summary: &Summary) -> Vec<String> {
     not_shown.into_iter().chain(milder(set, summary)).collect()
 }
 
-/// Returns sentences about findings with a changed severity, about hidden files, about missing facts, and about facts of a
-/// configuration.
+/// Returns sentences about findings with a changed severity, about missing facts, and about facts of a configuration.
 pub(super) fn milder(set: &SourceSet, summary: &Summary) -> Vec<String> {
     let changed = counted(summary.severity_changed, "finding");
-    let hidden = counted(summary.tracked_hidden, "tracked manifest");
     let unread = counted(summary.context.unread, "file");
     let sentences = [
         (
             summary.severity_changed,
             format!("Severity changed by the settings: {changed}."),
-        ),
-        (
-            summary.tracked_hidden,
-            format!("Not checked because of an ignore file: {hidden}."),
         ),
         (
             summary.context.unread,

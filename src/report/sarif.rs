@@ -63,7 +63,6 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
                 "ignored": results.outcome.summary.ignored,
                 "severityChanged": results.outcome.summary.severity_changed,
                 "belowMinSeverity": results.outcome.summary.hidden,
-                "trackedHidden": results.outcome.summary.tracked_hidden,
                 "configured": results.outcome.summary.configured,
             },
         }],

@@ -1,4 +1,4 @@
-//! Refuses to rewrite the bases of kustomizations that cannot be read or are hidden, because their effect on a pod is
+//! Refuses to rewrite the bases of kustomizations that cannot be read, because their effect on a pod is
 //! unknown.
 
 use crate::finding::GuardId;
@@ -30,11 +30,7 @@ impl UnreadableOverlays {
             "the effect of `{path}` on it is not known: {}",
             overlay.reason
         );
-        let fix = match overlay.is_hidden {
-            true => "read it with `--no-ignore`".to_owned(),
-            false => format!("fix `{path}`"),
-        };
-        let help = format!("{fix}, or leave it out with `--exclude {path}`");
+        let help = format!("fix `{path}`, or leave it out with `--exclude {path}`");
         let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
         Some(refusal.with_help(help))
     }

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::filesystem::FileSystem;
 use crate::filesystem::without_dots;
-use crate::source::git::index::TrackedFiles;
+use crate::git::TrackedPaths;
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
@@ -130,10 +130,10 @@ impl FileSystem {
         if without_dots(&folder.join(target)).starts_with(root) {
             return false;
         }
-        let below = link.strip_prefix(root).unwrap_or(link);
-        // If the index cannot be read, the link may belong to the repository.
-        TrackedFiles::read(root, self)
-            .is_none_or(|tracked| !tracked.is_ok_and(|tracked| !tracked.contains(below)))
+        // If git cannot list what it tracks, the link may belong to the repository.
+        let is_tracked =
+            |tracked: Option<TrackedPaths>| tracked.is_some_and(|tracked| tracked.contains(link));
+        self.is_tracked(link) || TrackedPaths::of(root).map_or(true, is_tracked)
     }
 }
 

@@ -95,7 +95,6 @@ fn is_self_contained(file: &SourceFile) -> bool {
     let text = &*file.text;
     let is_ordinary = file.location.is_some()
         && file.fault.is_none()
-        && file.hides.is_empty()
         && !file.is_linked()
         && !file.documents.is_empty()
         && text.len() <= LARGEST;

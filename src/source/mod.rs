@@ -43,11 +43,10 @@ pub use chart::{
     HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
 };
 pub use discover::{
-    Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, TrackedHidden, WalkOptions,
-    find, labels_objects, mark_hidden, mark_repositories, scripts,
+    Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, WalkOptions, find,
+    labels_objects, mark_repositories, scripts,
 };
 pub(crate) use escaped_name::path_of_name;
-pub use git::TrackedFiles;
 pub(crate) use io_error::NO_SUCH_FILE;
 pub use io_error::io_error_reason;
 pub use kustomization_change::changes_only_pods;
@@ -57,8 +56,8 @@ pub use kustomization_name::is_kustomization;
 pub use list::{TypeMeta, items};
 pub use memory_budget::MemoryBudget;
 pub use model::{
-    ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, HiddenFiles,
-    IgnoredFolder, Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
+    ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, Links,
+    Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
 };
 pub use on_disk::{
     boundary, kustomization_in, read_file, read_text, resolved_as_named, resolved_within, tree_root,

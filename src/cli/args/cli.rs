@@ -61,8 +61,8 @@ pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 9] = [
         "Unicode characters are only used in a UTF-8 locale.",
     ),
     (
-        "CI, GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION",
-        "A CI job: tracked files that ignore files hide are reported, and commands in its log are escaped.",
+        "GITHUB_ACTIONS, TF_BUILD, TEAMCITY_VERSION",
+        "A CI job: commands in its log are escaped.",
     ),
     (
         "HOME",
@@ -70,7 +70,7 @@ pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 9] = [
     ),
     (
         "PATH",
-        "The folders in which --helm and --kustomize find helm, kustomize and kubectl.",
+        "The folders that contain git, helm, kustomize and kubectl.",
     ),
 ];
 

@@ -7,7 +7,7 @@ use crate::settings::FailOn;
 use super::args::CheckArgs;
 use super::baseline::{self, Known};
 use super::environments::reject_unknown_environments;
-use super::input::{Gate, RenderFallback, prepare, print_files};
+use super::input::{RenderFallback, prepare, print_files};
 use super::reports::{Reported, Reports};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
@@ -26,11 +26,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let options = options(args)?;
     // Rejects options before it runs a renderer, and the configuration after it is read.
     reject_rendered_edits(args, args.common.renders_charts_of_tree())?;
-    let gate = match args.fail_on.is_empty() {
-        false => Gate::Yes,
-        true => Gate::IfConfigured,
-    };
-    let mut run = prepare(session, &args.common, RenderFallback::Files, gate, None)?;
+    let mut run = prepare(session, &args.common, RenderFallback::Files, None)?;
     run.layer = options.or(std::mem::take(&mut run.layer));
     reject_rendered_edits(args, run.layer.renders_charts == Some(true))?;
     let settings = run.layer.resolved(FailOn::default());

@@ -32,6 +32,8 @@ pub(super) struct States {
     pub(super) notes: Vec<String>,
     /// Whether two trees or files are compared with each other.
     pub(super) are_trees: bool,
+    /// Whether no file differs because the base, which the user did not name, is the revision that is compared.
+    pub(super) is_own_base: bool,
     /// The paths that may differ between two revisions.
     pub(super) changed_paths: ChangedPaths,
     /// The root of the repository whose revisions are compared.

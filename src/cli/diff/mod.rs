@@ -11,16 +11,18 @@ mod revisions;
 mod states;
 mod unrelated;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::diff::{
-    Cause, Comparison, FailOn, Side, add_hidden, compare, explain_releases, name_option,
+    Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
+    name_option,
 };
 use crate::engine::{Exit, UnknownEnvironments, unread_paths};
 use crate::git::ChangedPaths;
 use crate::report::changes::{Changes, ReportedState};
-use crate::source::Fault;
+use crate::source::{Fault, SourceFile};
 
 use super::args::{ChangeFormat, DiffArgs, DiffFailOnArg};
 use super::environments::reject_unknown_environments;
@@ -46,6 +48,8 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         (&states.after.state, &states.after.run.set),
     );
     reject_unrelated_paths(session, args, &states, &comparison)?;
+    reject_own_base(&states, &comparison)?;
+    reject_unread_files(&states, &comparison)?;
     comparison.notes = notes::notes(&states);
     for note in comparison.notes.iter().filter(|_| !args.common.quiet) {
         session.errln(&format!("note: {note}"));
@@ -96,6 +100,44 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         .or(failed, Exit::Failure);
     session.release((before, after, comparison));
     Ok(exit)
+}
+
+/// Rejects a comparison of a revision with itself that the user did not ask for: a clone of one branch, for example in a CI
+/// job, does not contain the base of that branch.
+fn reject_own_base(states: &States, comparison: &Comparison) -> Result<(), Stop> {
+    let differs = !comparison.changes.is_empty() || comparison.added_without_fault > 0;
+    if !states.is_own_base || differs {
+        return Ok(());
+    }
+    let (before, after) = (&states.before.name, &states.after.name);
+    Err(Stop::usage(format!(
+        "nothing is compared: {before} is the base of {after}, and no file differs"
+    ))
+    .help(
+        "name the base with `--since`; if the clone does not contain it, fetch it, for example with \
+         `git fetch origin main:refs/remotes/origin/main`",
+    ))
+}
+
+/// Rejects a comparison in which a probe seems to be removed because its file is not read in the second state.
+fn reject_unread_files(states: &States, comparison: &Comparison) -> Result<(), Stop> {
+    let (before, after) = (&states.before.run, &states.after.run);
+    let files = after.set.files.iter();
+    let read: HashSet<&Path> = files.filter_map(SourceFile::resolved_location).collect();
+    let removed = comparison.changes.iter();
+    let removed = removed.filter(|change| change.class == Class::Removed && !states.are_trees);
+    for probe in removed.filter_map(Change::probe) {
+        let file = before.set.file(&probe.file);
+        let location = file.and_then(SourceFile::resolved_location);
+        if location
+            .is_some_and(|path| !read.contains(path) && after.request.filesystem.is_file(path))
+        {
+            let (path, name) = (&probe.file, &states.after.name);
+            let message = format!("cannot compare {name}: `{path}` exists, but is not read");
+            return Err(Stop::usage(message));
+        }
+    }
+    Ok(())
 }
 
 /// Rejects names of `--overlay` and `--cluster` that neither state has. A name that only one state has is that of a new or

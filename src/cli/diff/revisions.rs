@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::engine::{Exit, unread_paths};
 use crate::git::{ChangedPaths, Commit, GitError, Repository, Side, Snapshot};
-use crate::source::{SharedFiles, shown_path};
+use crate::source::{SharedFiles, SourceSet, shown_path};
 
 use super::super::args::DiffArgs;
 use super::super::config::LoadedConfig;
-use super::super::input::{Gate, RenderFallback, Run, prepare_in, print_files};
+use super::super::input::{RenderFallback, Run, prepare_in, print_files};
 use super::super::paths::resolve_named_path;
 use super::super::session::Session;
 use super::super::stop::Stop;
@@ -47,14 +47,17 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let changed_config = own.and_then(|own| use_own_facts(args, &mut old, own, &run));
     print_files(session, &old.set, &args.common);
     for snapshot in [&after.files, &files] {
-        reject_unread_objects(snapshot)?;
-        notes.extend(unread_submodules(snapshot));
+        reject_unread_objects(snapshot, directory)?;
+        notes.extend(unread_submodules(snapshot, directory));
     }
     // Everything is read.
     repository.end();
     let without_overrides = changed_config
         .as_ref()
         .and_then(|_| judged_without_overrides(session, args, (&old, &run)));
+    let is_own_base = is_own_base(args, &base)
+        && changed_paths.has_no_file()
+        && paths(&old.set).eq(paths(&run.set));
     let (old, new) = (Arc::new(old), Arc::new(run));
     let (old, new) = ((old, shown(&base)), (new, after.name));
     let (mut before, mut after) = judged_both(session, args, old, new)?;
@@ -72,6 +75,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
             .chain(notes)
             .collect(),
         are_trees: false,
+        is_own_base,
         changed_paths,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })
@@ -146,6 +150,16 @@ fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
     commit.map_err(stop)
 }
 
+/// Returns whether the base follows from the default branch, and is the revision that is compared.
+fn is_own_base(args: &DiffArgs, base: &Commit) -> bool {
+    let compared = args.until.as_deref().unwrap_or("HEAD");
+    args.since.is_none() && !args.staged && base.name == compared
+}
+
+fn paths(set: &SourceSet) -> impl Iterator<Item = &str> {
+    set.files.iter().map(|file| &*file.path)
+}
+
 /// Returns the second state.
 fn after(repository: &Repository, args: &DiffArgs) -> Result<After, Stop> {
     let after = match (&args.until, args.staged) {
@@ -176,7 +190,6 @@ fn read_after(
     repository: &Repository,
     after: &After,
 ) -> Result<Run, Stop> {
-    let how = (RenderFallback::Files, Gate::No);
     let mut common = args.common.clone();
     if common.paths.is_empty() {
         common.paths.push(PathBuf::from("."));
@@ -184,7 +197,7 @@ fn read_after(
     let mut run = prepare_in(
         session,
         &common,
-        how,
+        RenderFallback::Files,
         None,
         session.limited(after.files.files()),
     )?;
@@ -229,11 +242,12 @@ fn read_before(
 ///
 /// # Errors
 /// There is such an object.
-fn reject_unread_objects(snapshot: &Snapshot) -> Result<(), Stop> {
+fn reject_unread_objects(snapshot: &Snapshot, directory: &Path) -> Result<(), Stop> {
     let Some((path, error)) = snapshot.failure() else {
         return Ok(());
     };
-    let message = format!("cannot read `{}`: {error}", path.display());
+    let path = shown_path(&path, directory);
+    let message = format!("cannot read `{path}`: {error}");
     Err(Stop::usage(message).help_if_any(error.help()))
 }
 
@@ -248,9 +262,12 @@ fn filtered_files(changed: &ChangedPaths) -> impl Iterator<Item = String> {
 }
 
 /// Returns a note for each submodule that is not cloned.
-fn unread_submodules(snapshot: &Snapshot) -> impl Iterator<Item = String> {
+fn unread_submodules(snapshot: &Snapshot, directory: &Path) -> impl Iterator<Item = String> {
     let found = snapshot.unread_submodules().iter();
-    found.map(|(path, reason)| format!("submodule `{}` is not compared: {reason}", path.display()))
+    found.map(|(path, reason)| {
+        let path = shown_path(path, directory);
+        format!("submodule `{path}` is not compared: {reason}")
+    })
 }
 
 fn stop(error: GitError) -> Stop {

@@ -8,7 +8,7 @@ use crate::git::ChangedPaths;
 use crate::source::{Content, Document, SourceSet};
 
 use super::super::args::{Common, DiffArgs};
-use super::super::input::{Gate, RenderFallback, Run, prepare, print_files};
+use super::super::input::{RenderFallback, Run, prepare, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::{ChangedFacts, WhatIf};
@@ -58,6 +58,7 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         what_if: Some(what_if.clone()),
         notes: Vec::new(),
         are_trees: false,
+        is_own_base: false,
         changed_paths: ChangedPaths::default(),
         repository: None,
     })
@@ -95,6 +96,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         what_if: None,
         notes: empty_before.into_iter().chain(empty_after).collect(),
         are_trees: true,
+        is_own_base: false,
         changed_paths: ChangedPaths::default(),
         repository: None,
     })
@@ -122,7 +124,7 @@ fn root(path: &Path) -> String {
 }
 
 fn read(session: &Session, common: &Common) -> Result<Run, Stop> {
-    let run = prepare(session, common, RenderFallback::Files, Gate::No, None)?;
+    let run = prepare(session, common, RenderFallback::Files, None)?;
     print_files(session, &run.set, common);
     Ok(run)
 }

@@ -21,7 +21,7 @@ mod printed;
 mod request;
 mod run;
 
-pub(super) use mode::{Gate, RenderFallback};
+pub(super) use mode::RenderFallback;
 pub(super) use plan::{Planned, plan};
 pub(super) use printed::{print_files, print_findings};
 pub(super) use run::{NOTHING_READ, Run};
@@ -34,16 +34,9 @@ pub(super) fn prepare(
     session: &Session,
     common: &Common,
     fallback: RenderFallback,
-    gate: Gate,
     output: Option<&Path>,
 ) -> Result<Run, Stop> {
-    prepare_in(
-        session,
-        common,
-        (fallback, gate),
-        output,
-        session.files().clone(),
-    )
+    prepare_in(session, common, fallback, output, session.files().clone())
 }
 
 /// Reads the settings and the files of a run from `filesystem`.
@@ -53,7 +46,7 @@ pub(super) fn prepare(
 pub(super) fn prepare_in(
     session: &Session,
     common: &Common,
-    (fallback, gate): (RenderFallback, Gate),
+    fallback: RenderFallback,
     output: Option<&Path>,
     filesystem: FileSystem,
 ) -> Result<Run, Stop> {
@@ -63,7 +56,7 @@ pub(super) fn prepare_in(
         config,
         mut request,
         limits,
-    } = plan(session, common, (fallback, gate), output, filesystem)?;
+    } = plan(session, common, fallback, output, filesystem)?;
     let pool = pool(common.threads.map_or_else(cores, usize::from))?;
     let from_stdin = request
         .targets

@@ -8,16 +8,3 @@ pub(in crate::cli) enum RenderFallback {
     /// Nothing: a rewrite of these files was not requested.
     Nothing,
 }
-
-/// Whether a run is a gate. A gate reports the tracked files that ignore files hide from it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cli) enum Gate {
-    /// `--fail-on` is given.
-    Yes,
-    /// A gate if the configuration contains `failOn`, or in CI.
-    IfConfigured,
-    /// The command edits files, and overlays that are hidden from it may depend on them.
-    Rewrite,
-    /// The command does not report findings of `check`.
-    No,
-}

@@ -5,15 +5,14 @@ use std::path::Path;
 use crate::filesystem::FileSystem;
 use crate::mesh::Version;
 use crate::settings::Layer;
-use crate::source::{Request, TrackedHidden};
+use crate::source::Request;
 
 use super::super::args::Common;
 use super::super::config::{self, LoadedConfig};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::super::surroundings;
-use super::super::terminal::is_ci;
-use super::mode::{Gate, RenderFallback};
+use super::mode::RenderFallback;
 use super::request::request;
 
 /// The settings of a run, and the files to read.
@@ -32,7 +31,7 @@ pub(in crate::cli) struct Planned<'a> {
 pub(in crate::cli) fn plan<'a>(
     session: &Session,
     common: &Common,
-    (fallback, gate): (RenderFallback, Gate),
+    fallback: RenderFallback,
     output: Option<&'a Path>,
     filesystem: FileSystem,
 ) -> Result<Planned<'a>, Stop> {
@@ -53,13 +52,6 @@ pub(in crate::cli) fn plan<'a>(
         output,
     };
     surroundings::add(session, common, &limits, &mut request)?;
-    request.walk.tracked_hidden = match gate {
-        Gate::Yes => TrackedHidden::Manifests,
-        Gate::IfConfigured if layer.fail_on.is_some() || is_ci(session) => TrackedHidden::Manifests,
-        Gate::Rewrite => TrackedHidden::Overlays,
-        Gate::IfConfigured => TrackedHidden::Noted,
-        Gate::No => TrackedHidden::None,
-    };
     Ok(Planned {
         layer,
         config: shown,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{Exclude, Input, Request, TrackedHidden, WalkOptions};
+use crate::source::{Exclude, Input, Request, WalkOptions};
 
 use super::super::args::Common;
 use super::super::progress::Progress;
@@ -54,7 +54,6 @@ pub(super) fn request(
             no_ignore: common.no_ignore,
             exclude,
             force_exclude: common.force_exclude,
-            tracked_hidden: TrackedHidden::None,
             isolated: common.isolated,
         },
         roots: Vec::new(),

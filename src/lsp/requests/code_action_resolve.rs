@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::edits::{difference, workspace_edit};
 use crate::engine::{self, Changed};
 use crate::lsp::analysis::Analysis;
-use crate::lsp::reload::load_for_rewrite;
 use crate::predict::WorkloadPrediction;
 use crate::source::{Role, SourceFile, SourceSet};
 use crate::yaml::Edit;
@@ -115,8 +114,7 @@ fn edit(
         let changed = changed(fixed.changed, file)?;
         return difference(&changed.before, &changed.after, 0);
     }
-    let set = load_for_rewrite(plan, analysis.set, pool);
-    let set = with_one_target(&set, set.file(&file.path)?);
+    let set = with_one_target(analysis.set, file);
     let rewritten = pool.install(|| match data.work {
         Deferred::Undo => engine::undo(&set, settings),
         _ => engine::rewrite(&set, settings),

@@ -15,7 +15,6 @@ use crate::source::discover::request::{Input, Request};
 use crate::source::discover::walk::walk;
 use crate::source::discover::walk_bounds::{WalkBounds, unread_roots};
 use crate::source::discover::walk_entry::WalkEntry;
-use crate::source::discover::walk_options::TrackedHidden;
 use crate::source::discover::walk_root::Root;
 use crate::source::io_error::io_error_reason;
 use crate::source::model::fault::Fault;
@@ -165,7 +164,11 @@ fn expand_directory(
         Role::Repository => WalkBounds::of_surroundings(root, request),
         Role::Target | Role::Context => WalkBounds::default(),
     };
-    let walked = walk(root, &request.walk, &bounds, shown, folders);
+    let mut walked = walk(root, &request.walk, &bounds, shown, folders);
+    if role != Role::Repository {
+        let unknown = folders.tracked.unknown();
+        walked.extend(unknown.map(|(path, why)| WalkEntry::Unopened(path, why)));
+    }
     // The name of a file takes precedence over links to it.
     let is_file = |walked: &WalkEntry| matches!(walked, WalkEntry::File(_));
     let (found, mut others): (Vec<WalkEntry>, Vec<WalkEntry>) =
@@ -203,14 +206,6 @@ fn expand_directory(
                 let shown = shown(&path).into();
                 let script = Candidate::on_disk(shown, Role::Context, root.real(&path));
                 folders.scripts.push(script.as_text());
-                return None;
-            }
-            WalkEntry::Hidden(real, ignore_rule) => {
-                let is_reported = role != Role::Repository
-                    || request.walk.tracked_hidden == TrackedHidden::Overlays;
-                if is_reported {
-                    folders.hidden.push((real, ignore_rule));
-                }
                 return None;
             }
         };

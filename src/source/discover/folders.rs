@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use crate::filesystem::FileSystem;
 use crate::source::discover::candidate::Candidate;
-use crate::source::discover::walk_entry::IgnoreRule;
+use crate::source::discover::tracked::Tracked;
 use crate::source::model::links::Links;
 
 /// Folders that a run has listed, with the paths of the walk as strings: hashing a [`Path`] is slower, because it is
@@ -17,8 +17,8 @@ pub struct Folders {
     /// The files that the run reads.
     pub(in crate::source) files: FileSystem,
     listed: HashMap<OsString, FolderContent>,
-    /// The files that ignore files hide, by resolved path; only if they are to be reported.
-    pub(in crate::source) hidden: Vec<(PathBuf, IgnoreRule)>,
+    /// What git tracks.
+    pub(super) tracked: Tracked,
     /// The scripts that the walk found.
     pub(in crate::source) scripts: Vec<Candidate>,
     /// The links that the walk found and that lead to files of the run.

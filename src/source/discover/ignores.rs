@@ -10,7 +10,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
 use crate::filesystem::{FileSystem, Kind};
-use crate::source::discover::walk_entry::{IgnoreRule, LEADS_OUT, WalkEntry};
+use crate::source::discover::walk_entry::{LEADS_OUT, WalkEntry};
 use crate::source::git::folders::git_folders;
 
 /// Names of the ignore files of a folder, by precedence.
@@ -25,8 +25,6 @@ type Found = [Option<IgnoreFile>; NAMES.len()];
 /// Ignore file that may be opened.
 #[derive(Debug)]
 struct IgnoreFile {
-    /// Its path as found.
-    path: PathBuf,
     /// Its resolved path.
     real: PathBuf,
 }
@@ -90,32 +88,11 @@ impl Rules {
         self.0.iter().all(|globs| globs.0.is_none())
     }
 
-    /// Returns whether a resolved path is hidden.
+    /// Returns whether the ignore files hide a resolved path, unless git tracks it.
     pub(in crate::source) fn hide(&self, path: &Path, is_directory: bool) -> bool {
-        self.first_match(path, is_directory).is_ignore()
-    }
-
-    /// Returns the line that hides a resolved path.
-    pub(in crate::source) fn ignore_rule(
-        &self,
-        path: &Path,
-        is_directory: bool,
-    ) -> Option<IgnoreRule> {
-        match self.first_match(path, is_directory) {
-            Match::Ignore(glob) => Some(IgnoreRule {
-                file: glob.from()?.to_path_buf(),
-                pattern: glob.original().to_owned(),
-            }),
-            Match::None | Match::Whitelist(_) => None,
-        }
-    }
-
-    fn first_match(&self, path: &Path, is_directory: bool) -> Match<&Glob> {
-        self.0
-            .iter()
-            .map(|globs| globs.matched(path, is_directory))
-            .find(|decision| !decision.is_none())
-            .unwrap_or(Match::None)
+        let mut decisions = self.0.iter().map(|globs| globs.matched(path, is_directory));
+        let first = decisions.find(|decision| !decision.is_none());
+        first.is_some_and(|decision| decision.is_ignore())
     }
 }
 
@@ -128,7 +105,7 @@ impl Globs {
         let mut builder = GitignoreBuilder::new(folder);
         for line in text.trim_start_matches('\u{feff}').lines() {
             // An invalid line hides nothing.
-            let _ = builder.add_line(Some(file.path.clone()), line);
+            let _ = builder.add_line(None, line);
         }
         match builder.build() {
             Ok(globs) if !globs.is_empty() => self.0 = Some(Arc::new((globs, self.clone()))),
@@ -192,7 +169,7 @@ fn usable(
     };
     match unusable(kind, &real, files) {
         Some(what) => refused(path, &format!("it is {what}")),
-        None => Ok(Some(IgnoreFile { path, real })),
+        None => Ok(Some(IgnoreFile { real })),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::discover::folders::{FolderContent, Folders};
@@ -10,7 +11,7 @@ use crate::source::discover::ignores::Rules;
 use crate::source::discover::linked_worktree::is_linked_worktree;
 use crate::source::discover::walk_bounds::WalkBounds;
 use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_script, is_temporary};
-use crate::source::discover::walk_options::{TrackedHidden, WalkOptions};
+use crate::source::discover::walk_options::WalkOptions;
 use crate::source::discover::walk_root::Root;
 use crate::source::io_error::io_error_reason;
 use crate::source::kustomization_name::NAMES;
@@ -20,8 +21,8 @@ use crate::source::kustomization_name::NAMES;
 const GIT: &str = ".git";
 
 /// Lists the manifests below `root`. Follows symbolic links to files of the same repository, but not to
-/// directories, and never opens pipes and devices. Omits git-ignored files, unless `--no-ignore` is given, but includes
-/// hidden files, because `.github`, `.tekton` and the like contain manifests. Records the listed folders in `folders`.
+/// directories, and never opens pipes and devices. Omits files that ignore files hide, unless git tracks them or
+/// `--no-ignore` is given, but includes hidden files, because `.github`, `.tekton` and the like contain manifests. Records the listed folders in `folders`.
 pub(in crate::source) fn walk(
     root: &Root,
     options: &WalkOptions,
@@ -48,20 +49,30 @@ struct Walk<'w, S> {
 }
 
 /// Folder to list.
+#[derive(Clone)]
 struct Folder {
     path: PathBuf,
     /// The patterns of the ignore files above it; `None` if ignore files are not used.
     rules: Option<Rules>,
+    /// The root of the repository.
+    repository: Option<Arc<Path>>,
+    /// Whether an ignore file hides it, and git tracks a file below it.
+    is_hidden: bool,
 }
 
 impl<S: Fn(&Path) -> String> Walk<'_, S> {
     fn all(&self, folders: &mut Folders) -> Vec<WalkEntry> {
         let mut walked = Vec::new();
-        let above = (!self.options.no_ignore).then(|| Rules::above(&self.root.real, self.files));
-        let rules = above.and_then(|above| usable(above, &mut walked));
-        let path = self.root.path.clone();
-        let mut next = VecDeque::from([Folder { path, rules }]);
-        while let Some(folder) = next.pop_front() {
+        let real = &self.root.real;
+        let is_ignoring = !self.options.no_ignore && !self.files.is_tracked(real);
+        let above = is_ignoring.then(|| Rules::above(real, self.files));
+        let mut next = VecDeque::from([Folder {
+            path: self.root.path.clone(),
+            rules: above.and_then(|above| usable(above, &mut walked)),
+            repository: self.files.repository_root(real).map(Arc::from),
+            is_hidden: false,
+        }]);
+        while let Some(mut folder) = next.pop_front() {
             let real = self.root.real(&folder.path);
             let entries = match entries(self.files, &folder.path, &real, &mut walked) {
                 Ok(entries) => entries,
@@ -75,9 +86,12 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             {
                 continue;
             }
-            let rules = self.rules_within(&folder, &entries, &mut walked);
+            folder.rules = self.rules_within(&folder, &entries, &mut walked);
+            if entries.iter().any(|entry| entry.name == GIT) {
+                folder.repository = Some(real.into());
+            }
             for entry in &entries {
-                self.visit(entry, &folder.path, &rules, &mut next, &mut walked);
+                self.visit(entry, &folder, folders, &mut next, &mut walked);
             }
             folders.add(folder.path, holds(&entries));
         }
@@ -110,8 +124,8 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
     fn visit(
         &self,
         entry: &Entry,
-        folder: &Path,
-        rules: &Option<Rules>,
+        folder: &Folder,
+        folders: &mut Folders,
         next: &mut VecDeque<Folder>,
         walked: &mut Vec<WalkEntry>,
     ) {
@@ -122,7 +136,7 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         if is_git || !(is_directory || is_script || entry.kind == Kind::Link || is_wanted()) {
             return;
         }
-        let path = folder.join(&entry.name);
+        let path = folder.path.join(&entry.name);
         // A link without the name of a manifest may lead to a folder.
         if entry.kind == Kind::Link && !is_wanted() && !self.files.is_dir(&path) {
             return;
@@ -130,29 +144,34 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         if self.is_excluded(&path, is_directory) {
             return;
         }
-        if let Some(rules) = rules.as_ref().filter(|rules| !rules.are_empty()) {
-            let real = self.root.real(&path);
-            if rules.hide(&real, is_directory) {
-                if self.options.tracked_hidden != TrackedHidden::None {
-                    let ignore_rule = rules.ignore_rule(&real, is_directory);
-                    walked.extend(
-                        ignore_rule.map(|ignore_rule| WalkEntry::Hidden(real, ignore_rule)),
-                    );
-                }
-                return;
-            }
+        let is_hidden = folder.is_hidden || self.is_ignored(folder, &path, is_directory);
+        if is_hidden && !self.may_be_tracked(folder, &path, folders) {
+            return;
         }
         if is_directory && self.bounds.omit(|| self.root.real(&path)) {
             return;
         }
         if is_directory {
-            let rules = rules.clone();
-            next.push_back(Folder { path, rules });
+            next.push_back(Folder {
+                path,
+                is_hidden,
+                ..folder.clone()
+            });
         } else if is_script {
             walked.push(WalkEntry::Script(path));
         } else {
             walked.push(self.classify(entry.kind, path));
         }
+    }
+
+    fn is_ignored(&self, folder: &Folder, path: &Path, is_directory: bool) -> bool {
+        let rules = folder.rules.as_ref().filter(|rules| !rules.are_empty());
+        rules.is_some_and(|rules| rules.hide(&self.root.real(path), is_directory))
+    }
+
+    fn may_be_tracked(&self, folder: &Folder, path: &Path, folders: &mut Folders) -> bool {
+        let repository = folder.repository.as_deref();
+        repository.is_some_and(|root| folders.tracked.may_contain(root, &self.root.real(path)))
     }
 
     fn is_excluded(&self, path: &Path, is_directory: bool) -> bool {

@@ -21,8 +21,6 @@ pub(in crate::source) enum WalkEntry {
     Unopened(PathBuf, String),
     /// A directory that cannot be read, with the reason.
     Fault(PathBuf, String),
-    /// A resolved path that an ignore file hides; only if hidden files are to be reported.
-    Hidden(PathBuf, IgnoreRule),
     /// A script, or a page that may contain commands.
     Script(PathBuf),
 }
@@ -59,13 +57,4 @@ pub(in crate::source) fn is_manifest(name: &OsStr) -> bool {
             .any(|known| extension.eq_ignore_ascii_case(known))
     });
     by_extension || name.to_str().is_some_and(is_kustomization)
-}
-
-/// Line of an ignore file that hides a path.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::source) struct IgnoreRule {
-    /// The ignore file.
-    pub(in crate::source) file: PathBuf,
-    /// The pattern, as written in the file.
-    pub(in crate::source) pattern: String,
 }

@@ -57,7 +57,7 @@ impl Exclude {
 /// Options for the walk of directories.
 #[derive(Clone, Debug, Default)]
 pub struct WalkOptions {
-    /// Whether to read files that `.gitignore` and the like hide.
+    /// Whether to read files that `.gitignore` and the like hide. Files that git tracks are never hidden.
     pub no_ignore: bool,
     /// The excluded paths.
     pub exclude: Exclude,
@@ -65,22 +65,6 @@ pub struct WalkOptions {
     pub force_exclude: bool,
     /// Whether configuration files of the tree are ignored, so that they do not declare trees of their own.
     pub isolated: bool,
-    /// The tracked files to report if ignore files hide them.
-    pub tracked_hidden: TrackedHidden,
-}
-
-/// Tracked files to report if ignore files hide them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TrackedHidden {
-    /// None: git's index is not read.
-    #[default]
-    None,
-    /// All manifests, as errors of a gate.
-    Manifests,
-    /// All manifests, as notes.
-    Noted,
-    /// Kustomizations, and objects that deploy folders: they may change the files that a rewrite edits.
-    Overlays,
 }
 
 #[cfg(test)]

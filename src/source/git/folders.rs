@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::filesystem::FileSystem;
-use crate::source::git::index::TrackedFiles;
 
 /// Maximum size of small files that git writes, in bytes.
 const SMALL: u64 = 64 << 10;
@@ -58,22 +57,4 @@ pub(in crate::source) fn small_text(file: &Path, files: &FileSystem) -> Option<S
         return None;
     }
     files.read_text(file).ok()
-}
-
-impl TrackedFiles {
-    /// Reads the files that git tracks in the repository at `root`, a resolved path. Returns `None` if
-    /// there is no index.
-    ///
-    /// # Errors
-    /// The reason why the index cannot be read.
-    #[must_use]
-    pub fn read(root: &Path, files: &FileSystem) -> Option<Result<Self, String>> {
-        let index = git_folders(root, files)?.own.join("index");
-        Some(match files.read_file(&index) {
-            Ok(bytes) => Self::parse(&bytes),
-            // No file was added yet.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(crate::source::io_error::io_error_reason(&error)),
-        })
-    }
 }

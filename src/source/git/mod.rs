@@ -1,7 +1,4 @@
 //! Data that git stores next to a working tree, read without running git.
 
 pub(super) mod folders;
-pub(super) mod index;
 pub(super) mod remotes;
-
-pub use index::TrackedFiles;

@@ -5,7 +5,6 @@ use std::sync::{Arc, OnceLock};
 
 use crate::source::model::document::Document;
 use crate::source::model::fault::Fault;
-use crate::source::model::hidden_files::HiddenFiles;
 use crate::source::model::objects::Objects;
 use crate::source::model::origin::{OriginIndex, Source};
 use crate::source::model::rendered::RenderedChart;
@@ -57,8 +56,6 @@ pub struct SourceFile {
     pub documents: Vec<Document>,
     /// The reason why the text is missing or incomplete.
     pub fault: Option<Fault>,
-    /// For an ignore file: the tracked manifests that it hides.
-    pub hides: Vec<HiddenFiles>,
     lines: OnceLock<LineIndex>,
     /// The origins of rendered objects.
     origins: Option<Arc<dyn OriginIndex>>,
@@ -91,7 +88,6 @@ impl SourceFile {
             text,
             documents: Vec::new(),
             fault: None,
-            hides: Vec::new(),
             lines: OnceLock::new(),
             origins: None,
             objects: OnceLock::new(),

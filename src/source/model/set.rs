@@ -9,7 +9,6 @@ use crate::source::model::context_option::ContextOption;
 use crate::source::model::document::Document;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::{Role, SourceFile};
-use crate::source::model::hidden_files::IgnoredFolder;
 use crate::source::model::links::Links;
 use crate::source::model::origin::Source;
 use crate::source::model::rendered::{ChartDeployment, RenderedChart};
@@ -26,10 +25,6 @@ pub struct SourceSet {
     pub links: Links,
     /// The displayed paths of local entries of kustomizations that do not exist on disk.
     pub absent: Arc<BTreeSet<String>>,
-    /// Kustomizations and files with deploying objects that git tracks and ignore files hide; only for a rewrite.
-    pub hidden_overlays: Arc<[SourceFile]>,
-    /// Folders that ignore files hide; empty if the run does not look for hidden files.
-    pub ignored_folders: Arc<[IgnoredFolder]>,
     /// The URLs of the remotes of each repository, by its root as in [`SourceFile::repository`].
     pub remotes: Arc<BTreeMap<Arc<str>, Vec<String>>>,
     /// The option `--context` of the commands that messages recommend.
@@ -51,8 +46,6 @@ impl SourceSet {
             max_rendered: self.max_rendered,
             links: self.links.clone(),
             absent: Arc::clone(&self.absent),
-            hidden_overlays: Arc::clone(&self.hidden_overlays),
-            ignored_folders: Arc::clone(&self.ignored_folders),
             remotes: Arc::clone(&self.remotes),
             context_option: self.context_option.clone(),
             ..Self::of_sorted(files)

@@ -161,19 +161,6 @@ fn excluded_and_ignored_files_state_no_facts() {
 }
 
 #[test]
-fn hidden_files_are_only_reported_for_the_given_paths() {
-    let project = shop();
-    project.git("", &["init", "--quiet"]);
-    project.write(".ignore", "infra/mtls.yaml\n");
-    project.git("", &["add", "--all"]);
-    let gate = ["check", "--fail-on=error", "--output-format=json"];
-    let of = |path: &str| rules(&project.run(&[&gate[..], &[path]].concat()));
-    assert_eq!(of("apps"), [""; 0]);
-    assert_eq!(of("."), [".ignore tracked-file-hidden"]);
-    assert_eq!(of("infra"), [".ignore tracked-file-hidden"]);
-}
-
-#[test]
 fn only_the_given_files_are_fixed() {
     let project = Project::with(&[
         (

@@ -11,6 +11,7 @@ mod departures;
 mod fact_keys;
 mod formats;
 mod identity;
+mod ignored;
 mod incomplete;
 mod live_evidence;
 mod patch_levels;

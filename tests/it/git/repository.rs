@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use meshprobe::engine;
 use meshprobe::filesystem::{FileSystem, Kind};
 use meshprobe::git::{Commit, Repository};
-use meshprobe::source::{Input, Request, SourceSet, TrackedHidden, canonical};
+use meshprobe::source::{Input, Request, SourceSet, canonical};
 use tempfile::TempDir;
 
 /// Settings of every command: a name for commits, and no protection against local clones.
@@ -94,15 +94,13 @@ pub(super) fn run(folder: &Path, arguments: &[&str]) -> String {
 
 /// Returns a request for a folder that contains everything about a set.
 pub(super) fn request(root: &Path, filesystem: FileSystem) -> Request {
-    let mut request = Request {
+    Request {
         targets: vec![Input::Path(PathBuf::from("."))],
         roots: vec![root.to_path_buf()],
         working_directory: root.to_path_buf(),
         filesystem,
         ..Request::default()
-    };
-    request.walk.tracked_hidden = TrackedHidden::Manifests;
-    request
+    }
 }
 
 pub(super) fn load(root: &Path, filesystem: FileSystem) -> SourceSet {

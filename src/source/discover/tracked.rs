@@ -1,0 +1,41 @@
+//! What git tracks, so that ignore files do not hide it.
+
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
+
+use crate::git::{GitError, TrackedPaths};
+
+/// What git tracks in the repositories in which ignore files hide something, by their roots.
+#[derive(Debug, Default)]
+pub(super) struct Tracked(HashMap<PathBuf, Result<Option<TrackedPaths>, GitError>>);
+
+impl Tracked {
+    /// Returns whether git tracks a resolved path, or a file below it, in the repository at `root`. Returns true if git
+    /// cannot tell: a fault may be in a file that is deployed.
+    pub(super) fn may_contain(&mut self, root: &Path, path: &Path) -> bool {
+        if !self.0.contains_key(root) {
+            self.0.insert(root.to_path_buf(), TrackedPaths::of(root));
+        }
+        match self.0.get(root) {
+            Some(Ok(tracked)) => tracked
+                .as_ref()
+                .is_some_and(|tracked| tracked.contains(path)),
+            Some(Err(_)) | None => true,
+        }
+    }
+
+    /// Iterates over the repositories for which git cannot tell what it tracks: `.git`, with the reason.
+    pub(super) fn unknown(&self) -> impl Iterator<Item = (PathBuf, String)> {
+        self.0.iter().filter_map(|(root, tracked)| {
+            let why = match tracked.as_ref().err()? {
+                GitError::DubiousOwnership(_) => "it belongs to another user".to_owned(),
+                error => error.to_string(),
+            };
+            Some((
+                root.join(".git"),
+                format!("{why}, so ignore files hide nothing"),
+            ))
+        })
+    }
+}
