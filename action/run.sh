@@ -59,9 +59,9 @@ check_choices() {
     auto | check | diff) ;;
     *) give_up 'mode must be "auto", "check" or "diff"' ;;
   esac
-  case "$INPUT_DIFF_FAIL_ON" in
-    regression | removed | any | never) ;;
-    *) give_up 'diff-fail-on must be "regression", "removed", "any" or "never"' ;;
+  case "${INPUT_DIFF_FAIL_ON%,not-judged}" in
+    regression | removed | any | never | not-judged) ;;
+    *) give_up 'diff-fail-on must be "regression", "removed", "any" or "never", with ",not-judged" or without, or "not-judged"' ;;
   esac
   wants annotations "$INPUT_ANNOTATIONS" || true
   wants summary "$INPUT_SUMMARY" || true

@@ -88,7 +88,7 @@ pub struct Inventory<'t> {
     /// and `Kafka`.
     pub pod_creators: Vec<Object<'t>>,
     /// `v1` ConfigMaps and Secrets, from which releases of charts take values.
-    pub(super) configs: Configs<'t>,
+    pub(crate) configs: Configs<'t>,
     /// Objects of any mesh that have no field of their own, and definitions of such objects.
     pub(super) mesh_objects: NamespaceIndex<'t, MeshObject<'t>>,
     /// What policies and Services state about single ports.

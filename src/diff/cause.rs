@@ -1,72 +1,65 @@
-//! Finds the line or the fact that makes two predictions of a handler differ.
+//! Finds the changed line or the fact that makes two predictions of a handler differ.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
 
 use crate::finding::Label;
 use crate::mesh::Reason;
-use crate::source::SourceSet;
+use crate::source::{Document, SourceSet};
 
-use super::lines::Lines;
+use super::fields::{Field, LABEL, container_path};
 use super::probe_state::ProbeState;
+use super::side::Side;
+use super::text_diff::{Strength, TextDiff};
 
-/// The state that contains a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// Only the first state has it.
-    Before,
-    /// The second state.
-    After,
-}
+/// The message of a cause without a line.
+pub(super) const NOT_FOUND: &str = "the cause was not found among the changed lines";
 
 /// The line or the fact that causes a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// What it states, such as "STRICT for namespace `shop`".
     pub message: String,
-    /// The line; `None` for a fact of the user or the default of a release.
+    /// The line, which only one of the states has; `None` for a fact of the user, the default of a release, or a cause that
+    /// is not found.
     pub place: Option<Label>,
     /// The state that has the line.
     pub side: Side,
     /// Whether the message is an option of the user.
     pub is_option: bool,
-    /// Whether both states have the line, which decides in only one of them.
-    pub is_unchanged: bool,
     /// The file of the mesh, the issue or the measurement that shows the behaviour behind the change.
     pub source: Option<&'static str>,
 }
 
 impl Cause {
-    fn of(reason: &Reason, side: Side) -> Self {
+    fn new(message: impl Into<String>, place: Option<Label>, side: Side) -> Self {
         Self {
-            message: reason.message.clone(),
-            place: place_of(reason).cloned(),
+            message: message.into(),
+            place,
             side,
             is_option: false,
-            is_unchanged: false,
             source: None,
         }
     }
 
-    /// Returns a cause at a line.
-    pub(super) fn at(place: &Label, message: &str, side: Side) -> Self {
-        Self {
-            message: message.to_owned(),
-            place: Some(place.clone()),
-            side,
-            is_option: false,
-            is_unchanged: false,
-            source: None,
-        }
+    /// Returns a cause at a line of the text diff.
+    pub(super) fn at(place: Label, message: impl Into<String>, side: Side) -> Self {
+        Self::new(message, Some(place), side)
+    }
+
+    /// Returns a cause of which no changed line is known. The message contains what is known about it.
+    pub(super) fn without_line(message: impl Into<String>) -> Self {
+        Self::new(message, None, Side::After)
     }
 
     /// Returns the cause that the user names with an option.
     #[must_use]
     pub fn option(text: &str) -> Self {
         Self {
-            message: format!("`{text}`"),
-            place: None,
-            side: Side::After,
             is_option: true,
-            is_unchanged: false,
-            source: None,
+            ..Self::without_line(format!("`{text}`"))
         }
     }
 
@@ -74,8 +67,8 @@ impl Cause {
     #[must_use]
     pub fn configuration(file: &str) -> Self {
         Self {
-            message: format!("the changed configuration `{file}`"),
-            ..Self::option("")
+            is_option: true,
+            ..Self::without_line(format!("the changed configuration `{file}`"))
         }
     }
 
@@ -98,23 +91,9 @@ impl Cause {
     /// Returns the cause that a release changed its behaviour.
     pub(super) fn fact(text: &str, source: &'static str) -> Self {
         Self {
-            message: text.to_owned(),
-            place: None,
-            side: Side::After,
-            is_option: false,
-            is_unchanged: false,
             source: Some(source),
+            ..Self::without_line(text)
         }
-    }
-
-    /// Returns the cause that is the changed handler itself.
-    fn handler(before: &ProbeState, after: &ProbeState) -> Self {
-        let noun = noun(after.id.slot);
-        let message = format!(
-            "the {noun} is `{}`, and was `{}`",
-            after.written, before.written
-        );
-        Self::at(&after.place, &message, Side::After)
     }
 }
 
@@ -127,51 +106,244 @@ fn noun(slot: &str) -> &'static str {
     }
 }
 
-/// Finds causes in the files of two states.
+/// A fact that may be the cause, if its line is in the text diff.
+struct Candidate<'c> {
+    message: String,
+    place: &'c Label,
+    side: Side,
+}
+
+impl<'c> Candidate<'c> {
+    fn of_reason(reason: &'c Reason, side: Side) -> Option<Self> {
+        Some(Self {
+            message: reason.message.clone(),
+            place: place_of(reason)?,
+            side,
+        })
+    }
+}
+
+/// Finds causes in the text diff of two states.
 #[derive(Debug)]
 pub(super) struct Causes<'a> {
-    before: Lines<'a>,
-    after: Lines<'a>,
+    before: (&'a str, &'a SourceSet),
+    after: (&'a str, &'a SourceSet),
+    diff: OnceCell<TextDiff<'a>>,
+    /// The changed entries that include files, by state, root and file.
+    pub(super) entries: HashMap<(Side, Option<Arc<str>>, Arc<str>), Option<Label>>,
 }
 
 impl<'a> Causes<'a> {
     /// Prepares the search in the files of two states, each with the root of its tree.
     pub(super) fn new(before: (&'a str, &'a SourceSet), after: (&'a str, &'a SourceSet)) -> Self {
         Self {
-            before: Lines::new(before.0, before.1),
-            after: Lines::new(after.0, after.1),
+            before,
+            after,
+            diff: OnceCell::new(),
+            entries: HashMap::new(),
         }
     }
 
-    /// Returns the cause of the difference between two predictions: a reason whose line only the second state has, else
-    /// one whose line only the first state has, else the changed handler, else a changed line, else a reason that only
-    /// one prediction has.
+    /// Returns the text diff.
+    pub(super) fn diff(&self) -> &TextDiff<'a> {
+        let diff = || TextDiff::between(self.before, self.after);
+        self.diff.get_or_init(diff)
+    }
+
+    /// Returns the cause of the difference between two predictions: the changed line of a fact that only one of them has, or
+    /// the changed line by which the files of such a fact are included; `None` if there is no such line.
+    ///
+    /// What follows from an unchanged line of the mesh depends on the pod as well, so that the fields of the pod that
+    /// differ are facts, too. They come first if the manifest alone decides: then the facts of the mesh are missing because
+    /// they do not matter.
     pub(super) fn of(&mut self, before: &ProbeState, after: &ProbeState) -> Option<Cause> {
         let new = only_in(&after.because, &before.because);
         let gone = only_in(&before.because, &after.because);
-        let new_line = new.iter().find(|reason| self.is_new_line(reason));
-        if let Some(reason) = new_line {
-            return Some(Cause::of(reason, Side::After));
-        }
-        let gone_line = gone.iter().find(|reason| self.is_gone_line(reason));
-        if let Some(reason) = gone_line {
-            return Some(Cause::of(reason, Side::Before));
-        }
-        if before.written != after.written {
-            return Some(Cause::handler(before, after));
-        }
+        let new = new.into_iter().map(|reason| (reason, Side::After));
+        let gone = gone.into_iter().map(|reason| (reason, Side::Before));
+        let reasons: Vec<Candidate<'_>> = new
+            .chain(gone)
+            .filter_map(|(reason, side)| Candidate::of_reason(reason, side))
+            .collect();
+        let (own, fields) = self.differing_fields(before, after, &reasons);
+        let is_of_manifest = before.outcome.is_invalid() || after.outcome.is_invalid();
         let all = after.because.iter();
-        let changed_line = all.into_iter().find(|reason| self.is_new_line(reason));
-        if let Some(reason) = changed_line {
-            return Some(Cause::of(reason, Side::After));
+        let all: Vec<Candidate<'_>> = all
+            .filter_map(|reason| Candidate::of_reason(reason, Side::After))
+            .collect();
+        let pods = [&own, &fields];
+        for least in [Strength::New, Strength::Moved] {
+            if is_of_manifest {
+                let found = pods.iter().find_map(|fields| self.line(fields, least));
+                if found.is_some() {
+                    return found;
+                }
+            }
+            let found = self
+                .line(&reasons, least)
+                .or_else(|| self.line(&own, least))
+                .or_else(|| self.entry((before, after), &reasons, least))
+                .or_else(|| self.document((before, after), &reasons, least))
+                .or_else(|| self.line(&fields, least))
+                .or_else(|| self.entry((before, after), &own, least))
+                .or_else(|| self.entry((before, after), &fields, least))
+                .or_else(|| self.line(&all, least));
+            if found.is_some() {
+                return found;
+            }
         }
-        let unchanged = |reason: &Reason, side: Side| Cause {
-            is_unchanged: place_of(reason).is_some(),
-            ..Cause::of(reason, side)
+        None
+    }
+
+    /// Returns the fields of the pod that differ: those of the handler, and others that may decide about it.
+    fn differing_fields<'c>(
+        &self,
+        before: &'c ProbeState,
+        after: &'c ProbeState,
+        reasons: &[Candidate<'_>],
+    ) -> (Vec<Candidate<'c>>, Vec<Candidate<'c>>) {
+        let container = |state: &ProbeState| {
+            let list = state
+                .list
+                .map(|list| container_path(list, &state.id.container));
+            list.unwrap_or_default()
         };
-        placed_first(&new)
-            .map(|reason| unchanged(reason, Side::After))
-            .or_else(|| placed_first(&gone).map(|reason| unchanged(reason, Side::Before)))
+        let containers = [container(before), container(after)];
+        let handler = changed_handler(before, after);
+        let (mut own, mut others): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
+        for (fields, other, side) in [
+            (&after.fields, &before.fields, Side::After),
+            (&before.fields, &after.fields, Side::Before),
+        ] {
+            let other = other.iter().map(|field| (&*field.path, field));
+            let other: HashMap<&str, &Field> = other.collect();
+            for field in fields.iter() {
+                let same = other.get(&*field.path).copied();
+                if same.is_some_and(|same| same.value == field.value) {
+                    continue;
+                }
+                let in_container = containers
+                    .iter()
+                    .find_map(|path| field.path.strip_prefix(path));
+                let is_of_slot = |name: &str| in_container.is_some_and(|rest| rest.contains(name));
+                let candidate = |message: String| Candidate {
+                    message,
+                    place: &field.place,
+                    side,
+                };
+                if is_of_slot(after.id.slot) {
+                    let message = handler.clone();
+                    own.push(candidate(
+                        message.unwrap_or_else(|| message_of(field, same, side)),
+                    ));
+                } else if is_of_slot("Probe") || is_of_slot(".lifecycle") {
+                    // Another handler of the container.
+                } else if let Some(label) = field.path.strip_prefix(LABEL) {
+                    if reasons
+                        .iter()
+                        .any(|reason| self.is_in_document(reason, label))
+                    {
+                        others.push((1, candidate(message_of(field, same, side))));
+                    }
+                } else {
+                    let rank = usize::from(in_container.is_none());
+                    others.push((rank, candidate(message_of(field, same, side))));
+                }
+            }
+        }
+        others.sort_by_key(|(rank, _)| *rank);
+        (own, others.into_iter().map(|(_, field)| field).collect())
+    }
+
+    /// Returns the first candidate whose line is in the text diff.
+    fn line(&self, candidates: &[Candidate<'_>], least: Strength) -> Option<Cause> {
+        candidates.iter().find_map(|candidate| {
+            let place = self
+                .diff()
+                .line_of(candidate.side, candidate.place, least)?;
+            Some(Cause::at(place, &*candidate.message, candidate.side))
+        })
+    }
+
+    /// Returns the changed entry by which a kustomization, or an object of Flux or Argo CD, includes the file of a
+    /// candidate.
+    fn entry(
+        &mut self,
+        (before, after): (&ProbeState, &ProbeState),
+        candidates: &[Candidate<'_>],
+        least: Strength,
+    ) -> Option<Cause> {
+        candidates.iter().find_map(|candidate| {
+            let state = match candidate.side {
+                Side::Before => before,
+                Side::After => after,
+            };
+            let root = state.rendered_by.as_ref();
+            let place = self.changed_entry(candidate.side, root, &candidate.place.path)?;
+            let place = self.diff().line_of(candidate.side, &place, least)?;
+            let message = format!(
+                "it includes `{}`: {}",
+                candidate.place.path, candidate.message
+            );
+            Some(Cause::at(place, message, candidate.side))
+        })
+    }
+
+    /// Returns a changed line of the object of a candidate, except the workload itself: its other fields decide nothing.
+    fn document(
+        &self,
+        (before, after): (&ProbeState, &ProbeState),
+        candidates: &[Candidate<'_>],
+        least: Strength,
+    ) -> Option<Cause> {
+        let diff = self.diff();
+        candidates.iter().find_map(|candidate| {
+            let document = document_at(diff.set(candidate.side), candidate.place)?;
+            let workload = match candidate.side {
+                Side::Before => &before.place,
+                Side::After => &after.place,
+            };
+            let is_workload =
+                workload.path == candidate.place.path && document.segment.contains(workload.span);
+            if is_workload {
+                return None;
+            }
+            let found = self.line_of_document(candidate.side, document, least);
+            found.map(|(place, side)| Cause::at(place, &*candidate.message, side))
+        })
+    }
+
+    /// Returns a changed line of a document, or of the same document in the other state.
+    pub(super) fn line_of_document(
+        &self,
+        side: Side,
+        document: &Document,
+        least: Strength,
+    ) -> Option<(Label, Side)> {
+        let diff = self.diff();
+        let in_document = |side: Side, document: &Document| {
+            let file = diff.set(side).file(&document.path)?;
+            let place = diff.first_in(side, file, document.segment, least)?;
+            Some((place, side))
+        };
+        in_document(side, document).or_else(|| {
+            let path = diff.path_in_other(side, &document.path);
+            let file = diff.set(side.other()).file(&path)?;
+            let mut documents = file.documents.iter();
+            let same = documents.find(|other| identity(other) == identity(document))?;
+            in_document(side.other(), same)
+        })
+    }
+
+    /// Returns whether the object of a reason contains a text, such as a policy that selects a label.
+    fn is_in_document(&self, candidate: &Candidate<'_>, text: &str) -> bool {
+        let set = self.diff().set(candidate.side);
+        let document = document_at(set, candidate.place);
+        let file = set.file(&candidate.place.path);
+        document.zip(file).is_some_and(|(document, file)| {
+            let segment = document.segment.slice(&file.text);
+            segment.contains(text)
+        })
     }
 
     /// Returns the cause of a new handler with a fault: its line, else a deciding line that only the second state has,
@@ -186,51 +358,102 @@ impl<'a> Causes<'a> {
     }
 
     fn of_single(&mut self, probe: &ProbeState, side: Side) -> Cause {
-        let (own, other) = self.sides(side);
         let noun = noun(probe.id.slot);
-        if own.has_more(&probe.place, other) {
-            let message = match side {
-                Side::Before => format!("the {noun} `{}` is removed", probe.written),
-                Side::After => format!("the {noun} `{}` is new", probe.written),
-            };
-            return Cause::at(&probe.place, &message, side);
+        let message = match side {
+            Side::Before => format!("the {noun} `{}` is removed", probe.written),
+            Side::After => format!("the {noun} `{}` is new", probe.written),
+        };
+        let container = probe
+            .list
+            .map(|list| container_path(list, &probe.id.container));
+        let container = container.unwrap_or_default();
+        let is_own = |field: &&Field| {
+            let rest = field.path.strip_prefix(&container);
+            rest.is_some_and(|rest| rest.contains(probe.id.slot))
+        };
+        let fields = probe.fields.iter().filter(is_own);
+        let places = std::iter::once(&probe.place).chain(fields.map(|field| &field.place));
+        let own: Vec<Candidate<'_>> = places
+            .map(|place| Candidate {
+                message: message.clone(),
+                place,
+                side,
+            })
+            .collect();
+        let reasons = probe.because.iter().filter(|_| side == Side::After);
+        let reasons: Vec<Candidate<'_>> = reasons
+            .filter_map(|reason| Candidate::of_reason(reason, side))
+            .collect();
+        for least in [Strength::New, Strength::Moved] {
+            let found = self.line(&own, least);
+            if let Some(cause) = found.or_else(|| self.line(&reasons, least)) {
+                return cause;
+            }
         }
-        let mut reasons = probe.because.iter();
-        let is_own = |reason: &&Reason| place_of(reason).is_some_and(|at| own.has_more(at, other));
-        if side == Side::After
-            && let Some(reason) = reasons.find(is_own)
-        {
-            return Cause::of(reason, side);
+        let cause = self.of_environment(probe, side);
+        match cause.place {
+            Some(_) => cause,
+            None => self.of_files(probe, probe).unwrap_or(cause),
         }
-        self.of_environment(probe, side)
     }
 
-    /// Returns the lines of a state, and those of the other one.
-    pub(super) const fn sides(&mut self, side: Side) -> (&mut Lines<'a>, &mut Lines<'a>) {
-        match side {
-            Side::Before => (&mut self.before, &mut self.after),
-            Side::After => (&mut self.after, &mut self.before),
+    /// Returns a changed line of the files that render a workload, if no fact explains a change.
+    pub(super) fn of_files(&self, before: &ProbeState, after: &ProbeState) -> Option<Cause> {
+        let diff = self.diff();
+        let states = [(Side::After, after), (Side::Before, before)];
+        let message = changed_handler(before, after);
+        let message = message.as_deref();
+        let message = message.unwrap_or("a changed line of the files that render the workload");
+        for (side, state) in states {
+            let document = document_at(diff.set(side), &state.place);
+            for least in [Strength::New, Strength::Moved] {
+                let found = document.and_then(|found| self.line_of_document(side, found, least));
+                if let Some((place, side)) = found {
+                    return Some(Cause::at(place, message, side));
+                }
+            }
         }
+        let (place, side) = states.into_iter().find_map(|(side, state)| {
+            let mut files = self.files_of(side, state).into_iter();
+            Some((files.find_map(|file| diff.first_of(side, file))?, side))
+        })?;
+        Some(Cause::at(place, message, side))
     }
+}
 
-    fn is_new_line(&mut self, reason: &Reason) -> bool {
-        place_of(reason).is_some_and(|place| self.after.has_more(place, &mut self.before))
-    }
+/// Returns what differs in a handler; `None` if it is written in the same way.
+fn changed_handler(before: &ProbeState, after: &ProbeState) -> Option<String> {
+    let (noun, old, new) = (noun(after.id.slot), &before.written, &after.written);
+    (old != new).then(|| format!("the {noun} is `{new}`, and was `{old}`"))
+}
 
-    fn is_gone_line(&mut self, reason: &Reason) -> bool {
-        place_of(reason).is_some_and(|place| self.before.has_more(place, &mut self.after))
+/// Returns what differs in a field.
+fn message_of(field: &Field, other: Option<&Field>, side: Side) -> String {
+    let Field { path, value, .. } = field;
+    match (other, side) {
+        (Some(other), Side::After) => format!("`{path}` is `{value}`, and was `{}`", other.value),
+        (Some(other), Side::Before) => format!("`{path}` is `{}`, and was `{value}`", other.value),
+        (None, Side::After) => format!("`{path}: {value}` is new"),
+        (None, Side::Before) => format!("`{path}: {value}` is removed"),
     }
+}
+
+/// Returns the document that contains a label.
+pub(super) fn document_at<'s>(set: &'s SourceSet, label: &Label) -> Option<&'s Document> {
+    let mut documents = set.file(&label.path)?.documents.iter();
+    documents.find(|document| document.segment.contains(label.span))
+}
+
+/// Returns the kind and the name of the object in a document.
+fn identity(document: &Document) -> Option<(&str, &str)> {
+    let root = document.tree()?.root()?;
+    let name = root.get("metadata")?.get("name")?.text()?;
+    Some((root.get("kind")?.text()?, name))
 }
 
 /// Returns the line that states a reason or suggests it.
 fn place_of(reason: &Reason) -> Option<&Label> {
     reason.place.as_ref().or(reason.evidence.as_ref())
-}
-
-/// Returns the first reason with a line, or else the first reason.
-fn placed_first<'r>(reasons: &[&'r Reason]) -> Option<&'r Reason> {
-    let placed = reasons.iter().find(|reason| place_of(reason).is_some());
-    placed.or(reasons.first()).copied()
 }
 
 /// Returns the reasons that the other prediction does not have.

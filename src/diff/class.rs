@@ -70,31 +70,20 @@ const fn rank(outcome: Outcome) -> u8 {
     }
 }
 
-/// The changes that make a run fail.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum FailOn {
-    /// Regressions, and additions with a fault.
-    #[default]
-    Regression,
-    /// Those, and removed probes.
-    Removed,
-    /// Any change.
-    Any,
-    /// No change.
-    Never,
+/// What makes a run fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailOn {
+    /// The classes of changes.
+    pub classes: &'static [Class],
+    /// Whether parts that are not judged and differ do, too.
+    pub not_judged: bool,
 }
 
 impl FailOn {
-    /// Returns whether a change of this class makes the run fail.
-    #[must_use]
-    pub const fn includes(self, class: Class) -> bool {
-        match self {
-            Self::Regression => matches!(class, Class::Regression | Class::Added),
-            Self::Removed => matches!(class, Class::Regression | Class::Added | Class::Removed),
-            Self::Any => true,
-            Self::Never => false,
-        }
-    }
+    /// Regressions, and additions with a fault.
+    pub const REGRESSION: &'static [Class] = &[Class::Regression, Class::Added];
+    /// Those, and removed probes.
+    pub const REMOVED: &'static [Class] = &[Class::Regression, Class::Added, Class::Removed];
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub fn name_option(comparison: &mut Comparison, text: &str) {
 /// Adds the regressions that only overrides in the changed configuration `file` hide. `hidden` is the comparison without
 /// them.
 pub fn add_hidden(comparison: &mut Comparison, hidden: Comparison, file: &str) {
-    let is_regression = |change: &Change| FailOn::Regression.includes(change.class);
+    let is_regression = |change: &Change| FailOn::REGRESSION.contains(&change.class);
     let is_same = |a: &Change, b: &Change| match (a.probe(), b.probe()) {
         (Some(a), Some(b)) => a.id == b.id,
         (None, None) => a.place() == b.place() && order(a) == order(b),

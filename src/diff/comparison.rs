@@ -31,11 +31,18 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns whether a change makes the run fail.
+    /// Returns whether a change, or a part that is not judged and differs, makes the run fail.
     #[must_use]
     pub fn fails(&self, fail_on: FailOn) -> bool {
         let mut changes = self.changes.iter();
-        changes.any(|change| fail_on.includes(change.class))
+        changes.any(|change| fail_on.classes.contains(&change.class))
+            || fail_on.not_judged && self.leaves_something_out()
+    }
+
+    /// Returns whether parts that are not judged may hide changes.
+    #[must_use]
+    pub const fn leaves_something_out(&self) -> bool {
+        !self.newly_not_judged.is_empty() || !self.changed_not_judged.is_empty()
     }
 
     /// Returns whether a change of this class exists.

@@ -2,7 +2,8 @@
 
 use hashbrown::HashSet;
 
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, environment_file};
+use crate::kustomize::REFUSED;
 use crate::source::SourceSet;
 
 use super::change::{Change, Subject};
@@ -54,24 +55,30 @@ pub(super) fn compare_findings(
         remains: None,
         subject: Subject::GoneFinding(Box::new(finding)),
     }));
-    // A file that cannot be read any more hides its probes, which are not removed.
-    let removed = files_of_removed_probes(&comparison.changes);
-    let emptied = emptied_environments(before, after);
-    let hides_probes = |finding: &Finding| {
-        let path = relative(&finding.primary.path, &after.root);
-        let is_emptied = finding.rule.as_str() == NOT_MODELLED && emptied.contains(&*path);
-        finding.object.is_none() && (removed.contains(&path) || is_emptied)
-    };
-    let found = only(&new, pairing.only_after()).into_iter();
-    comparison.changes.extend(found.map(|finding| Change {
-        class: match finding.severity {
-            Severity::Note if !hides_probes(&finding) => Class::Changed,
-            _ => Class::Regression,
-        },
-        cause: None,
-        remains: None,
-        subject: Subject::NewFinding(Box::new(finding)),
-    }));
+    // A file that cannot be read any more hides its probes, which are not removed, and so does a kustomization that
+    // kustomize does not build: more than a note of `check`.
+    let removed = places_of_removed_probes(&comparison.changes);
+    let mut found = only(&new, pairing.only_after());
+    for finding in &mut found {
+        let is_broken = finding.rule.as_str() != NOT_MODELLED || finding.message.ends_with(REFUSED);
+        let hides_probes = is_broken
+            && finding.object.is_none()
+            && removed.contains(&*relative(&finding.primary.path, &after.root));
+        if hides_probes {
+            finding.severity = finding.severity.max(Severity::Warning);
+        }
+    }
+    comparison
+        .changes
+        .extend(found.into_iter().map(|finding| Change {
+            class: match finding.severity {
+                Severity::Note => Class::Changed,
+                Severity::Warning | Severity::Error => Class::Regression,
+            },
+            cause: None,
+            remains: None,
+            subject: Subject::NewFinding(Box::new(finding)),
+        }));
 }
 
 /// Pairs the findings of both states. `is_in_both` returns whether both states have a file, given relative to the tree.
@@ -110,26 +117,17 @@ fn pair_findings(
     pairing
 }
 
-/// Returns the files of the handlers that do not exist any more, relative to the tree.
-fn files_of_removed_probes(changes: &[Change]) -> HashSet<String> {
+/// Returns the files and the environments of the handlers that do not exist any more, relative to the tree.
+fn places_of_removed_probes(changes: &[Change]) -> HashSet<String> {
     let removed = changes
         .iter()
         .filter(|change| change.class == Class::Removed);
-    removed
-        .filter_map(|change| Some(change.probe()?.file.clone()))
+    let probes = removed.filter_map(Change::probe);
+    probes
+        .flat_map(|probe| {
+            let environment = probe.id.environment.as_deref().map(environment_file);
+            environment.into_iter().chain([&*probe.file])
+        })
+        .map(str::to_owned)
         .collect()
-}
-
-/// Returns the environments that contain handlers in the first state only, relative to the tree.
-fn emptied_environments<'s>(before: &'s State, after: &'s State) -> HashSet<&'s str> {
-    let environments = |state: &'s State| -> HashSet<&'s str> {
-        let probes = state.probes.iter();
-        probes
-            .filter_map(|probe| probe.id.environment.as_deref())
-            .collect()
-    };
-    let left = environments(after);
-    let mut emptied = environments(before);
-    emptied.retain(|environment| !left.contains(environment));
-    emptied
 }

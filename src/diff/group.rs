@@ -2,9 +2,10 @@
 
 use hashbrown::HashMap;
 
-use super::cause::{Cause, Side};
+use super::cause::Cause;
 use super::change::{Change, Subject};
 use super::class::Class;
+use super::side::Side;
 use crate::finding::Label;
 use crate::yaml::Span;
 
@@ -51,11 +52,16 @@ pub fn groups(changes: &[Change]) -> Vec<Group<'_>> {
             // New probes have one heading, and each its own line.
             group.cause = group
                 .cause
-                .filter(|cause| change.cause.as_ref() == Some(cause));
+                .filter(|cause| change.cause.as_ref().map(place) == Some(place(cause)));
             group.changes.push(change);
         }
     }
     groups
+}
+
+fn place(cause: &Cause) -> Option<(&str, Span)> {
+    let place = cause.place.as_ref();
+    place.map(|place| (&*place.path, place.span))
 }
 
 fn key(index: usize, change: &Change) -> GroupKey<'_> {
@@ -69,7 +75,7 @@ fn key(index: usize, change: &Change) -> GroupKey<'_> {
             if is_single && place.is_some_and(is_own) {
                 return GroupKey::Probes;
             }
-            let place = place.map(|place| (&*place.path, place.span));
+            let place = self::place(cause);
             // A line of a base has a message for each namespace.
             let message = if place.is_some() { "" } else { &*cause.message };
             GroupKey::Cause(message, place, cause.side)

@@ -6,18 +6,124 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use crate::finding::Label;
+use crate::gitops::deployed_folder;
 use crate::gitops::deployment::named_paths;
+use crate::gitops::named_entries::{names_in, text_nodes};
 use crate::kube::Object;
-use crate::kustomize::locate::{Located, folder_of, locate, strings, tree};
-use crate::source::{SourceFile, SourceSet};
+use crate::kustomize::closure::Closure;
+use crate::kustomize::locate::{Located, folder_of, locate, tree};
+use crate::source::{SourceFile, SourceSet, is_kustomization, patch_files, paths};
 use crate::yaml::Tree;
 
-/// The fields of a kustomization that list other files.
-const LISTS: [&str; 3] = ["resources", "bases", "components"];
+use super::cause::Causes;
+use super::probe_state::ProbeState;
+use super::side::Side;
+use super::text_diff::{Strength, TextDiff};
 
-/// Returns the entries by which the kustomization `root` includes a file, from the root to the file, each with the path of
-/// the file that it names; empty if it does not include the file. All paths are those that are shown to the user.
-pub(super) fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<(Label, Arc<str>)> {
+impl<'a> Causes<'a> {
+    /// Returns the changed line by which a kustomization includes a file, or by which an object of Flux or Argo CD deploys
+    /// it. `root` is the kustomization that is searched first.
+    pub(super) fn changed_entry(
+        &mut self,
+        side: Side,
+        root: Option<&Arc<str>>,
+        file: &Arc<str>,
+    ) -> Option<Label> {
+        let key = (side, root.cloned(), Arc::clone(file));
+        if let Some(known) = self.entries.get(&key) {
+            return known.clone();
+        }
+        let found = changed_entry(self.diff(), side, root, file);
+        self.entries.insert(key, found.clone());
+        found
+    }
+
+    /// Returns the files that decide how a workload is rendered: the kustomizations, their patches, the file of the workload
+    /// and the file of the deploying object.
+    pub(super) fn files_of(&self, side: Side, state: &ProbeState) -> Vec<&'a SourceFile> {
+        let set = self.diff().set(side);
+        let mut found = self.kustomizations_of(side, state);
+        let patches = found.clone().into_iter().flat_map(|kustomization| {
+            let root = tree(kustomization).and_then(Tree::root);
+            let entries = root.map(patch_files).unwrap_or_default().into_iter();
+            let folder = folder_of(&kustomization.path);
+            entries.filter_map(move |entry| match locate(set, folder, entry) {
+                Located::File(file) => Some(file),
+                _ => None,
+            })
+        });
+        found.extend(patches);
+        found.extend(set.file(&self.diff().shown(side, &state.file)));
+        found.extend(self.deployer_of(side, state));
+        found
+    }
+
+    /// Returns the kustomizations that render a workload.
+    pub(super) fn kustomizations_of(&self, side: Side, state: &ProbeState) -> Vec<&'a SourceFile> {
+        let set = self.diff().set(side);
+        let root = state.rendered_by.as_ref().and_then(|path| set.file(path));
+        let closure = root.map(|root| Closure::of(set, root)).unwrap_or_default();
+        let paths = closure.kustomizations.iter();
+        paths.filter_map(|path| set.file(path)).collect()
+    }
+
+    /// Returns the file with the object of Flux or Argo CD that deploys a workload.
+    pub(super) fn deployer_of(&self, side: Side, state: &ProbeState) -> Option<&'a SourceFile> {
+        let path = self.diff().shown(side, state.deployer.as_ref()?);
+        self.diff().set(side).file(&path)
+    }
+}
+
+fn changed_entry(
+    diff: &TextDiff<'_>,
+    side: Side,
+    root: Option<&Arc<str>>,
+    wanted: &str,
+) -> Option<Label> {
+    let set = diff.set(side);
+    let is_changed = |label: &Label| diff.line_of(side, label, Strength::Moved).is_some();
+    let others = diff.files(side).map(|file| &file.path);
+    let others = others.filter(|path| is_kustomization(path));
+    let mut roots = root.into_iter().chain(others);
+    let entry = roots.find_map(|root| {
+        let mut entries = entries_to(set, root, wanted).into_iter();
+        entries.find(is_changed)
+    });
+    entry.or_else(|| {
+        let mut files = diff.files(side);
+        files.find_map(|file| changed_deployment(diff, side, file, wanted))
+    })
+}
+
+/// Returns the name of an object of Flux or Argo CD that deploys the folder of a file, or a changed line of the object if its
+/// name is not changed.
+fn changed_deployment(
+    diff: &TextDiff<'_>,
+    side: Side,
+    file: &SourceFile,
+    wanted: &str,
+) -> Option<Label> {
+    let set = diff.set(side);
+    let deploys = |object: &Object<'_>| {
+        named_paths(object).iter().any(|path| {
+            let parts = deployed_folder::parts(path);
+            let folder = parts.and_then(|parts| deployed_folder::resolve(set, &file.path, &parts));
+            folder.is_some_and(|folder| paths::contains(&folder, wanted))
+        })
+    };
+    file.documents.iter().find_map(|document| {
+        let objects = Object::all_in(document);
+        let object = objects.iter().find(|object| deploys(object))?;
+        let name = object.label_at(object.name_span(), "");
+        let least = Strength::Moved;
+        diff.line_of(side, &name, least)
+            .or_else(|| diff.first_in(side, file, document.segment, least))
+    })
+}
+
+/// Returns the entries by which the kustomization `root` includes a file, from the root to the file; empty if it does not
+/// include the file. All paths are those that are shown to the user.
+fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<Label> {
     let Some(root) = set.file(root) else {
         return Vec::new();
     };
@@ -31,7 +137,9 @@ pub(super) fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<(Labe
                 continue;
             }
             reached.insert(path, (&kustomization.path, label));
-            pending.push_back(target);
+            if is_kustomization(path) {
+                pending.push_back(target);
+            }
         }
         if reached.contains_key(wanted) {
             break;
@@ -40,45 +148,30 @@ pub(super) fn entries_to(set: &SourceSet, root: &str, wanted: &str) -> Vec<(Labe
     let mut found = Vec::new();
     let mut at = wanted;
     while let Some((from, label)) = reached.get(at) {
-        found.push((label.clone(), Arc::from(at)));
+        found.push(label.clone());
         at = from;
     }
     found.reverse();
     found
 }
 
-/// Returns whether the kustomization at a path lists a file or another kustomization, given by its path.
-pub(super) fn lists(set: &SourceSet, kustomization: &str, wanted: &str) -> bool {
-    let file = set.file(kustomization);
-    file.is_some_and(|file| entries(set, file).any(|(target, _)| *target.path == *wanted))
-}
-
-/// Returns the files and kustomizations that a kustomization lists, each with its entry.
+/// Returns the files and kustomizations that a kustomization names in any of its fields, each with the text that names it.
 fn entries<'s>(
     set: &'s SourceSet,
     kustomization: &'s SourceFile,
 ) -> impl Iterator<Item = (&'s SourceFile, Label)> {
-    let root = tree(kustomization).and_then(Tree::root);
     let folder = folder_of(&kustomization.path);
-    let listed = root
-        .into_iter()
-        .flat_map(|root| LISTS.into_iter().flat_map(move |key| strings(root, key)));
-    listed.filter_map(move |(entry, node)| {
-        let label = Label {
-            path: Arc::clone(&kustomization.path),
-            span: node.span(),
-            message: String::new(),
-        };
-        match locate(set, folder, entry) {
-            Located::File(file) | Located::Kustomization(file) => Some((file, label)),
+    text_nodes(kustomization).flat_map(move |(text, node)| {
+        names_in(text).filter_map(move |entry| match locate(set, folder, entry) {
+            Located::File(file) | Located::Kustomization(file) => {
+                let label = Label {
+                    path: Arc::clone(&kustomization.path),
+                    span: node.span(),
+                    message: String::new(),
+                };
+                Some((file, label))
+            }
             Located::Folder | Located::Remote | Located::Absent | Located::Missing => None,
-        }
+        })
     })
-}
-
-/// Returns the names of the objects of Flux and Argo CD in a file that deploy folders.
-pub(super) fn deploying_objects(file: &SourceFile) -> impl Iterator<Item = Label> {
-    let objects = file.documents.iter().flat_map(Object::all_in);
-    let deploying = objects.filter(|object| !named_paths(object).is_empty());
-    deploying.map(|object| object.label_at(object.name_span(), ""))
 }

@@ -1,10 +1,14 @@
 //! What is not judged in the second state and differs from the first.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
 use hashbrown::HashSet;
 
 use crate::context::{NotJudged, NotJudgedReason};
 use crate::source::{Content, SourceFile, SourceSet};
 
+use super::inputs::files_named_by;
 use super::pairing::{Pairing, Repeated};
 use super::state::{State, below_root, relative, shown_path};
 
@@ -31,25 +35,49 @@ fn with_paths(state: &State) -> Vec<(&NotJudged, String)> {
         .collect()
 }
 
-/// Returns what is judged in neither state although its file, or a file in its folder, differs: whether its probes
-/// change is not known.
+/// Returns what is judged in neither state although something that it reads differs: whether its probes change is not known.
 pub(super) fn changed_not_judged(
     before: (&State, &SourceSet),
     after: (&State, &SourceSet),
     newly: &[NotJudged],
 ) -> Vec<NotJudged> {
     let changed = changed_files(before, after);
+    if changed.is_empty() {
+        return Vec::new();
+    }
     let is_changed = |entry: &&NotJudged| {
         let path = relative(&entry.place.path, &after.0.root);
-        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let is_below = |file: &&str| match folder {
-            // The whole tree is the chart.
-            "" => true,
-            folder => file
-                .strip_prefix(folder)
-                .is_some_and(|rest| rest.starts_with('/')),
-        };
-        changed.contains(path.as_str()) || is_chart(&path) && changed.iter().any(is_below)
+        let inputs = after.0.inputs.of_part(entry);
+        let old_inputs = inputs.and_then(|_| {
+            let mut old = before.0.not_judged.iter();
+            let key = |entry: &NotJudged| {
+                let object = entry.object.as_ref();
+                object.map(|object| (object.kind.clone(), object.name.clone()))
+            };
+            let is_same = |old: &&NotJudged| {
+                relative(&old.place.path, &before.0.root) == path && key(old) == key(entry)
+            };
+            before.0.inputs.of_part(old.find(is_same)?)
+        });
+        if let Some((new, old)) = inputs.zip(old_inputs) {
+            return !new.has_same_objects(old)
+                || reads_changed(&changed, &new.paths, &after.0.root)
+                || reads_changed(&changed, &old.paths, &before.0.root);
+        }
+        if is_chart(&path) {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            return contains(&changed, folder);
+        }
+        let old_path = shown_path(&before.0.root, &path);
+        reads_changed(
+            &changed,
+            &files_named_by(after.1, &entry.place.path),
+            &after.0.root,
+        ) || reads_changed(
+            &changed,
+            &files_named_by(before.1, &old_path),
+            &before.0.root,
+        )
     };
     let is_new = |entry: &&NotJudged| newly.contains(entry);
     let entries = after.0.not_judged.iter();
@@ -69,12 +97,28 @@ pub(super) fn changed_not_judged(
     found
 }
 
+/// Returns whether a file differs that is one of these, or in one of these folders.
+fn reads_changed(changed: &BTreeSet<&str>, paths: &BTreeSet<String>, root: &str) -> bool {
+    let mut paths = paths.iter().map(|path| below_root(path, root));
+    paths.any(|path| changed.contains(path) || !path.is_empty() && contains(changed, path))
+}
+
+/// Returns whether a file in a folder differs; in the whole tree for the empty path.
+fn contains(changed: &BTreeSet<&str>, folder: &str) -> bool {
+    if folder.is_empty() {
+        return !changed.is_empty();
+    }
+    let start = format!("{folder}/");
+    let mut files = changed.range::<str, _>((Bound::Included(&*start), Bound::Unbounded));
+    files.next().is_some_and(|file| file.starts_with(&start))
+}
+
 /// Returns an entry for each changed file that neither state can read: the findings about it are equal, although its
 /// objects may differ.
 fn unread_in_both<'s>(
     before: (&'s State, &'s SourceSet),
     after: (&'s State, &'s SourceSet),
-    changed: &HashSet<&'s str>,
+    changed: &BTreeSet<&'s str>,
 ) -> impl Iterator<Item = NotJudged> {
     let ((old_state, old_files), (state, files)) = (before, after);
     let is_changed = |file: &&SourceFile| changed.contains(below_root(&file.path, &state.root));
@@ -125,8 +169,8 @@ fn is_chart(path: &str) -> bool {
 fn changed_files<'s>(
     before: (&State, &'s SourceSet),
     after: (&State, &'s SourceSet),
-) -> HashSet<&'s str> {
-    let mut changed = HashSet::new();
+) -> BTreeSet<&'s str> {
+    let mut changed = BTreeSet::new();
     for ((own, files), (other, others)) in [(before, after), (after, before)] {
         for file in &files.files {
             let path = below_root(&file.path, &own.root);

@@ -14,6 +14,7 @@ use crate::source::SourceSet;
 use crate::yaml::Entry;
 
 use super::class::is_fault;
+use super::fields::Field;
 use super::sources::source_of;
 
 /// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.
@@ -83,6 +84,8 @@ pub struct ProbeState {
     pub(super) inject_annotation: Option<String>,
     /// Whether the pod has the annotation `sidecar.istio.io/nativeSidecar`.
     pub(super) has_native_annotation: bool,
+    /// The fields of the pod that decide about its probes; none for a virtual machine.
+    pub(super) fields: Arc<[Field]>,
     /// The line of the annotation for which the injector refuses the pod.
     pub(super) refused_for: Option<String>,
     /// The certainty of the outcome.
@@ -100,7 +103,7 @@ impl ProbeState {
     pub(super) fn of_handler(
         pod: &WorkloadPrediction<'_>,
         prediction: &HandlerPrediction<'_>,
-        environment_name: Option<Arc<str>>,
+        (environment_name, fields): (Option<Arc<str>>, Arc<[Field]>),
         sources: &SourceSet,
         relative: &dyn Fn(&str) -> String,
     ) -> Self {
@@ -133,6 +136,7 @@ impl ProbeState {
             inject_label: text_of(template.label(keys::INJECT)),
             inject_annotation: text_of(template.annotation(keys::INJECT)),
             has_native_annotation: template.annotation(keys::NATIVE_SIDECAR).is_some(),
+            fields,
             refused_for: refused_for(pod, sources),
             certainty: verdict.certainty,
             kubelet: verdict.kubelet.clone(),
@@ -171,6 +175,7 @@ impl ProbeState {
             inject_label: None,
             inject_annotation: None,
             has_native_annotation: false,
+            fields: Arc::default(),
             refused_for: None,
             certainty: machine.certainty,
             kubelet: None,

@@ -3,7 +3,7 @@
 use crate::finding::Severity;
 use crate::source::SourceSet;
 
-use super::cause::{Cause, Causes, Side};
+use super::cause::{Cause, Causes, NOT_FOUND};
 use super::change::{Change, Subject};
 use super::class::{Class, is_fault};
 use super::comparison::Comparison;
@@ -12,6 +12,7 @@ use super::handler_findings::HandlerFindings;
 use super::probe_pairs::pair_probes;
 use super::probe_state::ProbeState;
 use super::remaining::Remaining;
+use super::side::Side;
 use super::state::State;
 
 /// Compares the handlers of two states, and adds the changes.
@@ -87,11 +88,11 @@ impl Probes<'_, '_, '_> {
             Relation::Entered if !has_fault && !is_fault(old.outcome) => self.add(new, None),
             Relation::Moved if is_same => {
                 let cause = self.causes.of_move(old, new);
-                self.change((old, new), class, Some(cause));
+                self.change((old, new), class, cause);
             }
             Relation::New if is_same && has_fault => {
                 let cause = self.causes.of_environment(new, Side::After);
-                self.change((old, new), class, Some(cause));
+                self.change((old, new), class, cause);
             }
             _ if is_same => {
                 self.comparison.unchanged += 1;
@@ -108,27 +109,24 @@ impl Probes<'_, '_, '_> {
 
     /// Returns the cause of a difference between two predictions. If the environment differs and no line of the facts does,
     /// it is the environment.
-    fn cause(&mut self, old: &ProbeState, new: &ProbeState, relation: Relation) -> Option<Cause> {
-        let cause = self.causes.of(old, new);
-        let is_found = cause
-            .as_ref()
-            .is_some_and(|cause| cause.place.is_some() && !cause.is_unchanged);
-        match relation {
-            _ if is_found => cause,
-            Relation::Same => cause,
-            Relation::Left => Some(self.causes.of_environment(old, Side::Before)),
-            Relation::Moved => Some(self.causes.of_move(old, new)),
-            Relation::Entered | Relation::New => Some(self.causes.of_environment(new, Side::After)),
+    fn cause(&mut self, old: &ProbeState, new: &ProbeState, relation: Relation) -> Cause {
+        if let Some(cause) = self.causes.of(old, new) {
+            return cause;
+        }
+        let cause = match relation {
+            Relation::Same => Cause::without_line(NOT_FOUND),
+            Relation::Left => self.causes.of_environment(old, Side::Before),
+            Relation::Moved => self.causes.of_move(old, new),
+            Relation::Entered | Relation::New => self.causes.of_environment(new, Side::After),
+        };
+        match cause.place {
+            Some(_) => cause,
+            None => self.causes.of_files(old, new).unwrap_or(cause),
         }
     }
 
     /// Adds a change of a handler that both states have, unless the user has suppressed it.
-    fn change(
-        &mut self,
-        (old, new): (&ProbeState, &ProbeState),
-        class: Class,
-        cause: Option<Cause>,
-    ) {
+    fn change(&mut self, (old, new): (&ProbeState, &ProbeState), class: Class, cause: Cause) {
         let is_worse = class == Class::Regression;
         if is_worse && self.findings.is_suppressed(new) {
             self.comparison.suppressed += 1;
@@ -139,7 +137,7 @@ impl Probes<'_, '_, '_> {
             Some(Severity::Note) if is_worse => Class::Changed,
             _ => class,
         };
-        self.push(class, Some(old), Some(new), cause);
+        self.push(class, Some(old), Some(new), Some(cause));
     }
 
     /// Adds a handler that does not exist any more, or that its environment does not deploy any more.

@@ -1,5 +1,7 @@
 //! The predictions and findings of one state.
 
+use std::sync::Arc;
+
 use crate::context::{Context, NotJudged};
 use crate::engine::{
     Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,
@@ -11,6 +13,8 @@ use crate::settings::Settings;
 use crate::source::{SourceSet, chart_of_output};
 
 use super::fact_readers::FactReaders;
+use super::fields::fields_of;
+use super::inputs::ObjectInputs;
 use super::not_moved::{NotMoved, not_moved};
 use super::probe_state::ProbeState;
 
@@ -31,6 +35,8 @@ pub struct State {
     pub readers: FactReaders,
     /// The workloads that a supposed dataplane does not move.
     pub not_moved: Vec<NotMoved>,
+    /// What the objects that deploy pods read.
+    pub(super) inputs: ObjectInputs,
     /// The findings of rules that the settings switch off.
     pub(super) switched_off: Vec<Finding>,
     /// The counts of the check.
@@ -84,6 +90,7 @@ impl State {
             selected: judged.selected,
             readers: judged.readers,
             not_moved: judged.not_moved,
+            inputs: judged.inputs,
             switched_off: outcome.switched_off,
             summary: outcome.summary,
             findings: outcome.findings,
@@ -108,6 +115,7 @@ struct Judged {
     selected: usize,
     readers: FactReaders,
     not_moved: Vec<NotMoved>,
+    inputs: ObjectInputs,
 }
 
 impl Judged {
@@ -119,6 +127,7 @@ impl Judged {
         Self {
             selected: predictions.iter().filter(is_selected).count(),
             not_moved: not_moved(context, predictions),
+            inputs: ObjectInputs::of(context),
             readers: FactReaders::of(context, predictions, machines.len()),
             probes: probes_of(context, predictions, &machines, root),
         }
@@ -138,11 +147,13 @@ fn probes_of(
     let handlers = reported.flat_map(|pod| {
         let overlay = pod.workload.object.overlay.as_ref();
         let environment = overlay.map(|overlay| names.name(overlay));
+        let fields = fields_of(pod);
         pod.handlers.iter().map(move |handler| {
+            let (environment, fields) = (environment.clone(), Arc::clone(&fields));
             ProbeState::of_handler(
                 pod,
                 handler,
-                environment.clone(),
+                (environment, fields),
                 context.sources,
                 &relative,
             )

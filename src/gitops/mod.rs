@@ -13,7 +13,7 @@ mod differing_files;
 mod homes;
 #[cfg(test)]
 mod hostile_tests;
-mod named_entries;
+pub(crate) mod named_entries;
 mod named_folders;
 pub(crate) mod named_source;
 mod own_urls;

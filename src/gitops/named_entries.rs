@@ -8,6 +8,11 @@ use crate::yaml::{NodeRef, Tree};
 
 /// Iterates over the texts of all keys and values of a kustomization; over nothing if it has no tree.
 pub(super) fn texts(kustomization: &SourceFile) -> impl Iterator<Item = &str> {
+    text_nodes(kustomization).map(|(text, _)| text)
+}
+
+/// Iterates over all keys and values of a kustomization that are texts; over nothing if it has no tree.
+pub(crate) fn text_nodes(kustomization: &SourceFile) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
     let mut pending: Vec<NodeRef<'_>> = tree(kustomization)
         .and_then(Tree::root)
         .into_iter()
@@ -19,14 +24,14 @@ pub(super) fn texts(kustomization: &SourceFile) -> impl Iterator<Item = &str> {
             pending.push(entry.key);
             pending.push(entry.value);
         }
-        Some(NodeRef::text(node))
+        Some(node.text().map(|text| (text, node)))
     })
     .flatten()
 }
 
 /// Iterates over the names of files that a text may be: the text itself, and the part after the first `=`, because a generator
 /// names a file after the key (`key=file`).
-pub(super) fn names_in(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn names_in(text: &str) -> impl Iterator<Item = &str> {
     let value = text.split_once('=').map(|(_, name)| name);
     std::iter::once(text).chain(value)
 }

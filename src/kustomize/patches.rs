@@ -174,8 +174,10 @@ fn missing(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> String {
 
 impl Patch {
     fn new(at: Span, documents: Documents) -> Result<Self, Refused> {
-        let documents = documents
-            .map_err(|reason| Refused::new(at, format!("the patch cannot be read: {reason}")))?;
+        let documents = documents.map_err(|reason| match reason.ends_with(REFUSED) {
+            true => Refused::new(at, reason),
+            false => Refused::new(at, format!("the patch cannot be read: {reason}")),
+        })?;
         Ok(Self {
             at,
             documents,

@@ -63,7 +63,10 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     ("lsp_server", &["lsp/", "cli/lsp.rs"]),
     ("terminal_size", &["cli/"]),
     ("granit_parser", &["yaml/"]),
-    ("similar", &["report/diff.rs", "lsp/draft.rs"]),
+    (
+        "similar",
+        &["diff/text_diff.rs", "report/diff.rs", "lsp/draft.rs"],
+    ),
     ("hmac_sha256", &["report/html/policy.rs"]),
     // The folders for a kustomization that leads to the user's own, and for values of charts.
     ("tempfile", &["cli/render/"]),

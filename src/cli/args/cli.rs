@@ -134,8 +134,8 @@ Examples:
   meshprobe diff --to dataplane=ambient --select-namespace shop
 
 Exit codes:
-  0  no change of the class that --fail-on names
-  1  a regression, or a new probe with a fault; with --fail-on any, any change
+  0  nothing that --fail-on names
+  1  what --fail-on names; by default a regression, or a new probe with a fault
   2  wrong usage or settings, a path or a revision that cannot be read";
 
 const EXPLAIN_CODES: &str = "\

@@ -53,15 +53,16 @@ pub(in crate::cli) struct DiffArgs {
     pub(in crate::cli) select_labels: Vec<String>,
 
     /// Exit with code 1 on changes of this class [default: regression].
+    ///
+    /// After a comma, or alone, not-judged is added to the class: `--fail-on removed,not-judged`.
     #[arg(
         long,
         value_name = "CLASS",
         value_enum,
-        default_value_t,
-        hide_default_value = true,
+        value_delimiter = ',',
         help_heading = "Report"
     )]
-    pub(in crate::cli) fail_on: DiffFailOnArg,
+    pub(in crate::cli) fail_on: Vec<DiffFailOnArg>,
 
     #[command(flatten)]
     pub(in crate::cli) report: ReportArgs<ChangeFormat>,
@@ -73,17 +74,18 @@ pub(in crate::cli) struct DiffArgs {
     pub(in crate::cli) common: Common,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum DiffFailOnArg {
     /// On regressions, and on new probes with a fault.
-    #[default]
     Regression,
     /// Like `regression`, and on probes that do not exist any more, or that an environment does not deploy any more.
     Removed,
-    /// On any change, also if an outcome is not known any more.
+    /// On any change, also if an outcome is not known any more, or if something that is not judged differs.
     Any,
-    /// Never.
+    /// On no change.
     Never,
+    /// Also if something that is not judged differs, or is not judged any more.
+    NotJudged,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -82,7 +82,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         explain_releases(&mut comparison, before, after);
     }
     report_unread(session, &before, &after);
-    let fail_on = fail_on(args.fail_on);
+    let fail_on = fail_on(&args.fail_on);
     let changes = Changes {
         before: reported(&before),
         after: reported(&after),
@@ -90,6 +90,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         fail_on,
         root: None,
     };
+    report_not_judged(session, &comparison, fail_on);
     let lacks_workloads = report_nothing(session, args, &changes, is_part);
     let failed = reports.write(&changes)?;
     reports.print(&changes)?;
@@ -253,19 +254,48 @@ fn name_configuration(
     };
     for change in &mut comparison.changes {
         let cause = change.cause.as_ref();
-        let is_explained =
-            |cause: &Cause| cause.place.is_some() && !cause.is_unchanged && !is_added(cause);
+        let is_explained = |cause: &Cause| cause.place.is_some() && !is_added(cause);
         if !cause.is_some_and(is_explained) {
             change.cause = Some(Cause::configuration(file));
         }
     }
 }
 
-const fn fail_on(arg: DiffFailOnArg) -> FailOn {
-    match arg {
-        DiffFailOnArg::Regression => FailOn::Regression,
-        DiffFailOnArg::Removed => FailOn::Removed,
-        DiffFailOnArg::Any => FailOn::Any,
-        DiffFailOnArg::Never => FailOn::Never,
+/// Returns what makes the run fail; of several classes, those that include the others.
+fn fail_on(args: &[DiffFailOnArg]) -> FailOn {
+    let classes = |arg: &DiffFailOnArg| -> Option<&'static [Class]> {
+        match arg {
+            DiffFailOnArg::Regression => Some(FailOn::REGRESSION),
+            DiffFailOnArg::Removed => Some(FailOn::REMOVED),
+            DiffFailOnArg::Any => Some(&Class::ALL),
+            DiffFailOnArg::Never => Some(&[]),
+            DiffFailOnArg::NotJudged => None,
+        }
+    };
+    let given = args.iter().filter_map(classes);
+    let is_not_judged =
+        |arg: &DiffFailOnArg| matches!(arg, DiffFailOnArg::NotJudged | DiffFailOnArg::Any);
+    FailOn {
+        classes: given
+            .max_by_key(|classes| classes.len())
+            .unwrap_or(FailOn::REGRESSION),
+        not_judged: args.iter().any(is_not_judged),
+    }
+}
+
+/// Reports that only parts that are not judged make the run fail: no change explains the exit code.
+fn report_not_judged(session: &Session, comparison: &Comparison, fail_on: FailOn) {
+    let on_changes = FailOn {
+        not_judged: false,
+        ..fail_on
+    };
+    if comparison.fails(fail_on) && !comparison.fails(on_changes) {
+        let found = [&comparison.newly_not_judged, &comparison.changed_not_judged];
+        let count: usize = found.iter().map(|parts| parts.len()).sum();
+        let parts = match count {
+            1 => "1 part is not judged and differs".to_owned(),
+            count => format!("{count} parts are not judged and differ"),
+        };
+        session.errln(&format!("error: {parts}, which `--fail-on` does not allow"));
     }
 }

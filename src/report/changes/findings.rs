@@ -55,7 +55,7 @@ pub fn with_causes(changes: &Changes<'_>, mut outcome: Outcome) -> Outcome {
         .filter_map(|group| {
             let cause = group
                 .cause
-                .filter(|cause| cause.side == crate::diff::Side::After && !cause.is_unchanged)?;
+                .filter(|cause| cause.side == crate::diff::Side::After)?;
             let label = cause.place.clone()?;
             group.changes.first()?.probe()?;
             Some(Finding::new(

@@ -97,7 +97,7 @@ fn push_not_judged(out: &mut String, changes: &Changes<'_>) {
 /// Returns the counts of changes. Without any, a part that is not judged and differs is mentioned first.
 fn headline(changes: &Changes<'_>) -> String {
     let is_clean = changes.comparison.changes.is_empty();
-    match is_clean && changes.leaves_something_out() {
+    match is_clean && changes.comparison.leaves_something_out() {
         true => "No changes of judged probes".to_owned(),
         false => summary(changes.comparison),
     }

@@ -58,7 +58,7 @@ fn verdict(changes: &Changes<'_>) -> &'static str {
         "nothing was compared"
     } else if !comparison.changes.is_empty() {
         "no probe breaks"
-    } else if changes.leaves_something_out() {
+    } else if changes.comparison.leaves_something_out() {
         "no judged probe changes"
     } else {
         "no probe changes"

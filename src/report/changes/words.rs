@@ -25,12 +25,6 @@ impl<'a> Changes<'a> {
         is_empty(self.before) && is_empty(self.after) && self.comparison.changes.is_empty()
     }
 
-    /// Returns whether parts that are not judged may hide changes.
-    pub(super) fn leaves_something_out(&self) -> bool {
-        let comparison = self.comparison;
-        !comparison.newly_not_judged.is_empty() || !comparison.changed_not_judged.is_empty()
-    }
-
     /// Returns lines about what is not judged and differs.
     pub(in crate::report) fn not_judged_lines(&self) -> Vec<String> {
         let comparison = self.comparison;
@@ -166,14 +160,6 @@ impl<'a> Changes<'a> {
             };
         };
         let line = self.line(self.state_of(cause.side).set, label);
-        if cause.is_unchanged {
-            let applies = match cause.side {
-                Side::After => "applies now",
-                Side::Before => "does not apply any more",
-            };
-            let verb = verb_of(class, count);
-            return format!("{probes} {verb}: {line} {applies}: {}", cause.message);
-        }
         match cause.side {
             Side::After => format!("{line} {verb} {probes}: {}", cause.message),
             Side::Before => {

@@ -1,6 +1,8 @@
 //! `meshprobe diff`: what changes between two states.
 
 mod broken_builds;
+mod cause_lines;
+mod cause_properties;
 mod causes;
 mod certainty;
 mod command_line;
@@ -14,6 +16,7 @@ mod identity;
 mod ignored;
 mod incomplete;
 mod live_evidence;
+mod not_judged_inputs;
 mod patch_levels;
 mod release_facts;
 mod release_pairs;

@@ -60,7 +60,7 @@ fn a_changed_probe_is_its_own_cause() {
 }
 
 #[test]
-fn a_line_that_applies_only_now_is_not_blamed_for_its_text() {
+fn a_label_that_makes_a_policy_apply_is_the_cause() {
     let selecting = STRICT.replace(
         "spec: {mtls",
         "spec: {selector: {matchLabels: {app: web}}, mtls",
@@ -80,7 +80,7 @@ fn a_line_that_applies_only_now_is_not_blamed_for_its_text() {
     let run = trees(&before, &after)
         .run(&["diff", "before", "after"])
         .exits(1);
-    let sentence = "regression: 1 probe breaks: after/mtls.yaml:4 applies now: ";
+    let sentence = "regression: after/web.yaml:5 breaks 1 probe: `labels.app: web` is new";
     assert!(run.stdout.starts_with(sentence), "{}", run.stdout);
 }
 
