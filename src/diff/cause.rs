@@ -123,6 +123,9 @@ impl<'c> Candidate<'c> {
     }
 }
 
+/// The state, the root and the path of a file that an entry includes.
+type EntryKey = (Side, Option<Arc<str>>, Arc<str>);
+
 /// Finds causes in the text diff of two states.
 #[derive(Debug)]
 pub(super) struct Causes<'a> {
@@ -130,7 +133,7 @@ pub(super) struct Causes<'a> {
     after: (&'a str, &'a SourceSet),
     diff: OnceCell<TextDiff<'a>>,
     /// The changed entries that include files, by state, root and file.
-    pub(super) entries: HashMap<(Side, Option<Arc<str>>, Arc<str>), Option<Label>>,
+    pub(super) entries: HashMap<EntryKey, Option<Label>>,
 }
 
 impl<'a> Causes<'a> {

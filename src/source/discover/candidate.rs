@@ -58,7 +58,7 @@ impl Candidate {
     }
 
     /// Returns the candidate for a file whose text is not split into documents.
-    pub(in crate::source::discover) fn as_text(self) -> Self {
+    pub(in crate::source::discover) fn into_text(self) -> Self {
         Self {
             is_text: true,
             ..self

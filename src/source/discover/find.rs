@@ -205,7 +205,7 @@ fn expand_directory(
             WalkEntry::Script(path) => {
                 let shown = shown(&path).into();
                 let script = Candidate::on_disk(shown, Role::Context, root.real(&path));
-                folders.scripts.push(script.as_text());
+                folders.scripts.push(script.into_text());
                 return None;
             }
         };

@@ -70,7 +70,7 @@ impl<'r> Named<'r> {
             }
             for entry in env_files(file) {
                 let candidate = self.candidate(set, file, entry);
-                found.extend(candidate.map(Candidate::as_text));
+                found.extend(candidate.map(Candidate::into_text));
             }
         }
         found
