@@ -133,7 +133,9 @@ fn code_blocks(page: &str) -> Vec<Range<usize>> {
     let (mut start, mut at) = (None, 0);
     for line in page.split_inclusive('\n') {
         let end = at + line.len();
-        if line.trim_start().starts_with("```") {
+        // The text after an opening fence contains no backticks.
+        let info = line.trim_start().strip_prefix("```");
+        if info.is_some_and(|info| !info.contains('`')) {
             match start.take() {
                 Some(start) => blocks.push(start..end),
                 None => start = Some(at),

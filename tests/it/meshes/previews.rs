@@ -390,7 +390,9 @@ fn annotations_that_another_tool_fills_in_are_unknown() {
         assert_eq!((shown.code, &shown.stdout), (1, &text));
         let checked = run(&["check"], &text);
         assert!(
-            checked.stdout.contains("another tool fills in a value"),
+            checked
+                .stdout
+                .contains("a value that decides is a placeholder"),
             "{}",
             checked.stdout
         );
