@@ -111,7 +111,7 @@ fn commands_contain_no_placeholders() {
     let releases = [
         flux(&format!("chart: {{spec: {{chart: podinfo, {source}}}}}"), ""),
         flux(&format!("chart: {{spec: {{chart: podinfo, {source}}}}}"), repository),
-        flux(&format!("targetNamespace: '${{TENANT}}', chart: {{spec: {{chart: charts/web, valuesFiles: [charts/web/no.yaml]}}}}"), ""),
+        flux("targetNamespace: '${TENANT}', chart: {spec: {chart: charts/web, valuesFiles: [charts/web/no.yaml]}}", ""),
         flux("chartRef: {kind: OCIRepository, name: none}", ""),
         argo("repoURL: 'https://charts.example', chart: web, targetRevision: '${VERSION}'"),
         argo("repoURL: 'https://charts.example', chart: web, helm: {releaseName: '{{ name }}'}"),

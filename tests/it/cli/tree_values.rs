@@ -64,6 +64,9 @@ fn secret(entries: &str) -> String {
 const FROM_CONFIG: &str = "substituteFrom: [{kind: ConfigMap, name: vars}]";
 const FROM_SECRET: &str = "substituteFrom: [{kind: Secret, name: vars}]";
 
+/// A name, the source of the variable, more files, and whether the value is known.
+type Case<'a> = (&'a str, String, Vec<(&'a str, String)>, bool);
+
 #[test]
 fn variables_of_the_tree_are_filled_in() {
     let strict = config_map("vars", "MODE: STRICT");
@@ -84,7 +87,7 @@ fn variables_of_the_tree_are_filled_in() {
     );
     let vars = "clusters/eu1/vars.yaml";
     let list = "clusters/eu1/kustomization.yaml";
-    let cases: Vec<(&str, String, Vec<(&str, String)>, bool)> = vec![
+    let cases: Vec<Case<'_>> = vec![
         (
             "ConfigMap",
             FROM_CONFIG.into(),
