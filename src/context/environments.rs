@@ -28,7 +28,7 @@ impl Environments {
     /// Finds the environments of a tree.
     pub(super) fn of<'a, 't: 'a>(objects: impl Iterator<Item = &'a Object<'t>>) -> Self {
         let mut folders: HashMap<_, Vec<&str>> = HashMap::new();
-        let mut pods: HashMap<&str, Vec<&str>> = HashMap::new();
+        let mut members: HashMap<&str, Vec<(&str, bool)>> = HashMap::new();
         // A kustomization has no name: it is not an object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
             let namespace = object.deployed_namespace();
@@ -42,10 +42,12 @@ impl Environments {
             if folders.last() != Some(&folder) {
                 folders.push(folder);
             }
-            if runs_pods(object.group(), object.kind) {
-                pods.entry(namespace.unwrap_or("default"))
-                    .or_default()
-                    .push(folder);
+            let has_pods = runs_pods(object.group(), object.kind);
+            if let Some(namespace) = namespace.or_else(|| has_pods.then_some("default")) {
+                let members = members.entry(namespace).or_default();
+                if members.last() != Some(&(folder, has_pods)) {
+                    members.push((folder, has_pods));
+                }
             }
         }
         let mut environments = HashSet::new();
@@ -59,7 +61,7 @@ impl Environments {
                     && let Some(fork) = common(before, folder)
                 {
                     let siblings = [child(fork, before), child(fork, folder)];
-                    let is_applied_twice = |name| are_parts(fork, siblings, pods.get(name));
+                    let is_applied_twice = |name| are_parts(fork, siblings, members.get(name));
                     if namespace.is_some_and(is_applied_twice) {
                         continue;
                     }
@@ -293,18 +295,21 @@ impl Environments {
     }
 }
 
-/// Returns whether two folders with one Namespace are parts of one cluster, in which both manifests are applied: only one
-/// of them deploys pods to the namespace, and no name is that of an environment. `pods` are the folders of these pods.
-fn are_parts(fork: &str, siblings: [&str; 2], pods: Option<&Vec<&str>>) -> bool {
-    let has_pods = |sibling| {
-        let mut pods = pods.into_iter().flatten();
-        pods.any(|folder| is_within(folder, sibling))
+/// Returns whether two folders with one Namespace are parts of one cluster, in which both manifests are applied: one of
+/// them deploys pods to the namespace, the other nothing at all, and no name is that of an environment. `members` are the
+/// folders of the objects in the namespace, and whether these run pods.
+fn are_parts(fork: &str, siblings: [&str; 2], members: Option<&Vec<(&str, bool)>>) -> bool {
+    let has = |sibling: &str, is_meant: fn(bool) -> bool| {
+        let mut members = members.into_iter().flatten();
+        members.any(|(folder, has_pods)| is_meant(*has_pods) && is_within(folder, sibling))
     };
+    let has_pods = |sibling: &str| has(sibling, |has_pods| has_pods);
+    let is_empty = |sibling: &str| !has(sibling, |_| true);
     let [one, other] = siblings;
     let is_named = [fork, one, other]
         .into_iter()
         .any(|folder| is_usual_name(last_name(folder)));
-    !is_named && has_pods(one) != has_pods(other)
+    !is_named && (has_pods(one) && is_empty(other) || has_pods(other) && is_empty(one))
 }
 
 /// Returns whether a name is the path of a file below a folder of the tree.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::context::environment_name::{last_name, short_names};
+use crate::context::environment_name::{is_usual_name, last_name, short_names};
 use crate::context::fact_cache::{file_key, file_namespace_key};
 use crate::context::namespace::NamespaceOf;
 use crate::context::namespace_scripts::ScriptLabel;
 use crate::context::nearest::{are_related, nearest};
-use crate::kube::Object;
+use crate::kube::{Object, nearness};
 use crate::mesh::Fact;
 use crate::mesh::detect::is_key_of_mesh;
 use crate::mesh::istio::keys;
@@ -65,7 +65,51 @@ impl<'c, 't> NamespaceOf<'c, 't> {
             let found = joined.find(|(_, namespace)| std::ptr::eq(*namespace, wanted));
             found.map(|(index, _)| *index)
         };
-        found.into_iter().filter_map(position).collect()
+        let nearer = self.nearer_of_branches(&found);
+        nearer
+            .into_iter()
+            .chain(found.into_iter().filter_map(position))
+            .collect()
+    }
+
+    /// Returns the positions of manifests that add pods to the mesh and are in other environments, but as near as those
+    /// `found` in folders that do not contain the object: a farther manifest without labels does not settle that there is
+    /// no sidecar.
+    fn nearer_of_branches(self, found: &[&Object<'t>]) -> Vec<usize> {
+        let inventory = &self.context.inventory;
+        let environments = &inventory.environments;
+        let home = self.object.location_file();
+        let is_settled = |namespace: &&Object<'t>| {
+            mentions_mesh(namespace) || is_within(folder(home), folder(namespace.location_file()))
+        };
+        if environments.is_empty() || found.iter().any(is_settled) {
+            return Vec::new();
+        }
+        let distances = found
+            .iter()
+            .map(|namespace| nearness(namespace.location_file(), home));
+        let Some(distance) = distances.max() else {
+            return Vec::new();
+        };
+        let is_nearer = |candidate: &&Object<'t>| {
+            let place = candidate.location_file();
+            adds_pods(candidate)
+                && nearness(place, home) >= distance
+                && (self.is_written || are_related(place, home))
+                && environments.is_in_run(folder(place))
+                && !folder(place).split('/').any(is_usual_name)
+                && candidate.may_share_cluster(self.object)
+        };
+        let nearer = inventory
+            .namespaces
+            .in_namespace(self.name)
+            .filter(is_nearer);
+        nearer
+            .filter_map(|wanted| {
+                let mut all = inventory.namespaces.iter();
+                all.position(|namespace| std::ptr::eq(namespace, wanted))
+            })
+            .collect()
     }
 
     /// Adds the other manifests of the same Namespaces: all of them are applied. Those that add pods to a mesh come first.

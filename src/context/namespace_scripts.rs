@@ -151,7 +151,10 @@ impl<'l> Command<'l> {
             } else if word.starts_with('-') || word.ends_with('-') {
                 // An option, or a key that is removed.
             } else if let Some((key, value)) = word.split_once('=') {
-                command.pairs.push((key, value.trim_matches(quotes)));
+                // A code span ends before the full stop of its sentence.
+                let value = value.trim_start_matches(quotes);
+                let value = value.split(quotes).next().unwrap_or_default();
+                command.pairs.push((key, value));
             } else if let Some(name) = word
                 .strip_prefix("namespace/")
                 .or_else(|| word.strip_prefix("ns/"))

@@ -1,6 +1,6 @@
 //! What the parts that are not judged read from the tree: values files, patches, and the objects that they refer to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ const PATH_FIELDS: [&str; 8] = [
 
 /// What the objects that deploy pods read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ObjectInputs(HashMap<(Arc<str>, String, String), Inputs>);
+pub(super) struct ObjectInputs(BTreeMap<(Arc<str>, String, String), Inputs>);
 
 /// What a part that is not judged reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -36,6 +36,6 @@ mod working_tree;
 pub use changed::{ChangedPaths, Side};
 pub use error::GitError;
 pub use lfs::lfs_object;
-pub use repository::{Commit, Repository};
+pub use repository::{Commit, HEAD, Repository};
 pub use snapshot::Snapshot;
 pub use tracked_paths::TrackedPaths;

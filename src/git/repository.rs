@@ -37,6 +37,9 @@ pub struct Commit {
     pub short: String,
 }
 
+/// The name of the commit that is checked out.
+pub const HEAD: &str = "HEAD";
+
 /// The number of digits of a hash in messages. It need not be unique, so git does not have to be run for it.
 const SHORT: usize = 10;
 
@@ -202,7 +205,7 @@ impl Repository {
     /// Returns whether a reference or `HEAD` leads to a commit.
     fn has_commits(&self) -> bool {
         let listings: [&[&str]; 2] = [
-            &["rev-list", "--max-count=1", "HEAD"],
+            &["rev-list", "--max-count=1", HEAD],
             &["rev-list", "--max-count=1", "--all"],
         ];
         let lists = |arguments: &&[&str]| {

@@ -228,7 +228,7 @@ fn unsupported_fields_are_reported() {
     ] {
         assert!(messages.contains(word), "{word}\n{messages}");
     }
-    assert_eq!(rendering.notes.len(), 12, "{messages}");
+    assert_eq!(rendering.notes.len(), 11, "{messages}");
     assert!(rendering.notes.iter().all(|note| note.scope == Scope::All));
     assert_eq!(rendering.documents.len(), 3);
 }

@@ -92,7 +92,7 @@ mod tests {
         for (text, block) in [
             ("+a\n", "```diff\n+a\n```\n"),
             ("+a", "```diff\n+a\n```\n"),
-            (" ```\n x\n", "````diff\n ```\n x\n````\n"),
+            ("x\n ```\n x\n", "````diff\nx\n ```\n x\n````\n"),
             ("a\r`````\r", "``````diff\na\r`````\r\n``````\n"),
         ] {
             assert_eq!(fenced_block("diff", text), block);

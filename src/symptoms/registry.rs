@@ -144,6 +144,7 @@ symptoms! {
         Error ["may not specify more than 1 handler type"],
         Error ["must specify a handler type"],
         Error ["port", "must be between 1 and 65535"],
+        Error ["invalid value", "must be between 1 and 65535"],
         Event ["is invalid:"],
         Event ["probe", ": invalid value"],
         Event ["probe", ": forbidden"];

@@ -133,6 +133,13 @@ fn a_worktree_hides_the_same_files_as_its_clone() {
     write(&clone.join(".git/info/exclude"), "x.yaml\n");
     let own = clone.join(".git/worktrees/worktree");
     write(&own.join("commondir"), "../..\n");
+    // Git answers that it tracks nothing: if it cannot tell, ignore files hide nothing.
+    for git in [&clone.join(".git"), &own] {
+        write(&git.join("HEAD"), "ref: refs/heads/main\n");
+    }
+    for folder in ["objects", "refs"] {
+        fs::create_dir_all(clone.join(".git").join(folder)).unwrap();
+    }
     // The back reference that git writes: without it the folder may belong to anyone.
     let back = worktree.join(".git");
     write(&own.join("gitdir"), &format!("{}\n", back.display()));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::engine::{Exit, unread_paths};
-use crate::git::{ChangedPaths, Commit, GitError, Repository, Side, Snapshot};
+use crate::git::{ChangedPaths, Commit, GitError, HEAD, Repository, Side, Snapshot};
 use crate::source::{SharedFiles, SourceSet, shown_path};
 
 use super::super::args::DiffArgs;
@@ -152,7 +152,7 @@ fn base(repository: &Repository, args: &DiffArgs) -> Result<Commit, Stop> {
 
 /// Returns whether the base follows from the default branch, and is the revision that is compared.
 fn is_own_base(args: &DiffArgs, base: &Commit) -> bool {
-    let compared = args.until.as_deref().unwrap_or("HEAD");
+    let compared = args.until.as_deref().unwrap_or(HEAD);
     args.since.is_none() && !args.staged && base.name == compared
 }
 

@@ -115,38 +115,6 @@ fn a_kustomization_finds_a_file_with_a_name_like_an_escaped_byte() {
     }
 }
 
-#[test]
-fn a_copy_does_not_replace_a_file_whose_name_a_list_only_seems_to_contain() {
-    let project = project();
-    for path in ["tree/a\nb.yaml", "tree/#c.yaml"] {
-        project.write(path, pod("weba"));
-    }
-    fs::write(
-        project.path("tree").join(name(b"d\xff", ".yaml")),
-        pod("webb"),
-    )
-    .unwrap();
-    let copy = ["rewrite", "-o", "out", "--assume", "injection=all", "tree"];
-    project.run(&copy).exits(0);
-    // The same files again, with other contents: each is recognized as a copy.
-    for path in ["out/a\nb.yaml", "out/#c.yaml"] {
-        project.write(path, "");
-    }
-    project.run(&copy).exits(0);
-    for (place, text) in [("b.yaml", b"mine"), ("d\u{fffd}.yaml", b"mine")] {
-        project.write(&format!("out/{place}"), text);
-        project.write(&format!("tree/{place}"), "a: b\n");
-        let run = project.run(&copy).exits(2);
-        assert!(
-            run.stderr.contains("is not a copy of an earlier run"),
-            "{}",
-            run.stderr
-        );
-        assert_eq!(project.read(&format!("out/{place}")), "mine");
-        fs::remove_file(project.path(&format!("tree/{place}"))).unwrap();
-    }
-}
-
 /// `git apply` of a diff changes the file that was checked, and no file with a similar name.
 #[test]
 fn a_diff_names_the_file() {

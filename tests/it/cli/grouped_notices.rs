@@ -96,7 +96,7 @@ fn policies_in_unrelated_files_of_a_folder_are_a_note() {
 
 #[test]
 fn a_note_about_a_shared_base_is_reported_once() {
-    let base = "resources: [web.yaml]\nvars: [{name: A, objref: {kind: Deployment, name: web, apiVersion: apps/v1}}]\n";
+    let base = "resources: [web.yaml]\ntransformers: [t.yaml]\n";
     let project = Project::with(&[
         ("base/web.yaml", WEB),
         ("base/kustomization.yaml", base),
@@ -105,7 +105,7 @@ fn a_note_about_a_shared_base_is_reported_once() {
     ]);
     let run = project.run(&["check", "--output-format", "concise"]);
     assert_eq!(
-        run.stdout.matches("`vars` is not modelled").count(),
+        run.stdout.matches("`transformers` is not modelled").count(),
         1,
         "{}",
         run.stdout

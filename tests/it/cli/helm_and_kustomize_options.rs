@@ -383,7 +383,7 @@ fn missing_and_uneditable_inputs_are_usage_errors() {
         ),
         (
             vec!["rewrite", "--helm", "deploy", "--write"],
-            "`--write` and `-o` cannot be used with",
+            "`--write` cannot be used with",
         ),
         (
             vec!["rewrite", "--helm", "deploy", "--kustomize", "deploy"],

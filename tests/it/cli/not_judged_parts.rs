@@ -116,12 +116,14 @@ fn what_a_kustomization_adds_next_to_judged_workloads_is_named() {
 
 #[test]
 fn the_timing_of_a_probe_that_an_operator_completes_is_named() {
-    let collector = |probe: &str| {
+    let collector = |id: &str, probe: &str| {
         format!(
-            "apiVersion: opentelemetry.io/v1beta1\nkind: OpenTelemetryCollector\nmetadata: {{name: c, namespace: shop}}\n\
-             spec: {{image: otel, livenessProbe: {probe}}}\n"
+            "{id}\nmetadata: {{name: c, namespace: shop}}\nspec: {{image: otel, livenessProbe: {probe}}}\n"
         )
     };
+    let unknown = "apiVersion: example.com/v1\nkind: Collector";
+    // A kind whose operator always generates pods.
+    let known = "apiVersion: opentelemetry.io/v1beta1\nkind: OpenTelemetryCollector";
     let project = Project::new();
     for (probe, count) in [
         ("{initialDelaySeconds: 15}", 1),
@@ -131,9 +133,11 @@ fn the_timing_of_a_probe_that_an_operator_completes_is_named() {
         // A schema.
         ("{type: object}", 0),
     ] {
-        project.write("c.yaml", collector(probe));
-        let found = not_judged(&check(&project, &[]));
-        assert_eq!(found.len(), count, "{probe}: {found:?}");
+        for (id, count) in [(unknown, count), (known, 1)] {
+            project.write("c.yaml", collector(id, probe));
+            let found = not_judged(&check(&project, &[]));
+            assert_eq!(found.len(), count, "{id}: {probe}: {found:?}");
+        }
     }
 }
 

@@ -188,28 +188,6 @@ fn only_the_given_files_are_fixed() {
 }
 
 #[test]
-fn copies_of_a_rewrite_are_not_facts() {
-    let project = shop();
-    project.write(
-        "apps/web.yaml",
-        NOT_REWRITTEN.replace(
-            "  annotations: {sidecar.istio.io/rewriteAppHTTPProbers: 'false'}\n",
-            "",
-        ),
-    );
-    for _ in 0..2 {
-        project.run(&["rewrite", "-o", "out", "apps"]).exits(0);
-    }
-    assert!(
-        project
-            .read("out/web.yaml")
-            .contains("ISTIO_KUBE_APP_PROBERS")
-    );
-    assert!(!project.path("out/mtls.yaml").exists());
-    assert!(!project.path("out/infra").exists());
-}
-
-#[test]
 fn standard_input_has_no_context() {
     let project = shop();
     let run = project.pipe(

@@ -55,7 +55,7 @@ fn a_variable_with_an_unknown_value_is_a_placeholder() {
         VARS.replace("data.PORT", "data"),
         "vars: [{name: PORT}]".to_owned(),
         VARS.replace("name: ports", "name: generated")
-            + "\nconfigMapGenerator: [{name: generated, literals: [PORT=3306]}]",
+            + "\nconfigMapGenerator: [{name: generated, envs: [gone.env]}]",
     ] {
         let project = project(REWRITE, "false", &fields);
         project.write("mtls.yaml", STRICT_MESH);

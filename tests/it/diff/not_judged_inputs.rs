@@ -246,13 +246,13 @@ fn value_files_of_an_application() {
 /// An overlay on top of a base that gets a part that is not modelled: the only probe is the same.
 #[test]
 fn a_note_is_not_a_regression() {
-    let vars = "resources: [web.yaml]\nvars:\n- name: SERVICE\n  objref: {kind: Pod, name: web, apiVersion: v1}\n  fieldref: {fieldpath: metadata.name}\n";
+    let replacements = "resources: [web.yaml]\nreplacements:\n- source: {kind: Pod, name: web, fieldPath: metadata.name}\n  targets:\n  - select: {kind: Pod}\n    fieldPaths: [spec.containers.0.image]\n";
     let before = [
         ("base/kustomization.yaml", "resources: [web.yaml]\n"),
         ("base/web.yaml", NOT_REWRITTEN),
     ];
     let after = [
-        ("base/kustomization.yaml", vars),
+        ("base/kustomization.yaml", replacements),
         ("base/web.yaml", NOT_REWRITTEN),
         (
             "overlays/mesh/kustomization.yaml",

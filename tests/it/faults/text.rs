@@ -160,7 +160,7 @@ fn aliases_and_depth() {
                 "bad.yaml",
                 check,
             ),
-            row("a file of 600 MiB", &sparse(), 0, "bad.yaml", check),
+            row("a file of 600 MiB", &sparse(), 1, "bad.yaml", check),
             row(
                 "the same file, named by the user",
                 &sparse(),

@@ -29,12 +29,13 @@ fn fields(
 pub(crate) enum Written {
     /// Ports as names and as numbers, with or without defaults.
     Freely,
-    /// Values that a prober env records: ports as numbers, always a path, no empty and no shared values.
+    /// Values that an undo restores from a prober env: ports by name if they have one, always a path, no empty and no
+    /// shared values.
     AsRecorded,
 }
 
 impl Written {
-    /// Selects one of the options. A prober env records the first `recorded` ones.
+    /// Selects one of the options. An undo restores the first `recorded` ones as they were.
     fn one_of(self, options: &[Option<Node>], recorded: usize) -> BoxedStrategy<Option<Node>> {
         match self {
             Self::Freely => one_of(options),
@@ -61,9 +62,9 @@ fn http(written: Written) -> impl Strategy<Value = (&'static str, Node)> {
     );
     let port = written.one_of(
         &[
-            Some(Node::Plain("8080")),
-            Some(Node::Plain("9090")),
             Some(Node::Plain("http")),
+            Some(Node::Plain("9090")),
+            Some(Node::Plain("8080")),
             Some(Node::Double("http")),
         ],
         2,
@@ -99,7 +100,7 @@ fn handler(written: Written) -> impl Strategy<Value = (&'static str, Node)> {
         select(if written == Written::Freely {
             vec!["8080", "5432", "http"]
         } else {
-            vec!["8080", "5432"]
+            vec!["http", "5432"]
         }),
     )
         .prop_map(|(flow, port)| ("tcpSocket", map(flow, vec![("port", Node::Plain(port))])));

@@ -297,7 +297,8 @@ fn the_table_of_contents_lists_the_symptoms_below_their_index() {
 /// The commands of the pages have valid arguments.
 #[test]
 fn the_commands_of_the_pages_are_valid() {
-    let project = Project::new();
+    let manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n";
+    let project = Project::with(&[("web.yaml", manifest)]);
     let mut count = 0;
     for symptom in symptoms::all() {
         for block in symptom.page.split("```sh\n").skip(1) {
