@@ -7,6 +7,7 @@ formats=(json sarif gitlab junit github summary)
 
 # 1. Trees with all rules, broken input, overlays, suppressed findings, or no files.
 mkdir -p "$work/odd/träger & <co>, 5%" "$work/empty" "$work/reports"
+printf 'a: b\n' >"$work/empty/values.yaml"
 cp -R "$root/fixtures/krm" "$work/rendered"
 # shellcheck source=odd-names.bash
 source "$root/tests/e2e/odd-names.bash"
