@@ -118,6 +118,8 @@ def sample(schema):
         return [sample(schema["items"])]
     if "default" in schema:
         return schema["default"]
+    if "anyOf" in schema:
+        return sample(schema["anyOf"][0])
     assert "enum" in schema, f"this schema needs `examples` or `default`: {schema}"
     return schema["enum"][0]
 

@@ -10,6 +10,7 @@ check-jsonschema --check-metaschema "$published" >"$work/log" 2>&1 || fail_with 
 pass "the schema is valid, and equals that of the program"
 
 mkdir "$work/empty"
+printf 'a: b\n' >"$work/empty/values.yaml"
 python "$root/tests/e2e/schema.py" "$published" "$meshprobe" "$work" >"$work/log" 2>&1 ||
   fail_with "$work/log" "schema and program disagree"
 pass "$(cat "$work/log")"

@@ -36,8 +36,8 @@ rewritten() {
   local name="$1" code=0
   shift
   status 0 "$work/$name.before.log" validate "$work/$name"
-  (cd "$work" && "$meshprobe" rewrite --isolated "$@" -o "$name.out" "$name") >"$work/$name.log" 2>&1 || code=$?
-  [ "$code" -le 1 ] || fail_with "$work/$name.log" "exit status $code: rewrite -o $name.out"
+  (cd "$work" && cp -RL "$name" "$name.out" && "$meshprobe" rewrite --isolated "$@" --write "$name.out") >"$work/$name.log" 2>&1 || code=$?
+  [ "$code" -le 1 ] || fail_with "$work/$name.log" "exit status $code: rewrite --write $name.out"
   ! diff -rq "$work/$name" "$work/$name.out" >"$work/$name.diff" || fail "$name: nothing was rewritten"
   status 0 "$work/$name.after.log" validate "$work/$name.out"
   pass "$name: $(tail -n 1 "$work/$name.after.log"); $(wc -l <"$work/$name.diff") files rewritten"
