@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::kube::Provenance;
 use crate::mesh::istio::install::{CHART_FIELDS, is_mesh_chart};
-use crate::source::{SourceFile, merged_spellings};
+use crate::source::SourceFile;
 use crate::yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
@@ -124,7 +124,6 @@ impl<'s> Kustomization<'s> {
             .filter(|entry| !self.only_installs_mesh(entry))
             .filter_map(|entry| generator_field(&entry))
             .collect();
-        unknown.extend(self.merged_spellings());
         unknown.extend(self.empty_kustomization());
         unknown.extend(refusals(self.root));
         unknown.extend(self.invalid_order());
@@ -159,23 +158,6 @@ impl Kustomization<'_> {
                     changes_all: false,
                 }
             })
-    }
-
-    /// Reports fields that are set in several spellings, which kustomize merges.
-    fn merged_spellings(&self) -> impl Iterator<Item = Unknown> {
-        merged_spellings(self.root).into_iter().map(|span| {
-            let key = span.slice(self.root.tree().text());
-            Unknown {
-                span,
-                message: format!(
-                    "`{key}` is set in several spellings: how kustomize merges them is not modelled"
-                ),
-                topic: Topic::Other,
-                has_unknown_objects: true,
-                may_add_pods: true,
-                changes_all: true,
-            }
-        })
     }
 
     /// Reports an unknown order of the objects.

@@ -30,7 +30,7 @@ pub(crate) fn are_own(configs: &Configs) -> bool {
 
 /// Returns whether an object is a configuration of meshprobe. One with the annotation of a function must name the program:
 /// another one could change anything.
-pub(crate) fn is_own(config: &Node) -> bool {
+fn is_own(config: &Node) -> bool {
     let is_kind =
         config.text_below(&["apiVersion"]) == API_VERSION && config.text_below(&["kind"]) == KIND;
     match function(config) {

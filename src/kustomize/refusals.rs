@@ -3,7 +3,7 @@
 use crate::kustomize::rendering::Topic;
 use crate::kustomize::unknown::Unknown;
 use crate::settings::most_similar;
-use crate::source::{FieldFault, field_faults};
+use crate::source::{FieldFault, FieldFaultKind, field_faults};
 use crate::yaml::{Entry, NodeRef, Span};
 
 /// The end of the message of each note about a setting with which kustomize does not build a kustomization.
@@ -31,10 +31,7 @@ pub(crate) fn refusals(root: NodeRef<'_>) -> Vec<Unknown> {
         return Vec::new();
     }
     let faults = field_faults(root);
-    let faults = faults
-        .iter()
-        .map(|fault| refused(fault.span, &describe(fault)));
-    faults.chain(wrong_kind(root)).collect()
+    faults.iter().map(unknown).chain(wrong_kind(root)).collect()
 }
 
 /// Returns whether the file contains an object of another API, such as a Kustomization of Flux.
@@ -49,18 +46,27 @@ fn is_other_object(root: NodeRef<'_>) -> bool {
     is_other && !root.entries().any(is_setting)
 }
 
-fn describe(fault: &FieldFault) -> String {
+fn unknown(fault: &FieldFault) -> Unknown {
     let name = &fault.name;
-    if !fault.is_unknown {
-        let expected = fault.expected.first().copied().unwrap_or_default();
-        return format!("`{name}` of a kustomization is {expected}");
-    }
-    match most_similar(name, fault.expected.iter().copied()) {
-        Some(similar) => {
-            format!("`{name}` is not a field of a kustomization (did you mean `{similar}`?)")
+    let message = match &fault.kind {
+        FieldFaultKind::Type(expected) => format!("`{name}` of a kustomization is {expected}"),
+        FieldFaultKind::Unknown(known) => match most_similar(name, known.iter().copied()) {
+            Some(similar) => {
+                format!("`{name}` is not a field of a kustomization (did you mean `{similar}`?)")
+            }
+            None => format!("`{name}` is not a field of a kustomization"),
+        },
+        FieldFaultKind::OtherCase(field) => {
+            return Unknown {
+                message: format!("`{name}` is not modelled: kustomize reads it as `{field}`"),
+                has_unknown_objects: true,
+                may_add_pods: true,
+                changes_all: true,
+                ..refused(fault.span, "")
+            };
         }
-        None => format!("`{name}` is not a field of a kustomization"),
-    }
+    };
+    refused(fault.span, &message)
 }
 
 /// Reports a kind or a version that is not that of a kustomization.

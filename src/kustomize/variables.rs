@@ -35,10 +35,11 @@ pub(crate) fn variables(k: &Kustomization<'_>) -> impl Iterator<Item = Variable>
             text.unwrap_or_default().to_owned()
         };
         let object = item.get("objref");
-        let path = match text(item.get("fieldref"), "fieldPath") {
-            path if path.is_empty() => "metadata.name".to_owned(),
-            path => path,
-        };
+        let field = item.get("fieldref");
+        // Both names are common.
+        let paths = [text(field, "fieldPath"), text(field, "fieldpath")];
+        let path = paths.into_iter().find(|path| !path.is_empty());
+        let path = path.unwrap_or_else(|| "metadata.name".to_owned());
         let version = match (text(object, "apiVersion"), text(object, "group")) {
             (version, _) if !version.is_empty() => version,
             (_, group) if group.is_empty() => text(object, "version"),

@@ -8,7 +8,7 @@ use crate::source::kustomization_name::is_kustomization;
 use crate::source::manifest_keys::looks_like_kubernetes;
 use crate::source::model::document::{Content, Document};
 use crate::source::model::file::SourceFile;
-use crate::source::{kustomization_fields, list, template_marker};
+use crate::source::{list, template_marker};
 use crate::yaml;
 use crate::yaml::{Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
 
@@ -54,7 +54,7 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         }
         Ok(Some(tree)) => {
             let tree = Arc::new(tree);
-            let mut content = classify(&tree, &file.path, source);
+            let content = classify(&tree, &file.path, source);
             match content {
                 // What another tool renders is not what kubectl reads.
                 Content::Template => return (content, Vec::new()),
@@ -69,13 +69,6 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
                 return (Content::Broken { error, kubernetes }, Vec::new());
             }
             let ambiguities = yaml::ambiguities(&tree);
-            // `content` has the only reference now, so `make_mut` does not copy the tree.
-            drop(tree);
-            if let Content::Tree(tree) = &mut content
-                && is_kustomization(&file.path)
-            {
-                kustomization_fields::normalize(Arc::make_mut(tree));
-            }
             (content, ambiguities)
         }
         Err(error) if error.is_over_limit() => {

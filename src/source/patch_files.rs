@@ -9,7 +9,6 @@ use hashbrown::{HashMap, HashSet};
 use crate::filesystem::FileSystem;
 use crate::filesystem::without_dots;
 use crate::source::discover::folders::Folders;
-use crate::source::kustomization_fields;
 use crate::source::kustomization_name::{NAMES, is_kustomization};
 use crate::source::model::document::Document;
 use crate::source::model::file::SourceFile;
@@ -141,10 +140,9 @@ fn patches_in(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
         .and_then(|real| files.read_resolved_text(&real).ok());
     let Some(text) = text else { return Vec::new() };
     let text: Arc<str> = Arc::from(text);
-    let Ok(Some(mut tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
+    let Ok(Some(tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
         return Vec::new();
     };
-    kustomization_fields::normalize(&mut tree);
     let patches = tree.root().map(patch_files).unwrap_or_default().into_iter();
     patches
         .map(|name| files.resolved_or_folded(&directory.join(name)))

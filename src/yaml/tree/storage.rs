@@ -146,18 +146,4 @@ impl Tree {
             + self.properties.len() * size_of::<Properties>()
             + self.decoded.len()
     }
-
-    /// Changes the value of a key to `name`. The source text, and the target of a key that is an alias, do not change.
-    pub fn rename_key(&mut self, id: u32, name: &str) {
-        self.duplicate_keys = Memo::default();
-        let first = self.decoded.len();
-        let (Ok(from), Ok(to)) = (first.try_into(), (first + name.len()).try_into()) else {
-            return;
-        };
-        if let Some(node) = self.nodes.get_mut(id as usize) {
-            node.kind = Kind::Scalar;
-            (node.first, node.last) = (from, to);
-            self.decoded.push_str(name);
-        }
-    }
 }

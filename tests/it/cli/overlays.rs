@@ -291,11 +291,10 @@ fn fields_that_are_not_modelled_and_cannot_change_a_probe_cause_a_note() {
     let image = "replacements:\n- source: {kind: Namespace, name: shop}\n  \
                  targets: [{select: {kind: Deployment}, fieldPaths: ['spec.template.spec.containers.[name=web].image', metadata.name]}]";
     let service = "replacements:\n- source: {kind: Namespace, name: shop}\n  targets: [{select: {kind: Service}, fieldPaths: [spec]}]";
-    let prefix = "transformers:\n- |\n  apiVersion: builtin\n  kind: PrefixTransformer\n  metadata: {name: p}\n  prefix: a-";
     let names = "configurations: [names.yaml]";
     let config = "nameReference:\n- {kind: Issuer, group: cert-manager.io, fieldSpecs: [{kind: Certificate, path: spec/issuerRef/name}]}\n";
     let missing = "patches: [{path: gone.yaml, target: {kind: Service}}]";
-    for overlay in [image, service, prefix, names, missing] {
+    for overlay in [image, service, names, missing] {
         let project = project(overlay, &[("names.yaml", config)]);
         let run = rewrite(&project, "annotation").exits(0);
         run.stderr_contains("note[kustomization-not-modelled]")

@@ -1,6 +1,5 @@
 //! Compares the renderer in process with the real kustomize.
 
-mod field_case;
 mod overlay_properties;
 mod predict;
 mod random_overlay;
