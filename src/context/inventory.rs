@@ -23,7 +23,6 @@ use crate::context::pull_in::FoundObject;
 use crate::context::reported::{Reported, is_target};
 use crate::context::service_selector::service_selector;
 use crate::context::shared_documents::SharedDocuments;
-use crate::context::similar_folder::FolderIndex;
 use crate::context::subject::{MeshInstall, MeshObject, Subject};
 use crate::context::unrendered;
 use crate::context::unrendered::{
@@ -235,14 +234,13 @@ impl<'t> Inventory<'t> {
             all(),
         );
         inventory.environments.limit_to(&filter.names_and_files());
-        let folders = FolderIndex::new(sources);
         for (object, is_target) in objects {
             let is_selected = filter.object(&object);
             inventory.deselects_workloads |=
                 is_target && !is_selected && runs_pods(object.group(), object.kind);
             let is_target = is_target && is_selected;
             if is_target {
-                let missing = missing_folders(sources, &folders, &repositories, &object);
+                let missing = missing_folders(sources, &repositories, &object);
                 inventory.not_judged.extend(missing);
             }
             let (namespace, _) = namespace_of(&object, settings);

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::context::similar_folder::{FolderIndex, tree_noun};
 use crate::finding::{Label, ObjectRef, sentence_list};
-use crate::gitops::deployed_folder;
 use crate::gitops::deployment::{self, MissingFolder};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kube::{IncompletePod, Object};
@@ -161,16 +159,25 @@ impl NotJudged {
     }
 }
 
+/// Returns what contains the folders that the objects of a file deploy: the repository, or the files that were read.
+#[must_use]
+pub fn tree_noun(sources: &SourceSet, file: &str) -> &'static str {
+    let repository = sources.file(file).and_then(|file| file.repository.as_ref());
+    match repository {
+        Some(_) => "this repository",
+        None => "the tree",
+    }
+}
+
 /// Describes the folders that an object of Flux or Argo CD deploys and that are not in the tree.
 pub(super) fn missing_folders<'t>(
     sources: &SourceSet,
-    folders: &FolderIndex<'_>,
     repositories: &Repositories<'t>,
     object: &Object<'t>,
 ) -> Vec<NotJudged> {
     let missing = deployment::missing_folders(sources, repositories, object);
     let describe = |missing: &MissingFolder<'_>| {
-        let (what, help) = missing_folder((sources, folders), object, missing);
+        let (what, help) = missing_folder(sources, object, missing);
         let detail = match is_filled_in(missing) {
             true => Detail::PathFilledIn,
             false => Detail::None,
@@ -196,7 +203,7 @@ fn is_filled_in(missing: &MissingFolder<'_>) -> bool {
 
 /// Returns what is deployed and why it is missing, and what to do.
 fn missing_folder(
-    (sources, folders): (&SourceSet, &FolderIndex<'_>),
+    sources: &SourceSet,
     object: &Object<'_>,
     missing: &MissingFolder<'_>,
 ) -> (String, String) {
@@ -234,16 +241,13 @@ fn missing_folder(
         }
         Some(SourcePlace::InRun(root)) => (
             format!("`{path}`, which is not a folder of `{root}`"),
-            correct(folders, object, path, root),
+            "correct the path".to_owned(),
         ),
         _ => {
             let tree = tree_noun(sources, object.path());
-            let file = sources.file(object.path());
-            let root = file.and_then(|file| file.repository.clone());
-            let correct = correct(folders, object, path, &root.unwrap_or_default());
             (
                 format!("`{path}`, which is not a folder of {tree}"),
-                format!("{correct}, or check the repository that contains it"),
+                "correct the path, or check the repository that contains it".to_owned(),
             )
         }
     }
@@ -278,15 +282,6 @@ fn has_angle_placeholder(path: &str) -> bool {
         .split_once('<')
         .and_then(|(_, rest)| rest.split_once('>'));
     inner.is_some_and(|(name, _)| !name.is_empty() && !name.contains('/'))
-}
-
-/// Returns the advice to correct a path, with the most similar folder below `root`.
-fn correct(folders: &FolderIndex<'_>, object: &Object<'_>, path: &str, root: &str) -> String {
-    let parts = deployed_folder::parts(path).unwrap_or_default();
-    match folders.similar(&parts, root, object.path()) {
-        Some(folder) => format!("correct the path (`{folder}` exists)"),
-        None => "correct the path".to_owned(),
-    }
 }
 
 /// What to do about pods that only the cluster contains.

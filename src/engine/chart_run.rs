@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::source::{ChartDeployment, Role, SourceSet, chart_folder};
 
 use super::analysis::with_context;
-use super::not_judged::{ChartTree, FoundRelease, HelmCommand, chart_folders, chart_releases};
+use super::not_judged::{ChartTree, FoundRelease, HelmInput, chart_folders, chart_releases};
 
 /// A chart of the tree with values, and the objects that deploy it.
 #[derive(Clone, Debug)]
@@ -55,25 +55,25 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
         let tree = ChartTree::new(context);
         let mut deployed = HashSet::new();
         let mut with_target: HashMap<&str, bool> = HashMap::new();
-        let mut runs: BTreeMap<&HelmCommand, ChartRun> = BTreeMap::new();
+        let mut runs: BTreeMap<&HelmInput, ChartRun> = BTreeMap::new();
         for found in &found {
-            let command = &found.release.command;
-            if !command.is_local {
+            let input = &found.release.input;
+            if !input.is_local {
                 continue;
             }
-            deployed.insert(command.chart.as_str());
-            if !found.release.is_complete() || set.has_rendered_chart(&command.chart) {
+            deployed.insert(input.chart.as_str());
+            if !found.release.is_complete() || set.has_rendered_chart(&input.chart) {
                 continue;
             }
             let is_target = context.origin_of(found.object).is_target()
                 || *with_target
-                    .entry(&command.chart)
-                    .or_insert_with(|| has_target(set, &tree, &command.chart));
+                    .entry(&input.chart)
+                    .or_insert_with(|| has_target(set, &tree, &input.chart));
             let deployment = deployment(found, is_target);
-            let run = match runs.get_mut(command) {
+            let run = match runs.get_mut(input) {
                 Some(run) => run,
-                None => match run(set, command) {
-                    Some(run) => runs.entry(command).or_insert(run),
+                None => match run(set, input) {
+                    Some(run) => runs.entry(input).or_insert(run),
                     None => continue,
                 },
             };
@@ -85,14 +85,14 @@ pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
             .into_keys()
             .filter(|folder| !deployed.contains(folder) && !set.has_rendered_chart(folder));
         let others = others.filter_map(|folder| {
-            let command = HelmCommand {
+            let input = HelmInput {
                 chart: folder.to_owned(),
                 namespace: settings.namespace.clone(),
-                ..HelmCommand::default()
+                ..HelmInput::default()
             };
             Some(ChartRun {
                 name: None,
-                ..run(set, &command)?
+                ..run(set, &input)?
             })
         });
         let others: Vec<ChartRun> = others.collect();
@@ -115,7 +115,7 @@ fn has_target(set: &SourceSet, tree: &ChartTree<'_>, folder: &str) -> bool {
 
 fn deployment(found: &FoundRelease<'_, '_>, is_target: bool) -> ChartDeployment {
     let object = found.object;
-    let command = &found.release.command;
+    let input = &found.release.input;
     let place = object.label_at(object.name_span(), "");
     let chart = found
         .release
@@ -125,7 +125,7 @@ fn deployment(found: &FoundRelease<'_, '_>, is_target: bool) -> ChartDeployment 
     ChartDeployment {
         location_file: Arc::clone(object.location_file),
         is_of_overlay: object.overlay.is_some(),
-        namespace: command.namespace.as_deref().map(Arc::from),
+        namespace: input.namespace.as_deref().map(Arc::from),
         cluster: object.target_cluster(),
         path: place.path,
         span: place.span,
@@ -135,28 +135,26 @@ fn deployment(found: &FoundRelease<'_, '_>, is_target: bool) -> ChartDeployment 
 }
 
 /// Returns a run without objects; `None` if the chart or a file is not on disk.
-fn run(set: &SourceSet, command: &HelmCommand) -> Option<ChartRun> {
+fn run(set: &SourceSet, input: &HelmInput) -> Option<ChartRun> {
     let on_disk = |path: &str| set.file(path)?.location.clone();
-    let place = on_disk(&chart_file(&command.chart))?
-        .parent()?
-        .to_path_buf();
+    let place = on_disk(&chart_file(&input.chart))?.parent()?.to_path_buf();
     let pairs = |pairs: &[(String, String)]| {
         let pairs = pairs.iter().map(|(key, value)| format!("{key}={value}"));
         pairs.collect()
     };
     Some(ChartRun {
-        folder: command.chart.as_str().into(),
+        folder: input.chart.as_str().into(),
         place,
-        name: Some(command.name.clone()),
-        namespace: command.namespace.clone(),
-        values: command
+        name: Some(input.name.clone()),
+        namespace: input.namespace.clone(),
+        values: input
             .values
             .iter()
             .map(|path| on_disk(path))
             .collect::<Option<_>>()?,
-        texts: command.texts.clone(),
-        set: pairs(&command.set),
-        set_strings: pairs(&command.set_strings),
+        texts: input.texts.clone(),
+        set: pairs(&input.set),
+        set_strings: pairs(&input.set_strings),
         releases: Vec::new(),
     })
 }

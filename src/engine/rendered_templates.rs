@@ -7,9 +7,9 @@ use hashbrown::HashMap;
 use crate::context::Context;
 use crate::finding::Finding;
 use crate::rules::{self, first_tag, is_about_template};
-use crate::source::{SourceSet, chart_folder, paths};
+use crate::source::{SourceSet, chart_folder, paths, shell_word};
 
-use super::not_judged::{ChartDeployments, ChartTree, render_command};
+use super::not_judged::{ChartDeployments, ChartTree};
 
 /// Returns a note for each chart and each folder with templates that are not rendered.
 pub(super) fn unrendered_templates(context: &Context<'_>) -> Vec<Finding> {
@@ -45,10 +45,15 @@ pub(super) fn explain_templates(context: &Context<'_>, findings: &mut Vec<Findin
         }
         let of_inner = || deployments.of(inner);
         if let Some(deployed) = deployments.of(chart).or_else(of_inner) {
-            finding.help = Some(format!("render it as it is deployed: {}", deployed.help));
+            finding.help = Some(match deployed.help.starts_with('`') {
+                true => format!("render it as it is deployed: {}", deployed.help),
+                false => deployed.help,
+            });
         } else if chart != inner || is_in_templates {
-            let command = render_command(context, chart);
-            finding.help = Some(format!("render it first: {command}"));
+            let chart = shell_word(chart);
+            finding.help = Some(format!(
+                "render it first: `meshprobe check --helm auto {chart}`"
+            ));
         }
         true
     });

@@ -8,8 +8,7 @@ use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
 
 use super::chart_path::{chart_folder, has_folder};
-use super::chart_release::{ChartRelease, file_of_chart, local_file, text};
-use super::helm_command::HelmCommand;
+use super::chart_release::{ChartRelease, HelmInput, file_of_chart, local_file, text};
 
 /// Returns the charts among the sources of an Application, or of the template of an `ApplicationSet`.
 ///
@@ -18,13 +17,9 @@ pub(super) fn releases<'t>(context: &Context<'t>, object: &Object<'t>) -> Vec<Ch
     if object.kind == "ApplicationSet" && is_expanded(context, object) {
         return Vec::new();
     }
-    let (prefix, route) = if object.kind == "Application" {
-        (".spec", FieldPath::keys(&["spec"]))
-    } else {
-        (
-            ".spec.template.spec",
-            FieldPath::keys(&["spec", "template", "spec"]),
-        )
+    let route = match object.kind {
+        "Application" => FieldPath::keys(&["spec"]),
+        _ => FieldPath::keys(&["spec", "template", "spec"]),
     };
     let Some(spec) = object.node.at(&route) else {
         return Vec::new();
@@ -32,22 +27,14 @@ pub(super) fn releases<'t>(context: &Context<'t>, object: &Object<'t>) -> Vec<Ch
     let several = spec
         .get("sources")
         .filter(|sources| sources.items().len() > 0);
-    let release = |source: NodeRef<'t>, field: String| {
+    let release = |source: NodeRef<'t>| {
         let destination = spec.get("destination");
         let namespace = destination.and_then(|destination| text(destination, "namespace"));
-        release(context, object, source, namespace, &field)
+        release(context, object, source, namespace)
     };
     match several {
-        Some(sources) => sources
-            .items()
-            .enumerate()
-            .filter_map(|(index, source)| release(source, format!("{prefix}.sources[{index}]")))
-            .collect(),
-        None => spec
-            .get("source")
-            .and_then(|source| release(source, format!("{prefix}.source")))
-            .into_iter()
-            .collect(),
+        Some(sources) => sources.items().filter_map(release).collect(),
+        None => spec.get("source").and_then(release).into_iter().collect(),
     }
 }
 
@@ -87,60 +74,51 @@ fn counterpart<'c, 't>(
     })
 }
 
-/// Returns the chart of a source; `None` if the source has none. `field` is the source in the notation of `yq`.
+/// Returns the chart of a source; `None` if the source has none.
 fn release<'t>(
     context: &Context<'t>,
     object: &Object<'t>,
     source: NodeRef<'t>,
     namespace: Option<&str>,
-    field: &str,
 ) -> Option<ChartRelease> {
     let helm = source.get("helm");
     let mut missing_chart = None;
-    let mut command = HelmCommand {
+    let mut input = HelmInput {
         name: helm
             .and_then(|helm| text(helm, "releaseName"))
             .unwrap_or_else(|| object.name())
             .to_owned(),
         namespace: namespace.map(str::to_owned),
-        ..HelmCommand::default()
+        ..HelmInput::default()
     };
     if let Some(chart) = text(source, "chart") {
-        let url = text(source, "repoURL").unwrap_or_default();
-        command.lacks_address = url.is_empty();
-        command.version = text(source, "targetRevision").map(str::to_owned);
-        if url.contains("://") && !url.starts_with("oci://") {
-            chart.clone_into(&mut command.chart);
-            command.repository = Some(url.to_owned());
-        } else {
-            let registry = url.trim_start_matches("oci://").trim_end_matches('/');
-            command.chart = format!("oci://{registry}/{chart}");
-        }
+        chart.clone_into(&mut input.chart);
+        input.repository = text(source, "repoURL").map(str::to_owned);
     } else {
         let path = text(source, "path")?;
         let name = SourceName::of_argo(source);
         match chart_folder(context, object, &name, path) {
             Ok(folder) => {
-                folder.clone_into(&mut command.chart);
-                command.is_local = true;
+                folder.clone_into(&mut input.chart);
+                input.is_local = true;
             }
             // The folder contains manifests, or its absence is reported for the object.
             Err(_) if helm.is_none() || has_folder(context, object, &name, path) => return None,
             Err(missing) => {
-                path.clone_into(&mut command.chart);
+                path.clone_into(&mut input.chart);
                 missing_chart = Some(missing);
             }
         }
     }
     let chart = source.get("chart").or_else(|| source.get("path"));
     let mut release = ChartRelease {
-        command,
+        input,
         missing_chart,
         chart_span: chart.map(NodeRef::span),
         ..ChartRelease::default()
     };
     if let Some(helm) = helm {
-        add_values(context, object, helm, field, &mut release);
+        add_values(context, object, helm, &mut release);
     }
     if is_template(context, object, source) {
         let why = "the template of the ApplicationSet is not expanded";
@@ -153,10 +131,9 @@ fn add_values(
     context: &Context<'_>,
     object: &Object<'_>,
     helm: NodeRef<'_>,
-    field: &str,
     release: &mut ChartRelease,
 ) {
-    let command = &mut release.command;
+    let input = &mut release.input;
     let list = |key: &str| helm.get(key).into_iter().flat_map(NodeRef::items);
     for file in list("valueFiles").filter_map(NodeRef::text) {
         // `$name/path` is a file in another source; other paths are relative to the chart.
@@ -165,14 +142,14 @@ fn add_values(
                 let path = rest.split_once('/').map_or(rest, |(_, path)| path);
                 local_file(context, path, object.path())
             }
-            None if command.is_local => match file.strip_prefix('/') {
+            None if input.is_local => match file.strip_prefix('/') {
                 Some(path) => local_file(context, path, object.path()),
-                None => file_of_chart(context, &command.chart, file, object.path()),
+                None => file_of_chart(context, &input.chart, file, object.path()),
             },
             None => None,
         };
         match found {
-            Some(path) => command.values.push(path),
+            Some(path) => input.values.push(path),
             None if text(helm, "ignoreMissingValueFiles") == Some("true") => {}
             None => {
                 let why = format!("the values file `{file}` is not in the tree");
@@ -183,36 +160,18 @@ fn add_values(
     let key = ["valuesObject", "values"]
         .into_iter()
         .find(|key| helm.get(key).is_some_and(|values| !values.is_null()));
-    // The file does not contain a generated Application, but its set.
-    let set = counterpart(context, object, "ApplicationSet").filter(|_| key.is_some());
-    let (written, field) = match set {
-        Some(set) => {
-            let why = "the command does not fill in the placeholders of the ApplicationSet";
-            release.left_out.push(why.to_owned());
-            (set, format!(".spec.template{field}"))
-        }
-        None => (object, field.to_owned()),
-    };
-    command.inline = key.map(|key| {
-        let expression = format!(
-            "select(.kind == \"{}\" and .metadata.name == \"{}\") | {field}.helm.{key}",
-            written.kind,
-            written.name()
-        );
-        (written.path().to_string(), expression)
-    });
     for pair in list("parameters") {
         let (Some(name), Some(value)) = (text(pair, "name"), text(pair, "value")) else {
             continue;
         };
         let pairs = match text(pair, "forceString") {
-            Some("true") => &mut command.set_strings,
-            _ => &mut command.set,
+            Some("true") => &mut input.set_strings,
+            _ => &mut input.set,
         };
         pairs.push((name.to_owned(), escaped(value)));
     }
     if let Some(namespace) = text(helm, "namespace") {
-        command.namespace = Some(namespace.to_owned());
+        input.namespace = Some(namespace.to_owned());
     }
     for key in ["fileParameters", "kubeVersion", "apiVersions"] {
         let is_set = text(helm, key).is_some_and(|value| !value.is_empty());
@@ -225,7 +184,7 @@ fn add_values(
         Some(values) if values.is_mapping() => release.add_values(values),
         Some(values) => {
             let values = values.text().unwrap_or_default().to_owned();
-            release.command.texts.push(values);
+            release.input.texts.push(values);
         }
         None => {}
     }

@@ -5,14 +5,11 @@ use std::sync::Arc;
 
 use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
 use crate::finding::Label;
-use crate::source::{
-    Content, HELM_NOT_FOUND, Role, SourceFile, SourceSet, chart_folder, paths, shell_word,
-};
+use crate::source::{Content, HELM_NOT_FOUND, Role, SourceFile, chart_folder, shell_word};
 use crate::yaml::Span;
 
 use super::chart_deployments::ChartDeployments;
 use super::chart_tree::ChartTree;
-use super::helm_command::HelmCommand;
 
 /// Returns the charts and other templates among the files of a run that are not rendered. A chart that another chart
 /// contains is rendered with it. `released` are the charts that are not judged as part of a release.
@@ -58,36 +55,6 @@ fn is_template(file: &SourceFile) -> bool {
     documents.any(|document| matches!(document.content, Content::Template))
 }
 
-/// Returns a folder as an argument.
-fn as_argument(folder: &str) -> &str {
-    match folder.trim_end_matches('/') {
-        "" => ".",
-        folder => folder,
-    }
-}
-
-/// Returns the command that renders and checks a chart that no object of the tree deploys.
-pub(in crate::engine) fn render_command(context: &Context<'_>, folder: &str) -> String {
-    let mut values = values_files(context.sources, folder);
-    let others = values.split_off(values.len().min(1));
-    let namespace = &context.settings.namespace;
-    if namespace.is_none() && values.is_empty() {
-        return format!("`meshprobe check --helm auto {}`", shell_word(folder));
-    }
-    let command = HelmCommand {
-        chart: folder.to_owned(),
-        namespace: namespace.clone(),
-        values,
-        is_local: true,
-        ..HelmCommand::default()
-    };
-    let also = match others.as_slice() {
-        [] => String::new(),
-        others => format!("; other values: `{}`", others.join("`, `")),
-    };
-    format!("{}{also}", command.help())
-}
-
 fn chart(
     context: &Context<'_>,
     deployments: &ChartDeployments<'_, '_>,
@@ -118,7 +85,7 @@ fn chart(
     } else {
         (
             format!("the chart in `{folder}` is not rendered"),
-            render_command(context, folder),
+            format!("`meshprobe check --helm auto {}`", shell_word(folder)),
         )
     };
     NotJudged {
@@ -132,21 +99,6 @@ fn chart(
         object: None,
         help,
     }
-}
-
-/// Returns the values files of a chart that are not its defaults.
-fn values_files(set: &SourceSet, folder: &str) -> Vec<String> {
-    set.targets()
-        .map(|file| &*file.path)
-        .filter(|path| as_argument(paths::folder(path)) == folder)
-        .filter(|path| {
-            let name = path.rsplit('/').next().unwrap_or_default();
-            name.contains("values")
-                && !matches!(name, "values.yaml" | "values.yml")
-                && (name.ends_with(".yaml") || name.ends_with(".yml"))
-        })
-        .map(str::to_owned)
-        .collect()
 }
 
 fn template(file: &SourceFile) -> NotJudged {

@@ -3,7 +3,6 @@
 use std::cell::OnceCell;
 
 use crate::context::Context;
-use crate::source::shell_word;
 
 use super::release::{FoundRelease, chart_releases, rendered};
 
@@ -33,9 +32,9 @@ impl<'c, 't> ChartDeployments<'c, 't> {
     pub(in crate::engine) fn of(&self, folder: &str) -> Option<DeployedChart> {
         let releases = self.releases.get_or_init(|| chart_releases(self.context));
         let of_chart = || {
-            releases.iter().filter(|found| {
-                found.release.command.is_local && found.release.command.chart == folder
-            })
+            releases
+                .iter()
+                .filter(|found| found.release.input.is_local && found.release.input.chart == folder)
         };
         let complete = of_chart().find(|found| found.release.is_complete());
         let found = complete.or_else(|| of_chart().next())?;
@@ -46,16 +45,12 @@ impl<'c, 't> ChartDeployments<'c, 't> {
                 help: "fix the error reported as `not-rendered`".to_owned(),
             });
         }
-        let help = match complete {
-            Some(_) => format!("`meshprobe check --helm auto {}`", shell_word(folder)),
-            None => found.release.command.help(),
-        };
         Some(DeployedChart {
             message: format!(
                 "the chart in `{folder}`, which {title} deploys, is not rendered{}",
                 found.release.missing()
             ),
-            help,
+            help: found.release.help(folder),
         })
     }
 }

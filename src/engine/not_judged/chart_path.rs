@@ -7,46 +7,25 @@ use crate::kube::{Object, nearness};
 use crate::mesh::istio::install::PlainFile;
 use crate::source::{paths, placeholder};
 
-/// What to do about a chart in another repository.
-const RENDER_THERE: &str = "render the chart in its repository: `meshprobe check --helm FOLDER`";
-
-/// A chart that is a folder, and that is not in the tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MissingChart {
-    /// Why it is missing.
-    pub(super) why: String,
-    /// What to do.
-    pub(super) help: String,
-}
-
-impl MissingChart {
-    /// The chart of an object that names none.
-    pub(super) fn unnamed() -> Self {
-        Self {
-            why: "it names no chart".to_owned(),
-            help: "set `spec.chart` or `spec.chartRef`, or check the output of what adds it"
-                .to_owned(),
-        }
-    }
-}
-
 /// Returns the folder of the chart that `object` deploys from a source.
 ///
 /// # Errors
-/// No folder of the run contains the chart.
+/// No folder of the run contains the chart; the error says why.
 pub(super) fn chart_folder<'t>(
     context: &Context<'t>,
     object: &Object<'t>,
     source: &SourceName<'t>,
     path: &str,
-) -> Result<&'t str, MissingChart> {
+) -> Result<&'t str, String> {
     let place = context
         .inventory
         .repositories
         .place(context.sources, object, source, false);
     let root = match &place {
-        SourcePlace::Elsewhere { title, url, .. } => {
-            return Err(elsewhere(path, title, url.as_deref()));
+        SourcePlace::Elsewhere { title, .. } => {
+            return Err(format!(
+                "the chart `{path}` is in {title}, which is another repository"
+            ));
         }
         SourcePlace::InRun(root) => Some(&**root),
         SourcePlace::Here => None,
@@ -99,47 +78,10 @@ pub(super) fn folder_of<'t>(file: &PlainFile<'t>) -> &'t str {
     }
 }
 
-fn elsewhere(path: &str, title: &str, url: Option<&str>) -> MissingChart {
-    let help = match url.is_some_and(|url| url.starts_with("oci://")) {
-        true => "download it, and render the chart: `meshprobe check --helm FOLDER`",
-        false => {
-            "clone it, and add the clone to the run: `meshprobe check --helm auto --context CLONE .`"
-        }
-    };
-    MissingChart {
-        why: format!("the chart `{path}` is in {title}, which is another repository"),
-        help: help.to_owned(),
-    }
-}
-
-fn missing(context: &Context<'_>, object: &Object<'_>, path: &str) -> MissingChart {
+fn missing(context: &Context<'_>, object: &Object<'_>, path: &str) -> String {
     if placeholder::contains(path) {
-        return MissingChart {
-            why: format!("another tool fills in the path of the chart, `{path}`"),
-            help: "check the charts that the tool fills in".to_owned(),
-        };
+        return format!("another tool fills in the path of the chart, `{path}`");
     }
-    let wanted = paths::normal(path);
-    let depth = wanted.split('/').count();
-    let distance = |folder: &str| {
-        let parts: Vec<&str> = folder.split('/').collect();
-        let end = parts.get(parts.len().saturating_sub(depth)..);
-        strsim::osa_distance(&end.unwrap_or_default().join("/"), &wanted)
-    };
-    let near = |folder: &str| std::cmp::Reverse(nearness(folder, object.path()));
-    let closest = charts(context)
-        .map(folder_of)
-        .map(|folder| (distance(folder), near(folder), folder))
-        .min()
-        .filter(|(distance, ..)| *distance <= wanted.len() / 4 + 1);
     let tree = tree_noun(context.sources, object.path());
-    MissingChart {
-        why: format!("`{path}` is not a folder of {tree} with a chart"),
-        help: match closest {
-            Some((_, _, folder)) => {
-                format!("correct the path (`{folder}` contains a chart), or {RENDER_THERE}")
-            }
-            None => format!("correct the path, or {RENDER_THERE}"),
-        },
-    }
+    format!("`{path}` is not a folder of {tree} with a chart")
 }

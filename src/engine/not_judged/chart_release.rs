@@ -2,46 +2,72 @@
 
 use crate::context::Context;
 use crate::kube::nearness;
-use crate::source::paths;
+use crate::source::{paths, shell_word};
 use crate::yaml::{NodeRef, Span, from_node};
 
-use super::chart_path::MissingChart;
-use super::helm_command::HelmCommand;
+/// How to judge what the tree does not contain, or not with all of its values.
+pub(super) const RENDER: &str =
+    "render it as it is deployed, and pipe the rendering into `meshprobe check --context . -`";
+
+/// A chart with the values that something deploys it with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::engine) struct HelmInput {
+    /// The name of the release.
+    pub(in crate::engine) name: String,
+    /// The folder of a chart in the tree, or the name of a remote chart.
+    pub(in crate::engine) chart: String,
+    /// The repository of a remote chart.
+    pub(in crate::engine) repository: Option<String>,
+    /// The namespace of the release.
+    pub(in crate::engine) namespace: Option<String>,
+    /// Values files of the tree.
+    pub(in crate::engine) values: Vec<String>,
+    /// Values as YAML, which take precedence over the files; later ones take precedence.
+    pub(in crate::engine) texts: Vec<String>,
+    /// Single values.
+    pub(in crate::engine) set: Vec<(String, String)>,
+    /// Single values that are strings, also if they look like numbers.
+    pub(in crate::engine) set_strings: Vec<(String, String)>,
+    /// Whether the chart is in the tree.
+    pub(in crate::engine) is_local: bool,
+}
 
 /// A release that an object deploys, and what is not known about it.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct ChartRelease {
-    pub(in crate::engine) command: HelmCommand,
-    /// What the command for the user leaves out.
-    pub(super) left_out: Vec<String>,
+    pub(in crate::engine) input: HelmInput,
     /// Why the chart or its values are not known.
     pub(super) unknown: Vec<String>,
     /// The bytes that name the chart, in the text of the object.
     pub(in crate::engine) chart_span: Option<Span>,
-    /// Set if the chart is a folder that is not in the tree.
-    pub(super) missing_chart: Option<MissingChart>,
+    /// Why the chart is missing, if it is a folder that is not in the tree.
+    pub(super) missing_chart: Option<String>,
 }
 
 impl ChartRelease {
     /// Returns whether the chart and all values are in the tree, so that helm renders what is deployed.
     pub(in crate::engine) fn is_complete(&self) -> bool {
-        self.command.is_local && self.unknown.is_empty()
+        self.input.is_local && self.unknown.is_empty()
     }
 
-    /// Returns what the command for the user does not know or leaves out, as the end of a message; empty for a complete
-    /// release.
+    /// Returns which values of a local chart are not known, as the end of a message; empty if all are.
     pub(super) fn missing(&self) -> String {
-        if self.is_complete() {
-            return String::new();
-        }
-        let parts = self.unknown.iter().chain(&self.left_out);
+        let parts = self.unknown.iter().filter(|_| self.input.is_local);
         parts.map(|part| format!("; {part}")).collect()
+    }
+
+    /// Returns how to judge the chart. `path` is the file that deploys it, or its folder.
+    pub(super) fn help(&self, path: &str) -> String {
+        match self.is_complete() {
+            true => format!("`meshprobe check --helm auto {}`", shell_word(path)),
+            false => RENDER.to_owned(),
+        }
     }
 
     /// Adds values that are written as a mapping.
     pub(super) fn add_values(&mut self, values: NodeRef<'_>) {
         match from_node::<serde_json::Value>(values) {
-            Ok(values) => self.command.texts.push(values.to_string()),
+            Ok(values) => self.input.texts.push(values.to_string()),
             Err(error) => self
                 .unknown
                 .push(format!("the values cannot be read: {}", error.message)),

@@ -9,8 +9,7 @@ use crate::finding::Label;
 use crate::mesh::istio::install::PlainFile;
 use crate::yaml::NodeRef;
 
-use super::chart_release::text;
-use super::helm_command::HelmCommand;
+use super::chart_release::{RENDER, text};
 
 /// Returns the charts that a `fleet.yaml` among the targets deploys and that are not in the tree.
 pub(super) fn charts(context: &Context<'_>) -> Vec<NotJudged> {
@@ -25,19 +24,6 @@ fn chart(file: &PlainFile<'_>) -> Option<NotJudged> {
     let (chart, repository) = (text(helm, "chart"), text(helm, "repo"));
     let name = chart.or(repository)?;
     let is_remote = repository.is_some() || name.contains("://");
-    let namespace = ["defaultNamespace", "namespace"]
-        .iter()
-        .find_map(|key| text(file.root, key));
-    let values = helm.get("values").filter(|values| values.is_mapping());
-    let command = HelmCommand {
-        name: text(helm, "releaseName").unwrap_or_default().to_owned(),
-        chart: name.to_owned(),
-        repository: repository.filter(|_| chart.is_some()).map(str::to_owned),
-        version: text(helm, "version").map(str::to_owned),
-        namespace: namespace.map(str::to_owned),
-        inline: values.map(|_| (file.path.to_string(), ".helm.values".to_owned())),
-        ..HelmCommand::default()
-    };
     is_remote.then(|| NotJudged {
         reason: NotJudgedReason::OtherDeployment,
         detail: Detail::None,
@@ -47,6 +33,6 @@ fn chart(file: &PlainFile<'_>) -> Option<NotJudged> {
             message: format!("Fleet deploys the chart `{name}`, which is not in the tree"),
         },
         object: None,
-        help: command.help(),
+        help: RENDER.to_owned(),
     })
 }

@@ -8,9 +8,8 @@ use crate::gitops::named_source::SourceName;
 use crate::kube::Object;
 use crate::yaml::{FieldPath, NodeRef};
 
-use super::chart_path::{MissingChart, chart_folder};
-use super::chart_release::{ChartRelease, local_file, text};
-use super::helm_command::HelmCommand;
+use super::chart_path::chart_folder;
+use super::chart_release::{ChartRelease, HelmInput, local_file, text};
 use super::target_path::values_at;
 
 /// Returns what a `HelmRelease` releases; `None` if it has no `spec`.
@@ -22,12 +21,12 @@ pub(super) fn release<'t>(context: &Context<'t>, object: &Object<'t>) -> Option<
         None => object.name().to_owned(),
     };
     let mut release = ChartRelease {
-        command: HelmCommand {
+        input: HelmInput {
             name: text(spec, "releaseName").map_or(composed, str::to_owned),
             namespace: target
                 .or_else(|| object.deployed_namespace())
                 .map(str::to_owned),
-            ..HelmCommand::default()
+            ..HelmInput::default()
         },
         ..ChartRelease::default()
     };
@@ -37,7 +36,10 @@ pub(super) fn release<'t>(context: &Context<'t>, object: &Object<'t>) -> Option<
         match chart {
             Some((object, spec)) => set_chart_of(context, object, spec, &mut release),
             None => {
-                set_artifact(context, reference, &mut release);
+                let kind = text(reference, "kind").unwrap_or("OCIRepository");
+                let name = text(reference, "name").unwrap_or_default();
+                let url = url_of(context, kind, name);
+                url.unwrap_or(name).clone_into(&mut release.input.chart);
                 Some(())
             }
         }
@@ -45,7 +47,7 @@ pub(super) fn release<'t>(context: &Context<'t>, object: &Object<'t>) -> Option<
         set_chart(context, object, spec, &mut release)
     };
     if named.is_none() {
-        release.missing_chart = Some(MissingChart::unnamed());
+        release.missing_chart = Some("it names no chart".to_owned());
     }
     if spec
         .get("postRenderers")
@@ -64,13 +66,6 @@ pub(super) fn release<'t>(context: &Context<'t>, object: &Object<'t>) -> Option<
     if let Some(values) = values {
         release.add_values(values);
     }
-    release.command.inline = values.map(|_| {
-        let expression = format!(
-            "select(.kind == \"HelmRelease\" and .metadata.name == \"{}\") | .spec.values",
-            object.name()
-        );
-        (object.path().to_string(), expression)
-    });
     Some(release)
 }
 
@@ -83,8 +78,6 @@ fn add_values_from(
 ) {
     let kind = text(reference, "kind").unwrap_or("ConfigMap");
     let name = text(reference, "name").unwrap_or_default();
-    let left_out = format!("the values of {kind} `{name}` are not part of the command");
-    release.left_out.push(left_out);
     let wanted = ConfigReference {
         kind,
         name,
@@ -97,9 +90,9 @@ fn add_values_from(
     let is_optional = text(reference, "optional") == Some("true");
     let value = value.map(|found| found.map(|found| found.text));
     match (value, text(reference, "targetPath")) {
-        (Ok(Some(values)), None) => release.command.texts.push(values),
+        (Ok(Some(values)), None) => release.input.texts.push(values),
         (Ok(Some(value)), Some(path)) => match values_at(path, &value) {
-            Some(values) => release.command.texts.push(values),
+            Some(values) => release.input.texts.push(values),
             None => release
                 .unknown
                 .push(format!("the `targetPath` `{path}` is not supported")),
@@ -133,7 +126,7 @@ fn set_chart_of<'t>(
     chart: NodeRef<'t>,
     release: &mut ChartRelease,
 ) -> Option<()> {
-    let command = &mut release.command;
+    let input = &mut release.input;
     // The first API has no `sourceRef`, but `git` with `path`, or `repository` with `name`.
     let git = text(chart, "git");
     let keys = ["chart", "name", "path"].iter();
@@ -152,11 +145,11 @@ fn set_chart_of<'t>(
     let folder = is_path.then(|| chart_folder(context, object, &source_name, name));
     match folder {
         Some(Ok(folder)) => {
-            folder.clone_into(&mut command.chart);
-            command.is_local = true;
+            folder.clone_into(&mut input.chart);
+            input.is_local = true;
             for file in files {
                 match local_file(context, file, near) {
-                    Some(path) => command.values.push(path),
+                    Some(path) => input.values.push(path),
                     None => {
                         let why = format!("the values file `{file}` is not in the tree");
                         release.unknown.push(why);
@@ -166,22 +159,17 @@ fn set_chart_of<'t>(
             return Some(());
         }
         Some(Err(missing)) if source.is_some() || git.is_some() => {
-            name.clone_into(&mut command.chart);
+            name.clone_into(&mut input.chart);
             release.missing_chart = Some(missing);
             return Some(());
         }
         Some(Err(_)) | None => {}
     }
-    command.version = text(chart, "version").map(str::to_owned);
     let source_name = source.and_then(|source| text(source, "name"));
     let kind = kind.unwrap_or("HelmRepository");
     let url = text(chart, "repository").or_else(|| url_of(context, kind, source_name?));
-    set_remote_chart(name, url, command);
-    if url.is_none() {
-        let source_name = source_name.unwrap_or_default();
-        let why = format!("{kind} `{source_name}` is not in the tree");
-        release.unknown.push(why);
-    }
+    name.clone_into(&mut input.chart);
+    input.repository = url.map(str::to_owned);
     Some(())
 }
 
@@ -194,42 +182,6 @@ fn referenced_chart<'a, 't>(
     let is_chart = text(reference, "kind") == Some("HelmChart");
     let chart = is_chart.then(|| source(context, "HelmChart", name))??;
     Some((chart, chart.node.get("spec")?))
-}
-
-/// Sets the chart of an `OCIRepository`.
-fn set_artifact(context: &Context<'_>, reference: NodeRef<'_>, release: &mut ChartRelease) {
-    let command = &mut release.command;
-    let kind = text(reference, "kind").unwrap_or("OCIRepository");
-    let name = text(reference, "name").unwrap_or_default();
-    let tag = source(context, kind, name).and_then(|source| {
-        let reference = source.node.get("spec")?.get("ref")?;
-        text(reference, "tag").or_else(|| text(reference, "semver"))
-    });
-    command.version = tag.map(str::to_owned);
-    match url_of(context, kind, name) {
-        Some(url) => url.clone_into(&mut command.chart),
-        None => {
-            name.clone_into(&mut command.chart);
-            command.lacks_address = true;
-            release
-                .unknown
-                .push(format!("{kind} `{name}` is not in the tree"));
-        }
-    }
-}
-
-/// Sets a chart of a chart repository. A chart in an OCI registry has no repository, but an address.
-fn set_remote_chart(name: &str, url: Option<&str>, command: &mut HelmCommand) {
-    match url {
-        Some(url) if url.starts_with("oci://") => {
-            command.chart = format!("{}/{name}", url.trim_end_matches('/'));
-        }
-        url => {
-            name.clone_into(&mut command.chart);
-            command.repository = url.map(str::to_owned);
-            command.lacks_address = url.is_none();
-        }
-    }
 }
 
 fn source<'a, 't>(context: &'a Context<'t>, kind: &str, name: &str) -> Option<&'a Object<'t>> {

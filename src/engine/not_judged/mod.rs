@@ -1,4 +1,4 @@
-//! Lists what runs pods and is not judged, with the command that would judge it.
+//! Lists what runs pods and is not judged, with what to do to judge it.
 
 mod argo;
 mod chart;
@@ -9,7 +9,6 @@ mod chart_tree;
 mod fleet;
 mod flux;
 mod helm_chart;
-mod helm_command;
 mod release;
 mod target_path;
 mod unreadable;
@@ -19,10 +18,10 @@ use crate::context::{NotJudged, NotJudgedReason};
 
 use super::analysis::Analysis;
 
-pub(super) use chart::{chart_folders, render_command};
+pub(super) use chart::chart_folders;
 pub(super) use chart_deployments::ChartDeployments;
+pub(super) use chart_release::HelmInput;
 pub(super) use chart_tree::ChartTree;
-pub(super) use helm_command::HelmCommand;
 pub(super) use release::{FoundRelease, chart_releases};
 
 /// Returns everything among the targets that is not judged, sorted by place.

@@ -8,7 +8,6 @@ use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
 use crate::finding::Label;
 use crate::kube::Object;
 use crate::mesh::istio::install::{has_only_istio_charts, is_gateway_chart};
-use crate::source::shell_word;
 
 use super::argo;
 use super::chart_path::{charts, folder_of};
@@ -26,7 +25,7 @@ pub(super) fn releases(context: &Context<'_>) -> (Vec<NotJudged>, BTreeSet<Strin
         .map(|found| (found, rendered(context, found)))
         .filter(|(_, rendered)| *rendered != Some(true))
         .collect();
-    let charts = found.iter().map(|(found, _)| &found.release.command);
+    let charts = found.iter().map(|(found, _)| &found.release.input);
     let charts = charts.filter(|command| command.is_local);
     let charts = charts.map(|command| command.chart.clone()).collect();
     let releases = found
@@ -80,15 +79,15 @@ fn releases_among<'c, 't>(
 /// Returns whether the chart of a release that installs a mesh is in the tree and also contains other charts.
 fn contains_other_charts(context: &Context<'_>, release: &ChartRelease) -> bool {
     let mut charts = charts(context);
-    release.command.is_local
+    release.input.is_local
         && charts
-            .any(|chart| folder_of(chart) == release.command.chart && !has_only_istio_charts(chart))
+            .any(|chart| folder_of(chart) == release.input.chart && !has_only_istio_charts(chart))
 }
 
 /// Returns whether a release is a gateway of Istio. Its chart is that of the mesh: the only container of its pods is the
 /// proxy, which has a probe only if the values add one.
 fn is_gateway(release: &ChartRelease) -> bool {
-    let command = &release.command;
+    let command = &release.input;
     let hints = command.repository.iter().chain([&command.chart]);
     let mut values = command.texts.iter();
     is_gateway_chart(&command.chart, hints.map(String::as_str))
@@ -97,7 +96,7 @@ fn is_gateway(release: &ChartRelease) -> bool {
 
 /// Returns whether the chart is rendered for this object; `None` if helm was not run for it.
 pub(super) fn rendered(context: &Context<'_>, found: &FoundRelease<'_, '_>) -> Option<bool> {
-    let command = &found.release.command;
+    let command = &found.release.input;
     let place = found.object.label_at(found.object.name_span(), "");
     let place = (&*place.path, place.span);
     let location_file = found.object.location_file();
@@ -149,23 +148,19 @@ fn describe(found: &FoundRelease<'_, '_>, has_failed: bool) -> NotJudged {
     } = found;
     let (title, chart) = (
         format!("{}/{}", object.kind, object.name()),
-        &release.command.chart,
+        &release.input.chart,
     );
     let why = match &release.missing_chart {
-        Some(missing) => missing.why.clone(),
+        Some(why) => why.clone(),
         None if has_failed => format!("helm cannot render the chart in `{chart}`"),
-        None if release.command.is_local => format!("the chart in `{chart}` is not rendered"),
+        None if release.input.is_local => format!("the chart in `{chart}` is not rendered"),
         None => format!("the chart `{chart}` is not in the tree"),
     };
     let place = object.label_at(object.name_span(), "");
     let missing = release.missing();
-    let help = match &release.missing_chart {
-        Some(missing) => missing.help.clone(),
-        None if has_failed => "fix the error reported as `not-rendered`".to_owned(),
-        None if release.is_complete() => {
-            format!("`meshprobe check --helm auto {}`", shell_word(&place.path))
-        }
-        None => release.command.help(),
+    let help = match has_failed {
+        true => "fix the error reported as `not-rendered`".to_owned(),
+        false => release.help(&place.path),
     };
     NotJudged {
         reason: *reason,

@@ -402,7 +402,7 @@ fn a_chart_in_a_clone_of_the_other_repository_is_rendered() {
     );
     assert_eq!(
         release["help"],
-        "clone it, and add the clone to the run: `meshprobe check --helm auto --context CLONE .`"
+        "render it as it is deployed, and pipe the rendering into `meshprobe check --context . -`"
     );
     let report = check(&["--context", "../clone", "web.yaml"]);
     assert_eq!(report["not_judged"], serde_json::json!([]));

@@ -51,13 +51,13 @@ fn a_chart_that_a_release_deploys_is_judged_with_the_values_of_the_release() {
         report["findings"][0]["help"],
         format!("render it as it is deployed: {command}")
     );
-    // A values file that is missing is named, and the command is that of the release.
+    // A values file that is missing is named, and the chart is not rendered without it.
     let unknown = format!("{release}  valuesFrom: [{{kind: ConfigMap, name: gone}}]\n");
     project.write("apps/web.yaml", &unknown);
     let found = not_judged(&check(&project, &["charts"]));
     assert_eq!(found.len(), 1);
     assert!(
-        found[0].contains("gone") && found[0].contains("charts/web --namespace shop`"),
+        found[0].contains("gone") && found[0].contains("render it as it is deployed"),
         "{found:?}"
     );
 }
@@ -104,10 +104,7 @@ fn what_a_kustomization_adds_next_to_judged_workloads_is_named() {
         warnings[0].1,
         "`../common/bse` does not exist: kustomize refuses to build it"
     );
-    assert_eq!(
-        warnings[0].2,
-        "correct the path (`common/base` exists), or remove the entry"
-    );
+    assert_eq!(warnings[0].2, "correct the path, or remove the entry");
     assert!(
         warnings.len() == 2 && warnings[1].0 == "note",
         "{warnings:?}"

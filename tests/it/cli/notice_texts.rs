@@ -69,8 +69,6 @@ fn a_run_recommends_one_command_per_chart() {
         assert!(!run.stdout.contains("helm template"), "{}", run.stdout);
     };
     recommends(&["check"], "meshprobe check --helm auto charts/web");
-    let known = "meshprobe check --helm charts/web --namespace shop";
-    recommends(&["check", "--namespace", "shop"], known);
 }
 
 #[test]
@@ -93,7 +91,7 @@ fn all_commands_recommend_to_render_a_chart_as_it_is_deployed() {
 }
 
 #[test]
-fn a_missing_folder_names_a_similar_one() {
+fn a_missing_folder_is_named() {
     let project = Project::with(&[
         ("deploy/prod/web.yaml", WEB),
         ("flux.yaml", &flux("./deplyo/prod")),
@@ -101,14 +99,11 @@ fn a_missing_folder_names_a_similar_one() {
     assert_eq!(
         not_judged(&project),
         "Not judged: flux.yaml:4: Kustomization/apps deploys `./deplyo/prod`, which is not a folder of this repository: \
-         correct the path (`deploy/prod` exists), or check the repository that contains it"
+         correct the path, or check the repository that contains it"
     );
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: apps}\nspec: {source: \
                        {repoURL: 'https://git.example/r', path: deploy/prdo}}\n";
     project.write("flux.yaml", application);
-    assert!(not_judged(&project).contains("(`deploy/prod` exists)"));
-    // Paths that are not similar are not suggested.
-    project.write("flux.yaml", flux("./infrastructure"));
     assert!(
         not_judged(&project)
             .ends_with(": correct the path, or check the repository that contains it")
