@@ -77,8 +77,6 @@ pub struct Inventory<'t> {
     pub(super) inbound_filters: NamespaceIndex<'t, Object<'t>>,
     /// Objects of `authentication.istio.io`, which Istio has ignored since 1.6.
     pub legacy_policies: Vec<Object<'t>>,
-    /// `ProxyConfig`s of `networking.istio.io`.
-    pub proxy_configs: Vec<Object<'t>>,
     /// `WorkloadGroup`s of `networking.istio.io`: groups of virtual machines.
     pub workload_groups: Vec<Object<'t>>,
     /// `WorkloadEntry`s of `networking.istio.io`: virtual machines.
@@ -348,7 +346,7 @@ impl<'t> Inventory<'t> {
             Some(FactKind::AuthorizationPolicy) => &mut self.authorization_policies,
             Some(FactKind::NetworkPolicy) => &mut self.network_policies,
             Some(FactKind::SecurityGroupPolicy) => &mut self.security_group_policies,
-            Some(FactKind::PluginPolicy) => return,
+            Some(FactKind::PluginPolicy | FactKind::ProxyConfig) => return,
             Some(FactKind::NetworkPlugin) => return self.network_plugins.push(object),
             Some(FactKind::Sidecar) => &mut self.sidecar_resources,
             Some(FactKind::EnvoyFilter) => {
@@ -361,7 +359,6 @@ impl<'t> Inventory<'t> {
                 }
                 return self.envoy_filters.push(object);
             }
-            Some(FactKind::ProxyConfig) => return self.proxy_configs.push(object),
             Some(FactKind::WorkloadGroup) => return self.workload_groups.push(object),
             Some(FactKind::WorkloadEntry) => return self.workload_entries.push(object),
             Some(FactKind::LegacyPolicy) => return self.legacy_policies.push(object),

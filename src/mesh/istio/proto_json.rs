@@ -72,20 +72,6 @@ pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
     integer::<i32>(node).map(i64::from)
 }
 
-/// Returns whether a node is a `double`: a number, with or without quotes, or the name of a number that JSON cannot
-/// express.
-pub(super) fn double(node: NodeRef<'_>) -> bool {
-    match node.scalar() {
-        Some(Scalar::Int(_) | Scalar::Float(_)) => true,
-        Some(Scalar::Str(text)) => {
-            let is_name = matches!(text, "NaN" | "Infinity" | "-Infinity");
-            let text = json_text(text);
-            is_name || text == "null" || serde_json::from_str::<f64>(text).is_ok()
-        }
-        _ => false,
-    }
-}
-
 /// Returns a text without the white space that JSON permits around a value.
 fn json_text(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])

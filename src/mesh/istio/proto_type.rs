@@ -7,7 +7,7 @@ use crate::source::placeholder;
 use crate::yaml::{NodeRef, Span};
 
 use super::go_duration::is_duration;
-use super::proto_json::{self, boolean, double, integer};
+use super::proto_json::{self, boolean, integer};
 
 /// The type of a field. A wrapper such as `BoolValue` has the type that it contains.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,6 @@ pub(super) enum Type {
     Bool,
     Int32,
     Uint32,
-    Int64,
-    Double,
     String,
     /// A `Duration`, which is written as a string.
     Duration,
@@ -143,8 +141,6 @@ fn fits(node: NodeRef<'_>, kind: Type) -> bool {
         Type::Bool => boolean(node).is_some(),
         Type::Int32 => integer::<i32>(node).is_some(),
         Type::Uint32 => integer::<u32>(node).is_some(),
-        Type::Int64 => integer::<i64>(node).is_some(),
-        Type::Double => double(node),
         Type::String => node.as_str().is_some(),
         Type::Duration => node.as_str().is_some_and(is_duration),
         // A number without a name is accepted, too.
@@ -160,9 +156,8 @@ impl Type {
     const fn describe(self) -> &'static str {
         match self {
             Self::Bool => "a boolean without quotes",
-            Self::Int32 | Self::Int64 => "a whole number",
+            Self::Int32 => "a whole number",
             Self::Uint32 => "a whole number from 0",
-            Self::Double => "a number",
             Self::String => "a string: quote it",
             Self::Duration => "a duration such as `5s`",
             Self::Enum(_) => "a name that Istio knows",

@@ -16,10 +16,10 @@ use crate::yaml::{
     self, Ambiguity, AmbiguityKind, NodeRef, Span, SyntaxError, Tree, parse_embedded,
 };
 
+use super::config_schema::{INTERCEPTION_MODES, PROXY_CONFIG};
 use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
 use super::proto_json;
 use super::proto_type::{TypeFault, faults};
-use super::proxy_config_schema::{FIELDS, INTERCEPTION_MODES};
 use super::rewrite::parse_bool;
 
 /// The field that becomes the env of the sidecar.
@@ -146,7 +146,10 @@ impl ProxyConfig {
             });
         }
         let is_in = |fault: &TypeFault| fault.since.is_none_or(|change| change.is_in(release));
-        let mut faults: Vec<TypeFault> = faults(root, FIELDS).into_iter().filter(is_in).collect();
+        let mut faults: Vec<TypeFault> = faults(root, PROXY_CONFIG)
+            .into_iter()
+            .filter(is_in)
+            .collect();
         // A fault in all releases is certain.
         faults.sort_by_key(|fault| fault.since.is_some());
         faults.into_iter().next()
@@ -227,7 +230,7 @@ fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
 /// Renames the fields of a `ProxyConfig` to their JSON names, which take precedence if both are written, and
 /// converts its port to a number if it is in quotes.
 pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
-    for name in FIELDS.iter().map(|field| field.name) {
+    for name in PROXY_CONFIG.iter().map(|field| field.name) {
         if let Cow::Owned(original) = proto_json::original_name(name)
             && let Some(value) = config.remove(&original)
         {

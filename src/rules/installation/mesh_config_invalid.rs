@@ -21,11 +21,6 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             findings.push(report(cx, place));
         }
     }
-    let configs = cx.context.inventory.proxy_configs.iter();
-    findings.extend(configs.flat_map(|config| {
-        let rejections = admission::proxy_config(config);
-        rejected(config, ("ProxyConfig", "object"), rejections)
-    }));
     let planes = cx.context.inventory.installations.iter();
     let planes = planes.filter(|object| admission::is_control_plane(object));
     findings.extend(planes.flat_map(|plane| {

@@ -180,10 +180,7 @@ fn values_that_the_injector_rejects_are_reported_and_not_extended() {
             "interceptionMode: tproxy",
             "must be a name that Istio knows",
         ),
-        (
-            "tracing: {zipkin: {address: 1}}",
-            "`tracing.zipkin.address` must be a string",
-        ),
+        ("tracing: []", "`tracing` must be a mapping"),
         ("drainDuration: 5", "must be a duration such as `5s`"),
         ("drainDuration: '5'", "must be a duration such as `5s`"),
         ("image: distroless", "`image` must be a mapping"),

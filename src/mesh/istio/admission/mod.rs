@@ -8,7 +8,6 @@ mod address;
 mod authorization_policy;
 mod authorization_schema;
 mod authorization_values;
-mod labels;
 mod rejection;
 mod schema;
 mod schemas;
@@ -41,12 +40,6 @@ pub(crate) fn authorization_policy(
     } else {
         rejections
     }
-}
-
-/// Returns why a ProxyConfig cannot be created, in the order of its fields.
-#[must_use]
-pub(crate) fn proxy_config(config: &Object<'_>) -> Vec<Rejection> {
-    against(config, &schemas::PROXY_CONFIG)
 }
 
 /// Returns whether an object is a control plane of OpenShift Service Mesh 2.

@@ -1,6 +1,5 @@
-//! The schemas of PeerAuthentications, ProxyConfigs, WorkloadGroups and control planes, and of selectors.
+//! The schemas of PeerAuthentications, WorkloadGroups and control planes, and of selectors.
 
-use super::labels;
 use super::schema::{Schema, anything, object};
 
 /// `spec` of a PeerAuthentication. The rule `peerauth-bad-mode` reports unknown modes.
@@ -23,42 +22,20 @@ const MODE: Schema = object(&[("mode", Schema::Text(anything))]);
 pub(super) static WORKLOAD_GROUP: Schema = object(&[
     (
         "metadata",
-        object(&[("labels", LABELS), ("annotations", TEXTS)]),
+        object(&[("labels", TEXTS), ("annotations", TEXTS)]),
     ),
     (
         "template",
         object(&[
-            ("address", Schema::Text(address)),
+            ("address", Schema::Text(anything)),
             ("ports", PORTS),
             ("labels", TEXTS),
             ("network", Schema::Text(anything)),
             ("locality", Schema::Text(anything)),
             ("weight", Schema::Integer(0, u32::MAX as i64)),
-            ("serviceAccount", Schema::Text(service_account)),
+            ("serviceAccount", Schema::Text(anything)),
         ]),
     ),
-]);
-
-/// The labels of the machines, which the webhook of istiod validates.
-const LABELS: Schema = Schema::Map {
-    key: labels::key_fault,
-    least: 0,
-    value: &Schema::Text(labels::value_fault),
-};
-
-/// `spec` of a ProxyConfig.
-pub(super) static PROXY_CONFIG: Schema = object(&[
-    ("selector", SELECTOR),
-    ("concurrency", Schema::Integer(0, i32::MAX as i64)),
-    (
-        "environmentVariables",
-        Schema::Map {
-            key: anything,
-            least: 0,
-            value: &Schema::Text(environment_value),
-        },
-    ),
-    ("image", object(&[("imageType", Schema::Text(anything))])),
 ]);
 
 /// `spec` of a `ServiceMeshControlPlane` (`maistra.io/v2`), as far as it is read.
@@ -93,7 +70,7 @@ const TEXTS: Schema = Schema::Map {
 };
 
 const PORTS: Schema = Schema::Map {
-    key: port_name,
+    key: anything,
     least: 0,
     value: &Schema::Integer(1, 65535),
 };
@@ -130,29 +107,4 @@ fn port_key(key: &str) -> Option<String> {
     let number: Option<i64> = key.parse().ok();
     let is_port = number.is_some_and(|number| (1..=65535).contains(&number));
     (!is_port).then(|| "is not a port from 1 to 65535".to_owned())
-}
-
-/// A name of fewer than 63 letters, digits and `-`, which starts and ends with a letter or a digit.
-fn port_name(name: &str) -> Option<String> {
-    let bytes = name.as_bytes();
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric();
-    let is_valid = name.len() < 63
-        && bytes.first().is_some_and(is_plain)
-        && bytes.last().is_some_and(is_plain)
-        && bytes.iter().all(|byte| is_plain(byte) || *byte == b'-');
-    (!is_valid).then(|| "is not a valid port name".to_owned())
-}
-
-fn address(address: &str) -> Option<String> {
-    let socket = address.strip_prefix("unix://")?;
-    let is_valid = socket.starts_with(['/', '@']) && !socket.ends_with('/');
-    (!is_valid).then(|| "is not an absolute path or an abstract socket".to_owned())
-}
-
-fn environment_value(value: &str) -> Option<String> {
-    (value.chars().count() > 2048).then(|| "has more than 2048 characters".to_owned())
-}
-
-fn service_account(name: &str) -> Option<String> {
-    (name.chars().count() > 253).then(|| "has more than 253 characters".to_owned())
 }

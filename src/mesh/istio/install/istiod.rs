@@ -5,9 +5,9 @@
 //! `templates/zzz_profile.yaml`), `manifests/charts/istio-cni`, `manifests/helm-profiles`.
 
 use crate::kube::Requirements;
+use crate::mesh::istio::config_schema::INTERCEPTION_MODES;
 use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT, LOCALHOST_PROBES};
 use crate::mesh::istio::proto_json::{enumeration, original_name};
-use crate::mesh::istio::proxy_config_schema::INTERCEPTION_MODES;
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::{Fact, Reason, Version};
 use crate::yaml::NodeRef;

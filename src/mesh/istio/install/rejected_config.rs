@@ -5,7 +5,7 @@
 
 use crate::finding::Label;
 use crate::mesh::ReleaseChange;
-use crate::mesh::istio::mesh_config_schema::FIELDS;
+use crate::mesh::istio::config_schema::MESH_CONFIG;
 use crate::mesh::istio::proto_type::{TypeFault, faults};
 use crate::source::placeholder;
 use crate::yaml::NodeRef;
@@ -15,7 +15,7 @@ use super::layer::{Descent, Layer};
 use super::values::Values;
 
 /// The key of the mesh configuration in the values.
-const MESH_CONFIG: &str = "meshConfig";
+const KEY: &str = "meshConfig";
 
 /// Records the first value of a wrong type in `meshConfig`. istiod then rejects the whole configuration and keeps the
 /// last valid one, so none of its facts apply.
@@ -40,7 +40,7 @@ fn first_fault(install: &Install, values: &Values<'_>) -> Option<Label> {
     // A field of a later release is checked only if the release is known.
     let is_checked = |change: &ReleaseChange| release.is_some() && change.is_in(release);
     for (index, layer) in values.layers.iter().enumerate() {
-        let Descent::Node(node) = layer.descend(&[MESH_CONFIG]) else {
+        let Descent::Node(node) = layer.descend(&[KEY]) else {
             continue;
         };
         let stronger = values.layers.get(..index).unwrap_or_default();
@@ -62,7 +62,7 @@ fn first_fault(install: &Install, values: &Values<'_>) -> Option<Label> {
 /// Returns the values of a wrong type in a mesh configuration.
 fn config_faults(node: NodeRef<'_>) -> Vec<TypeFault> {
     if node.is_mapping() {
-        return faults(node, FIELDS);
+        return faults(node, MESH_CONFIG);
     }
     if placeholder::contains(node.source()) {
         return Vec::new();
@@ -79,7 +79,7 @@ fn config_faults(node: NodeRef<'_>) -> Vec<TypeFault> {
 fn is_replaced(path: &str, layers: &[Layer<'_>]) -> bool {
     let outer = path.split('[').next().unwrap_or_default();
     let fields = outer.split('.').filter(|key| !key.is_empty());
-    let keys: Vec<&str> = [MESH_CONFIG].into_iter().chain(fields).collect();
+    let keys: Vec<&str> = [KEY].into_iter().chain(fields).collect();
     let contains = |layer: &Layer<'_>| !matches!(layer.descend(&keys), Descent::Absent);
     layers.iter().any(contains)
 }

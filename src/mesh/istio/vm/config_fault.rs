@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use crate::mesh::Version;
+use crate::mesh::istio::config_schema::PROXY_CONFIG;
 use crate::mesh::istio::proto_type;
 use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
-use crate::mesh::istio::proxy_config_schema::FIELDS;
 use crate::yaml::{Span, parse_embedded};
 
 /// Returns why istioctl rejects the text of an annotation, if all of its releases do.
@@ -26,7 +26,7 @@ pub(super) fn default_config_fault(text: &str) -> Option<String> {
     let text: Arc<str> = Arc::from(text);
     let tree = parse_embedded(&text, Span::new(0, text.len())).ok()??;
     let config = tree.root()?.get("defaultConfig")?;
-    let mut faults = proto_type::faults(config, FIELDS).into_iter();
+    let mut faults = proto_type::faults(config, PROXY_CONFIG).into_iter();
     let fault = faults.find(|fault| fault.since.is_none())?;
     Some(fault.message)
 }
