@@ -236,8 +236,11 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
     read.into_iter().chain(advice).chain(facts).collect()
 }
 
-/// Returns whether the help is a command that would judge what is not judged. The command for a template depends on its
-/// engine.
+/// Returns whether the help contains a whole command that would judge what is not judged. What renders it depends on the
+/// tree.
 fn has_command(found: &NotJudged) -> bool {
-    found.reason != NotJudgedReason::Template && found.help.contains("meshprobe check --")
+    let is_rendered_elsewhere = found.help.starts_with("render it");
+    found.reason != NotJudgedReason::Template
+        && !is_rendered_elsewhere
+        && found.help.contains("meshprobe check --")
 }

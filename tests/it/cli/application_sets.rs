@@ -142,7 +142,7 @@ fn no_command_contains_a_placeholder() {
         for command in quoted.filter(|quoted| quoted.contains("meshprobe check")) {
             assert!(!command.contains("{{") && !command.contains("${"), "{text}");
         }
-        let help = "render the chart as it is deployed, and check the output";
+        let help = "render it as it is deployed, and pipe the rendering";
         assert!(text.contains(help), "{text}");
     }
 }

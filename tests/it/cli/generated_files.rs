@@ -25,9 +25,9 @@ fn a_file_that_a_generator_copies_is_not_rewritten() {
             "secretGenerator:\n- name: s\n  files:\n  - key.yaml=../apps/web.yaml\n",
             "Secret `s`",
         ),
-        // With the capitalization of Go field names, and in addition to the resource itself.
+        // In addition to the resource itself.
         (
-            "resources: [../apps/web.yaml]\nConfigMapGenerator: [{Name: c, Files: [../apps/web.yaml]}]\n",
+            "resources: [../apps/web.yaml]\nconfigMapGenerator: [{name: c, files: [../apps/web.yaml]}]\n",
             "ConfigMap `c`",
         ),
     ] {
