@@ -4,92 +4,94 @@
 //! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use regex::bytes::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
 use crate::kustomize::image_list::LISTS;
-use crate::kustomize::image_name::{Start, StartIndex, compile};
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::resource::Resource;
 
 /// Common part of the keys in [`LISTS`].
 const LISTS_SUFFIX: &str = "ontainers";
 
-/// Entries of `images`, indexed by the start of their names.
-pub(crate) struct Images<'n> {
-    all: Vec<Image<'n>>,
-    by_start: StartIndex,
+/// Pattern of an optional tag and an optional digest.
+const TAG_AND_DIGEST: &str =
+    "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
+
+/// Expression for the text after the name of an image.
+static AFTER_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| compile(""));
+
+/// Returns the expression for images with a name; `None` if the name is not a regular expression.
+fn compile(name: &str) -> Option<Regex> {
+    RegexBuilder::new(&format!("^{name}{TAG_AND_DIGEST}$"))
+        .unicode(false)
+        .size_limit(1 << 20)
+        .build()
+        .ok()
 }
+
+/// Entries of `images`.
+pub(crate) struct Images<'n>(Vec<Image<'n>>);
 
 impl<'n> Images<'n> {
     pub(crate) fn of(entries: &'n [Node]) -> Self {
-        let all: Vec<Image<'n>> = entries.iter().map(Image::read).collect();
-        let mut by_start = StartIndex::default();
-        for (at, image) in all.iter().enumerate() {
-            by_start.push(at, image.start);
-        }
-        Self { all, by_start }
+        let image = |entry: &'n Node| Image {
+            entry,
+            name: entry.text_below(&["name"]),
+            pattern: OnceCell::new(),
+        };
+        Self(entries.iter().map(image).collect())
     }
 
     /// Changes the images of an object. Applies the entries in order, as kustomize does: a later one sees the name that
     /// an earlier one set.
     pub(crate) fn apply(&self, resource: &mut Resource) {
-        if self.all.is_empty() || !resource.body.may_mention(LISTS_SUFFIX) {
+        if self.0.is_empty() || !resource.body.may_mention(LISTS_SUFFIX) {
             return;
         }
         let mut names = resource.body.images();
-        let mut next = 0;
-        while let Some((at, image)) = self.first_for(&names, next) {
-            if let Some(changed) = image.applied(resource.body.read()) {
+        for image in &self.0 {
+            if names.iter().any(|name| image.matches(name))
+                && let Some(changed) = image.applied(resource.body.read())
+            {
                 *resource.change() = changed;
                 names = resource.body.images();
             }
-            next = at + 1;
         }
-    }
-
-    /// Returns the first entry from `next` on that may match one of the images.
-    fn first_for(&self, names: &BTreeSet<String>, next: usize) -> Option<(usize, &Image<'n>)> {
-        let at = names
-            .iter()
-            .filter_map(|name| self.by_start.first_for(name, next))
-            .min()?;
-        Some((at, self.all.get(at)?))
     }
 }
 
 /// Entry of `images`.
 struct Image<'n> {
     entry: &'n Node,
-    start: Start<'n>,
-    /// Compiled when the start of an image matches; `None` if the name is not a regular expression.
+    /// A regular expression, usually a plain name with dots, which match any byte.
+    name: &'n str,
+    /// Compiled for names that are not plain; `None` if the name is not a regular expression, and changes nothing.
     pattern: OnceCell<Option<Regex>>,
 }
 
-impl<'n> Image<'n> {
-    /// Parses an entry. A name that is not a regular expression changes nothing.
-    fn read(entry: &'n Node) -> Self {
-        Self {
-            entry,
-            start: Start::of(entry.text_below(&["name"])),
-            pattern: OnceCell::new(),
+impl Image<'_> {
+    fn matches(&self, image: &str) -> bool {
+        let is_plain =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.');
+        if image.is_empty() {
+            return false;
         }
-    }
-
-    fn pattern(&self) -> Option<&Regex> {
-        let name = || self.entry.text_below(&["name"]);
-        self.pattern.get_or_init(|| compile(name())).as_ref()
-    }
-
-    fn matches(&self, container: &Node) -> bool {
-        let image = container.text_below(&["image"]);
-        let by_expression = || {
-            let pattern = self.pattern();
-            pattern.is_some_and(|pattern| pattern.is_match(image.as_bytes()))
+        if !self.name.chars().all(is_plain) {
+            let pattern = self.pattern.get_or_init(|| compile(self.name));
+            return pattern
+                .as_ref()
+                .is_some_and(|pattern| pattern.is_match(image.as_bytes()));
+        }
+        let Some((start, rest)) = image.as_bytes().split_at_checked(self.name.len()) else {
+            return false;
         };
-        !image.is_empty() && self.start.matches(image).unwrap_or_else(by_expression)
+        let mut pairs = self.name.bytes().zip(start);
+        pairs.all(|(one, other)| one == *other || (one == b'.' && *other != b'\n'))
+            && AFTER_NAME
+                .as_ref()
+                .is_some_and(|after| after.is_match(rest))
     }
 
     /// Returns an object with its images changed; `None` if no image matches. kustomize searches containers anywhere in
@@ -131,7 +133,7 @@ impl<'n> Image<'n> {
 
     /// Changes the image of a container if it matches. Returns whether it does.
     fn change(&self, container: &mut Node) -> bool {
-        if !self.matches(container) {
+        if !self.matches(container.text_below(&["image"])) {
             return false;
         }
         if let Some(image) = container.get_mut("image") {
@@ -180,7 +182,55 @@ fn split(image: &str) -> (&str, &str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use crate::kustomize::images::split;
+    use super::*;
+    use crate::kustomize::leaf::Origin;
+    use crate::yaml::Span;
+
+    #[test]
+    fn plain_names_match_the_same_images_as_the_expression() {
+        let names = ["", "a", "a.b", "a.b/c", "h:5/a", "a-b", ".", "a."];
+        let images = [
+            "a",
+            "a:1",
+            "a@sha256:0",
+            "a:1@sha256:0",
+            "a.b",
+            "a-b:1",
+            "axb/c",
+            "axb/cd",
+            "h:5/a:1",
+            "h:5",
+            "ab",
+            "a\nb",
+            "é",
+            "é:1",
+            ":1",
+            "a:1:2",
+            "a@",
+            "a@b:c@d:e",
+        ];
+        for name in names {
+            let image = Image {
+                entry: &Node::text_at(
+                    "",
+                    &Origin {
+                        path: "".into(),
+                        span: Span::default(),
+                    },
+                ),
+                name,
+                pattern: OnceCell::new(),
+            };
+            let expression = compile(name).unwrap();
+            for text in images {
+                assert_eq!(
+                    image.matches(text),
+                    expression.is_match(text.as_bytes()),
+                    "{name} {text}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn an_image_is_split_into_name_tag_and_digest() {

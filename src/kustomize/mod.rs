@@ -21,7 +21,6 @@ mod fields;
 pub(crate) mod finish;
 pub(crate) mod generated;
 mod image_list;
-mod image_name;
 mod images;
 mod inline;
 mod item_index;

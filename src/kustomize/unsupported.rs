@@ -49,20 +49,34 @@ pub(crate) fn add_notes(
             continue;
         };
         let all = &accumulator.resources;
+        let read = all
+            .iter()
+            .filter(|found| runs_pods(found) || is_fact(found));
+        let read: Vec<&Resource> = match changes {
+            // Anything may change.
+            None => all.iter().collect(),
+            Some(_) => read.collect(),
+        };
         let affects = |resource: &&Resource| match &changes {
             None => true,
             Some(changes) => changes.iter().any(|change| change.may_change(resource)),
         };
         // A fact affects every pod of the kustomization.
         let is_fact_changed =
-            changes.is_some() && all.iter().any(|found| is_fact(found) && affects(&found));
-        let changed = all.iter().filter(|found| is_fact_changed || affects(found));
-        let changed: Vec<_> = changed.map(Resource::id).collect();
-        let is_copied = |resource: &&Resource| {
+            changes.is_some() && read.iter().any(|found| is_fact(found) && affects(found));
+        let changed = read
+            .iter()
+            .filter(|found| is_fact_changed || affects(found));
+        let changed: Vec<_> = changed.map(|found| found.id()).collect();
+        let is_copied = |resource: &&&Resource| {
             let mut changes = changes.iter().flatten();
             changes.any(|change| change.may_copy(resource))
         };
-        let copied: Vec<_> = all.iter().filter(is_copied).map(Resource::id).collect();
+        let copied: Vec<_> = read
+            .iter()
+            .filter(is_copied)
+            .map(|found| found.id())
+            .collect();
         let is_modelled = match entry.key.text() {
             Some("vars") => copied.is_empty(),
             // Only fields of variables.
@@ -159,7 +173,6 @@ impl Change {
 
     fn selects(&self, resource: &Resource) -> bool {
         (self.kind.is_empty() || self.kind == resource.name().kind)
-            && (runs_pods(resource) || is_fact(resource))
             && (self.target.as_ref()).is_none_or(|target| target.selects(resource))
     }
 
