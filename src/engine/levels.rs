@@ -9,7 +9,7 @@ use hashbrown::{HashMap, HashSet};
 
 use crate::finding::RuleId;
 use crate::rules;
-use crate::settings::{Ignore, RemovedRuleEntry, RuleLevel, Scope, ScopeSet, Settings};
+use crate::settings::{Ignore, RuleLevel, Scope, ScopeSet, Settings};
 
 /// The levels of rules for the files of a run.
 #[derive(Debug)]
@@ -52,11 +52,6 @@ impl<'s> Levels<'s> {
         let selected =
             select.is_none_or(|select| select.contains(&rule) || !self.known.contains(&rule));
         selected && self.level(rule, path) != Some(RuleLevel::Ignore)
-    }
-
-    /// Returns the entries of the configuration for removed rules.
-    pub(super) fn removed_rules(&self) -> &'s [RemovedRuleEntry] {
-        &self.settings.removed_rules
     }
 
     /// Returns the paths of scopes that match none of the files, although the run reads all files that they can apply to.

@@ -17,9 +17,6 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
         let span = config.span();
         return Err(vec![ConfigError { span, message }]);
     }
-    for entry in &mut layer.removed_rules {
-        entry.file = "functionConfig".into();
-    }
     for ignore in &mut layer.ignore {
         ignore.scope.file = "functionConfig".into();
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{GuardId, RuleId, Severity};
 
 use super::{
-    FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RemovedRuleEntry, RequiredVerdicts,
-    RuleLevel, Scope, SelectedFacts, Settings, Version,
+    FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RequiredVerdicts, RuleLevel, Scope,
+    SelectedFacts, Settings, Version,
 };
 
 /// A step of the KRM function.
@@ -75,8 +75,6 @@ pub struct Layer {
     pub require_rewritten: bool,
     /// `ignore`.
     pub ignore: Vec<Ignore>,
-    /// Entries of `rules` and `ignore` for removed rules.
-    pub removed_rules: Vec<RemovedRuleEntry>,
     /// `--overlay`.
     pub only_environments: Vec<String>,
     /// `baseline`: the path of a file, relative to the source of the layer.
@@ -134,7 +132,6 @@ impl Layer {
             min_severity: self.min_severity.or(below.min_severity),
             require_rewritten: self.require_rewritten || below.require_rewritten,
             ignore: below.ignore.into_iter().chain(self.ignore).collect(),
-            removed_rules: [below.removed_rules, self.removed_rules].concat(),
             only_environments: below
                 .only_environments
                 .into_iter()
@@ -246,7 +243,6 @@ impl Layer {
             min_severity: self.min_severity,
             require_rewritten: self.require_rewritten,
             ignore: self.ignore.clone(),
-            removed_rules: self.removed_rules.clone(),
             only_environments: self.only_environments.clone(),
             configured: self.configured.clone(),
         }

@@ -6,7 +6,6 @@ mod file;
 mod ignore;
 mod layer;
 mod mesh_kind;
-mod removed_rules;
 mod rule_names;
 mod scope;
 mod scope_set;
@@ -26,7 +25,6 @@ pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
 pub use ignore::Ignore;
 pub use layer::{Action, ConfiguredFacts, Emit, Layer};
 pub use mesh_kind::MeshKind;
-pub use removed_rules::{REMOVED_RULES, RemovedRule, RemovedRuleEntry};
 pub use rule_names::{RuleNames, UnknownRule};
 pub use scope::Scope;
 pub use scope_set::ScopeSet;
@@ -233,8 +231,6 @@ pub struct Settings {
     pub require_rewritten: bool,
     /// `ignore`: findings that the user suppresses.
     pub ignore: Vec<Ignore>,
-    /// Entries of the configuration for removed rules.
-    pub removed_rules: Vec<RemovedRuleEntry>,
     /// `--overlay`: the names or paths of the environments that the run is limited to; empty for all.
     pub only_environments: Vec<String>,
     /// The facts that come from a configuration of the tree.

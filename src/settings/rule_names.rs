@@ -2,7 +2,6 @@
 
 use crate::finding::{GuardId, RuleId};
 
-use super::removed_rules::RemovedRule;
 use super::suggest::unknown_value_message;
 
 /// The ids that a user may write.
@@ -90,9 +89,6 @@ fn find(sorted: &[RuleId], text: &str) -> Option<RuleId> {
 }
 
 fn unknown(text: &str, known: &[RuleId]) -> String {
-    if let Some(rule) = RemovedRule::named(text) {
-        return rule.message();
-    }
     let known: Vec<&str> = known.iter().map(|id| id.as_str()).collect();
     unknown_value_message("rule", text, &known)
 }

@@ -49,10 +49,6 @@ spec: {mesh: {revision: 1.10}}
 spec: {rules: }
 spec: {context: }
 spec: {scopes: [{paths: [x], override: }]}
-spec: {rules: {verdict-differs-between-overlays: note}}
-spec: {rules: {verdict-differs-between-overlays: nonsense}}
-spec: {ignore: [{rule: verdict-differs-between-overlays, reason: x}]}
-spec: {ignore: [{rule: verdict-differs-between-overlays}]}
 """.strip().splitlines()
 
 # What only the program rejects: brackets of globs, which a schema cannot check.

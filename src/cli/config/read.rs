@@ -61,9 +61,6 @@ pub(super) fn read(
             .help("pass `--helm auto`, or pass the configuration with `--config`"));
     }
     let folder = file.parent().unwrap_or(directory);
-    for entry in &mut layer.removed_rules {
-        entry.file = shown.as_str().into();
-    }
     let is_covered = covers(common, directory, folder);
     let base = relative_to(folder, directory);
     for path in layer.context.iter_mut().chain(&mut layer.baseline) {

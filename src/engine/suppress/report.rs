@@ -7,7 +7,7 @@ use globset::Glob;
 use crate::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
-use crate::settings::{Ignore, RemovedRule, RemovedRuleEntry, Scope, UnknownRule};
+use crate::settings::{Ignore, Scope, UnknownRule};
 use crate::source::SourceSet;
 use crate::yaml::Span;
 
@@ -38,8 +38,6 @@ impl Suppressions {
             }
         }
         found.extend(unused_entries(set, levels, ignores));
-        let removed = levels.removed_rules().iter();
-        found.extend(removed.map(|entry| removed_entry(set, entry)));
         found
     }
 
@@ -54,7 +52,6 @@ impl Suppressions {
         let mut idle = Vec::new();
         for (index, name) in parsed.names.iter().enumerate() {
             match rule_names().parse_reported(&name.rule) {
-                Err(_) if RemovedRule::named(&name.rule).is_some() => idle.push(name),
                 Err(error) => found.push(unknown(directive, error)),
                 Ok(rule) => {
                     let is_enabled = || levels.is_enabled(rule, &directive.place.path);
@@ -119,15 +116,6 @@ fn unused_entry(set: &SourceSet, entry: &Ignore, reason: &str) -> Finding {
         entry.line
     );
     in_configuration(set, &entry.scope.file, entry.line, message)
-}
-
-fn removed_entry(set: &SourceSet, entry: &RemovedRuleEntry) -> Finding {
-    let message = format!(
-        "the entry in line {} is unused: {}",
-        entry.line,
-        entry.rule.message()
-    );
-    in_configuration(set, &entry.file, entry.line, message)
 }
 
 fn in_configuration(set: &SourceSet, file: &Arc<str>, line: usize, message: String) -> Finding {
@@ -197,11 +185,10 @@ fn unused(directive: &Directive, name: &Name, all: bool) -> Finding {
         Some(container) => format!("`{}` of container `{container}`", name.rule),
         None => format!("`{}`", name.rule),
     };
-    let reason = match RemovedRule::named(&name.rule) {
-        Some(removed) => removed.message(),
-        None => format!("{of} does not occur here"),
-    };
-    let message = format!("the {} is unused: {reason}", directive.by.as_str());
+    let message = format!(
+        "the {} is unused: {of} does not occur here",
+        directive.by.as_str()
+    );
     let mut finding = finding(UNUSED_SUPPRESSION, directive, message);
     match directive.whole_line.filter(|_| all) {
         Some(line) => finding.fix = Some(removal(directive, line)),

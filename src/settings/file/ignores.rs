@@ -3,7 +3,7 @@
 use crate::yaml::NodeRef;
 
 use super::super::scope::glob;
-use super::super::{Ignore, RemovedRule, Scope};
+use super::super::{Ignore, Scope};
 use super::values::setting_text;
 use super::{Reader, line_of};
 
@@ -35,10 +35,9 @@ impl Reader<'_> {
             let key = entry.key.text().unwrap_or_default();
             let value = setting_text(entry.value).unwrap_or_default();
             match key {
-                "rule" => match (RemovedRule::named(value), self.names.parse_reported(value)) {
-                    (Some(removed), _) => self.removed_rule(removed, item),
-                    (None, Ok(id)) => rule = Some(id),
-                    (None, Err(error)) => {
+                "rule" => match self.names.parse_reported(value) {
+                    Ok(id) => rule = Some(id),
+                    Err(error) => {
                         self.error(entry.value.span(), error.or_setting_of_guard());
                     }
                 },

@@ -12,17 +12,16 @@ mod scopes;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use crate::yaml::{Entry, Kind, LineIndex, NodeRef, Span};
 
 use super::layer::Layer;
 use super::suggest::unknown_value_message;
-use super::{MeshKind, RemovedRule, RemovedRuleEntry, RequiredVerdicts, RuleNames};
+use super::{MeshKind, RequiredVerdicts, RuleNames};
 
 use values::{
     NOT_JUDGED, action, boolean, emit, fail_on, form, has_short_releases, helm, is_bare_version,
-    is_cut_version, level, rule_level, setting_text,
+    is_cut_version, rule_level, setting_text,
 };
 
 pub use schema::schema;
@@ -230,9 +229,6 @@ impl Reader<'_> {
 
     /// Parses an entry whose key is not fixed, so that an error can be in the key or the value.
     fn keyed(&mut self, path: &str, entry: Entry<'_>) {
-        if let Some(rule) = path.strip_prefix("rules.").and_then(RemovedRule::named) {
-            return self.removed_level(rule, entry);
-        }
         let span = Span::new(entry.key.span().start, entry.value.span().end);
         match setting_text(entry.value) {
             Some(text) => self.leaf(path, text, span),
@@ -341,21 +337,6 @@ impl Reader<'_> {
             self.error(node.span(), format!("expected a mapping for `{name}`"));
         }
         node.entries().collect()
-    }
-
-    fn removed_level(&mut self, rule: &'static RemovedRule, entry: Entry<'_>) {
-        if let Err(message) = level(entry.value.text().unwrap_or_default()) {
-            self.error(entry.value.span(), message);
-        }
-        self.removed_rule(rule, entry.key);
-    }
-
-    fn removed_rule(&mut self, rule: &'static RemovedRule, node: NodeRef<'_>) {
-        self.layer.removed_rules.push(RemovedRuleEntry {
-            rule,
-            file: Arc::default(),
-            line: line_of(node),
-        });
     }
 
     fn unknown(&mut self, key: NodeRef<'_>, known: &[&str]) {

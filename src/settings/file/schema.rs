@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::finding::RuleId;
 
 use super::super::facts::{DATAPLANES, FACT_KEYS, INJECTIONS, MTLS_MODES};
-use super::super::{FormChoice, MeshKind, NetworkPlugin, REMOVED_RULES, RuleNames};
+use super::super::{FormChoice, MeshKind, NetworkPlugin, RuleNames};
 use super::ignores::IGNORE_KEYS;
 use super::schema_types::{
     boolean, by_default, described, for_example, glob, list, mapping, object, port, require, text,
@@ -256,10 +256,8 @@ fn scope(names: &RuleNames) -> Value {
     )
 }
 
-/// Returns the ids, and those of removed rules, which the parser accepts.
 fn texts(ids: &[RuleId]) -> Vec<&'static str> {
-    let removed = REMOVED_RULES.iter().map(|rule| rule.id.as_str());
-    ids.iter().map(|id| id.as_str()).chain(removed).collect()
+    ids.iter().map(|id| id.as_str()).collect()
 }
 
 fn levels(names: &RuleNames) -> Value {

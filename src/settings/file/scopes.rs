@@ -2,8 +2,8 @@
 
 use crate::yaml::NodeRef;
 
+use super::super::FactOverrides;
 use super::super::scope::{Scope, glob};
-use super::super::{FactOverrides, RemovedRule};
 use super::values::{is_bare_version, rule_level, setting_text};
 use super::{Reader, line_of};
 
@@ -66,10 +66,6 @@ impl Reader<'_> {
     fn levels(&mut self, node: NodeRef<'_>, scope: &mut Scope) {
         for entry in self.mapping(node, "rules") {
             let id = entry.key.text().unwrap_or_default();
-            if let Some(rule) = RemovedRule::named(id) {
-                self.removed_level(rule, entry);
-                continue;
-            }
             match rule_level(id, entry.value.text().unwrap_or_default(), self.names) {
                 Ok((rule, level)) => {
                     scope.rules.insert(rule, level);

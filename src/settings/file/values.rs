@@ -117,7 +117,7 @@ pub(super) fn rule_level(
 ///
 /// # Errors
 /// The message for an unknown level.
-pub(super) fn level(text: &str) -> Result<RuleLevel, String> {
+fn level(text: &str) -> Result<RuleLevel, String> {
     if text == "ignore" {
         return Ok(RuleLevel::Ignore);
     }

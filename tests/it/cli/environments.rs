@@ -7,7 +7,6 @@ use crate::support::manifest::{Manifest, OPT_OUT, Pod, join};
 use crate::support::project::Project;
 
 const RULE: &str = "strict-probe-not-rewritten";
-const REMOVED: &str = "verdict-differs-between-overlays";
 
 fn web() -> String {
     let pod = Pod::new("web").within("shop").annotations(OPT_OUT);
@@ -325,48 +324,4 @@ fn a_probe_that_is_right_everywhere_is_not_reported() {
     let project = overlays(&[("prod", "STRICT"), ("stage", "PERMISSIVE")]);
     project.write("base/web.yaml", web().replace("'false'", "'true'"));
     assert_eq!(found(&project, &[]), [] as [Value; 0]);
-}
-
-#[test]
-fn suppressions_of_the_removed_rule_are_unused() {
-    let project = overlays(&[("prod", "STRICT"), ("stage", "STRICT")]);
-    let comment = format!("# meshprobe: ignore[{REMOVED}] intended\n{}", web());
-    project.write("base/web.yaml", comment);
-    let annotation = format!("meshprobe.dev/ignore: '{REMOVED}: intended'");
-    let annotated = Pod::new("api").within("shop").annotations(&annotation);
-    project.write("base/api.yaml", annotated.container("api").to_string());
-    project.write(
-        "base/kustomization.yaml",
-        "resources: [web.yaml, api.yaml]\n",
-    );
-    let config = format!(
-        "\
-apiVersion: meshprobe.dev/v1alpha1
-kind: MeshProbe
-metadata: {{name: meshprobe}}
-spec:
-  rules: {{{REMOVED}: ignore}}
-  ignore: [{{rule: {REMOVED}, reason: intended}}]
-  scopes: [{{paths: [base], rules: {{{REMOVED}: error}}}}]
-"
-    );
-    project.write(".meshprobe.yaml", config);
-    let run = project.run(&[
-        "check",
-        "--select",
-        "unused-suppression",
-        "--output-format=concise",
-    ]);
-    insta::assert_snapshot!(run.transcript());
-}
-
-#[test]
-fn options_do_not_accept_the_removed_rule() {
-    let message = format!("rule `{REMOVED}` was removed; the finding of the failing probe lists");
-    for option in ["--select", "--ignore"] {
-        let run = Project::new().run(&["check", option, REMOVED]).exits(2);
-        run.stderr_contains(&message);
-    }
-    let run = Project::new().run(&["rule", REMOVED]).exits(2);
-    run.stderr_contains(&message);
 }
