@@ -11,8 +11,6 @@ pub struct Mesh(&'static MeshInfo);
 pub(in crate::mesh) struct MeshInfo {
     /// The name in settings and in every output format, which identifies the mesh.
     pub id: &'static str,
-    /// Other spellings that settings accept.
-    pub aliases: &'static [&'static str],
     /// The name in sentences.
     pub title: &'static str,
     /// The name in the help.
@@ -30,12 +28,6 @@ impl Mesh {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0.id
-    }
-
-    /// Returns other spellings that settings accept.
-    #[must_use]
-    pub const fn aliases(self) -> &'static [&'static str] {
-        self.0.aliases
     }
 
     /// Returns the name in sentences.

@@ -58,8 +58,8 @@ pub(super) fn not_judged_suffix(outcome: &Outcome) -> String {
     }
 }
 
-/// Returns a line for each thing that is not judged, with its place and the command that would judge it. Workloads
-/// without a verdict are shown in other ways.
+/// Returns a line for each thing that is not judged, with its place and what to do to judge it. Workloads without a
+/// verdict are shown in other ways.
 #[must_use]
 pub fn not_judged_lines(set: &SourceSet, not_judged: &[NotJudged]) -> Vec<String> {
     let (named, filled_in) = with_one_filled_in(named(not_judged));

@@ -43,22 +43,13 @@ impl MeshKind {
         }
     }
 
-    /// Returns other spellings that settings accept.
-    #[must_use]
-    pub const fn aliases(self) -> &'static [&'static str] {
-        match self {
-            Self::One(mesh) => mesh.aliases(),
-            _ => &[],
-        }
-    }
-
     /// Parses `auto`, `none`, `ambient` or the name of a mesh.
     ///
     /// # Errors
     /// A message, if the text is none of them.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::all()
-            .find(|kind| kind.as_str() == text || kind.aliases().contains(&text))
+            .find(|kind| kind.as_str() == text)
             .ok_or_else(|| {
                 let names: Vec<&str> = Self::all().map(Self::as_str).collect();
                 unknown_value_message("mesh", text, &names)
@@ -91,10 +82,6 @@ mod tests {
         for kind in MeshKind::all() {
             assert_eq!(MeshKind::parse(kind.as_str()), Ok(kind));
         }
-        assert_eq!(
-            MeshKind::parse("appmesh"),
-            Ok(MeshKind::One(Mesh::APP_MESH))
-        );
         assert!(MeshKind::parse("Istio").is_err());
     }
 }

@@ -189,8 +189,7 @@ impl ValueEnum for MeshArg {
             }
             MeshKind::None => "No mesh",
         };
-        let value = PossibleValue::new(self.0.as_str()).help(help);
-        Some(value.aliases(self.0.aliases()))
+        Some(PossibleValue::new(self.0.as_str()).help(help))
     }
 }
 

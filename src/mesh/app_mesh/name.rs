@@ -7,7 +7,6 @@ impl Mesh {
     pub const APP_MESH: Self = Self::new(&MeshInfo {
         id: "app-mesh",
         // As its own tools write it.
-        aliases: &["appmesh"],
         title: "App Mesh",
         summary: "AWS App Mesh",
         settle_release: "--mesh app-mesh --mesh-version N.N",

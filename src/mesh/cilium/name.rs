@@ -6,7 +6,6 @@ impl Mesh {
     /// Cilium with mutual authentication.
     pub const CILIUM: Self = Self::new(&MeshInfo {
         id: "cilium",
-        aliases: &[],
         title: "Cilium",
         summary: "Cilium with mutual authentication",
         settle_release: "--mesh cilium --mesh-version N.N",

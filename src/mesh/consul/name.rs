@@ -6,7 +6,6 @@ impl Mesh {
     /// Consul service mesh.
     pub const CONSUL: Self = Self::new(&MeshInfo {
         id: "consul",
-        aliases: &[],
         title: "Consul",
         summary: "Consul",
         settle_release: "--mesh consul --mesh-version N.N",

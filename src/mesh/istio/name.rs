@@ -6,7 +6,6 @@ impl Mesh {
     /// Istio.
     pub const ISTIO: Self = Self::new(&MeshInfo {
         id: "istio",
-        aliases: &[],
         title: "Istio",
         summary: "Istio",
         settle_release: "--mesh-version 1.N",

@@ -6,7 +6,6 @@ impl Mesh {
     /// Kuma, and Kong Mesh on top of it.
     pub const KUMA: Self = Self::new(&MeshInfo {
         id: "kuma",
-        aliases: &[],
         title: "Kuma",
         summary: "Kuma, and Kong Mesh",
         settle_release: "--mesh kuma --mesh-version 2.N",

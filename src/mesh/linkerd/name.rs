@@ -6,7 +6,6 @@ impl Mesh {
     /// Linkerd.
     pub const LINKERD: Self = Self::new(&MeshInfo {
         id: "linkerd",
-        aliases: &[],
         title: "Linkerd",
         summary: "Linkerd",
         settle_release: "--mesh linkerd --mesh-version N.N",

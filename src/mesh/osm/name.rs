@@ -6,7 +6,6 @@ impl Mesh {
     /// Open Service Mesh.
     pub const OSM: Self = Self::new(&MeshInfo {
         id: "osm",
-        aliases: &[],
         title: "OSM",
         summary: "Open Service Mesh",
         settle_release: "--mesh osm --mesh-version 1.N",

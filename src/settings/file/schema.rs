@@ -124,13 +124,10 @@ fn spec_key(key: &str, names: &RuleNames) -> Value {
 fn mesh_key(key: &str) -> Value {
     match key {
         "kind" => {
-            let spellings = MeshKind::all().flat_map(|kind| {
-                let aliases = kind.aliases().iter().copied();
-                std::iter::once(kind.as_str()).chain(aliases)
-            });
+            let names = MeshKind::all().map(MeshKind::as_str);
             described(
                 by_default(
-                    words(&spellings.collect::<Vec<_>>()),
+                    words(&names.collect::<Vec<_>>()),
                     MeshKind::default().as_str(),
                 ),
                 "The mesh; `auto` detects it from the manifests, for each pod.",

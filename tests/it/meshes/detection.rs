@@ -312,7 +312,7 @@ fn the_configuration_sets_the_mesh_and_a_typing_error_is_reported() {
         meshprobe(&fixture("meshes/installed"), &arguments, "")
     };
     assert_eq!(meshes(&with("consul")), ["web consul known none"]);
-    assert_eq!(meshes(&with("appmesh")), ["web app-mesh known unknown"]);
+    assert_eq!(meshes(&with("app-mesh")), ["web app-mesh known unknown"]);
     let wrong = with("kumma");
     assert_eq!(wrong.code, 2);
     assert!(
