@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::kube::RenderingId;
-use crate::source::{Document, SourceSet};
+use crate::source::{Document, SourceSet, is_kustomization};
+use crate::yaml::{NodeRef, Tree};
 
 use super::budget::{self, Budget};
 use super::limit::Limit;
@@ -25,6 +26,8 @@ pub(crate) fn finish(
     let mut documents = Vec::with_capacity(accumulator.resources.len());
     let mut notes = accumulator.notes.clone();
     let (mut held, mut left_out) = (0, accumulator.left_out);
+    // A build that kustomize refuses changes nothing in a cluster: facts are as they are written.
+    let is_refused = notes.iter().any(|note| note.is_refused);
     let resources = accumulator
         .resources
         .iter()
@@ -33,7 +36,8 @@ pub(crate) fn finish(
         let Some(base) = sources.document(&resource.path, resource.index) else {
             continue;
         };
-        let rendered = if resource.is_intact && !resource.body.is_reread() {
+        let is_unchanged = resource.is_intact && !resource.body.is_reread();
+        let rendered = if is_unchanged || is_refused && is_fact(resource, base) {
             Some((base.clone(), OriginMap::same(Arc::clone(&resource.path))))
         } else {
             write::document(&resource.body.whole(), base)
@@ -94,4 +98,20 @@ pub(crate) fn finish(
         applied: accumulator.applied_patches(),
         notes: notes.into_iter().collect(),
     }
+}
+
+/// Returns whether a document contains one object that runs no pods and whose place in a cluster is written: a Namespace,
+/// or an object that names its namespace.
+fn is_fact(resource: &Resource, document: &Document) -> bool {
+    let root = document.tree().and_then(Tree::root);
+    let is_placed = root.is_some_and(|root| {
+        let namespace = root
+            .get("metadata")
+            .and_then(|metadata| metadata.get("namespace"));
+        namespace.is_some() || root.get("kind").and_then(NodeRef::text) == Some("Namespace")
+    });
+    is_placed
+        && resource.item.steps().is_empty()
+        && !runs_pods(resource)
+        && !is_kustomization(&resource.path)
 }

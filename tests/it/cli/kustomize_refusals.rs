@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::kustomize;
-use crate::support::manifest::{INJECTED, NOT_REWRITTEN, PROBED};
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, PROBED, STRICT};
 use crate::support::project::Project;
 
 const HOSTNAME: &str = "/spec/hostname";
@@ -340,45 +340,72 @@ fn a_variable_that_is_not_yaml_is_refused_and_an_object_without_a_version_is_not
     }
 }
 
+/// A policy in namespace `shop`, and a second one in `other`.
+fn policies() -> String {
+    ["shop", "other"]
+        .map(|namespace| STRICT.replace("shop", namespace))
+        .join("---\n")
+}
+
+/// Facts of a build that kustomize refuses are those of the manifests, whatever the cause.
 #[test]
-fn a_build_that_is_refused_because_of_its_namespace_states_facts_as_they_are_written() {
-    let policy = |name: &str, namespace: &str| {
-        format!(
-            "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: {name}, namespace: \
-             {namespace}}}\nspec: {{mtls: {{mode: STRICT}}}}\n"
-        )
-    };
-    let policies = format!(
-        "{}---\n{}",
-        policy("default", "shop"),
-        policy("default", "other")
-    );
-    let project = Project::with(&[
-        ("policies.yaml", &policies),
+fn a_build_that_is_refused_states_facts_as_they_are_written() {
+    for (fields, cause) in [
+        ("", Some("two objects become PeerAuthentication/default")),
+        ("resourcez: []", Some("is not a field")),
+        ("commonLabels: [a]", Some("kustomize refuses to build it")),
         (
-            "kustomization.yaml",
-            "namespace: istio-system\nresources: [policies.yaml]\n",
+            "patches: [{target: {kind: Pod}, path: missing.yaml}]",
+            Some("does not exist"),
         ),
-    ]);
-    for namespace in ["shop", "third"] {
-        let injected = INJECTED.replace("shop", namespace);
-        project.write(&format!("apps/{namespace}-ns.yaml"), injected);
-        let pod = NOT_REWRITTEN.replace("shop", namespace);
-        project.write(&format!("apps/{namespace}.yaml"), pod);
+        ("patches: [{patch: ''}]", Some("either `path` or `patch`")),
+    ] {
+        let text = match fields {
+            "" => policies(),
+            _ => STRICT.to_owned(),
+        };
+        let kustomization =
+            format!("namespace: istio-system\nresources: [policies.yaml]\n{fields}\n");
+        let project = Project::with(&[
+            ("policies.yaml", &text),
+            ("kustomization.yaml", &kustomization),
+        ]);
+        for namespace in ["shop", "third"] {
+            let injected = INJECTED.replace("shop", namespace);
+            project.write(&format!("apps/{namespace}-ns.yaml"), injected);
+            let pod = NOT_REWRITTEN.replace("shop", namespace);
+            project.write(&format!("apps/{namespace}.yaml"), pod);
+        }
+        let run = project.run(&["check", "--output-format=concise"]).exits(1);
+        let output = run.stdout;
+        assert!(
+            output.contains("apps/shop.yaml") && !output.contains("apps/third.yaml"),
+            "{output}"
+        );
+        assert!(!output.contains("root-selector"), "{output}");
+        assert!(cause.is_none_or(|cause| output.contains(cause)), "{output}");
     }
-    let output = project
-        .run(&["check", "--output-format=concise"])
-        .exits(1)
-        .stdout;
-    assert!(
-        output.contains("apps/shop.yaml") && !output.contains("apps/third.yaml"),
-        "{output}"
-    );
-    assert!(!output.contains("root-selector"), "{output}");
-    assert!(
-        output.contains("two objects become PeerAuthentication/default"),
-        "{output}"
-    );
+}
+
+/// The labels that a refused overlay adds to a Namespace are in no cluster.
+#[test]
+fn a_patch_of_a_refused_build_is_not_a_fact() {
+    let namespace = INJECTED.replace("istio-injection: enabled", "team: a");
+    let patch = "patches: [{target: {kind: Namespace}, patch: '[{\"op\": \"add\", \"path\": \
+                 \"/metadata/labels/istio-injection\", \"value\": \"enabled\"}]'}]";
+    for (refused, outcome) in [("", "  fails  "), ("resourcez: []\n", "  not-in-mesh  ")] {
+        let project = Project::with(&[
+            ("mesh/namespace.yaml", &*namespace),
+            (
+                "mesh/kustomization.yaml",
+                &format!("{refused}resources: [namespace.yaml]\n{patch}\n"),
+            ),
+            ("mtls.yaml", STRICT),
+            ("apps/web.yaml", NOT_REWRITTEN),
+        ]);
+        let table = project.run(&["predict"]).exits(0).stdout;
+        assert!(table.contains(outcome), "{table}");
+    }
 }
 
 #[test]
