@@ -11,24 +11,18 @@ pub(in crate::context) fn given_name(name: &str) -> &str {
     name.trim_start_matches("./").trim_end_matches('/')
 }
 
-/// Usual names of folders that are environments, or that contain them.
-const USUAL: [&str; 32] = [
+/// Usual names of folders that are environments.
+const USUAL: [&str; 24] = [
     "acceptance",
     "cluster",
-    "clusters",
     "demo",
     "dev",
     "development",
     "env",
-    "environment",
-    "environments",
-    "envs",
     "integration",
     "int",
     "live",
     "local",
-    "overlay",
-    "overlays",
     "pre-prod",
     "preprod",
     "preview",
@@ -36,10 +30,8 @@ const USUAL: [&str; 32] = [
     "production",
     "qa",
     "region",
-    "regions",
     "sandbox",
     "stage",
-    "stages",
     "staging",
     "stg",
     "test",
@@ -47,10 +39,27 @@ const USUAL: [&str; 32] = [
     "uat",
 ];
 
-/// Returns whether a folder with this name is usually an environment, or contains environments.
-pub(in crate::context) fn is_usual_name(name: &str) -> bool {
-    let mut words = name.split(['-', '_', '.']);
-    USUAL.contains(&name) || words.any(|word| USUAL.contains(&word))
+/// Usual names of folders that contain environments.
+const USUAL_OUTER: [&str; 8] = [
+    "clusters",
+    "env",
+    "environment",
+    "environments",
+    "envs",
+    "overlays",
+    "regions",
+    "stages",
+];
+
+/// Returns whether sibling folders have names that are usual for environments, or the folder that contains them has such
+/// a name: `prod/` and `staging/`, or `clusters/eu/` and `clusters/us/`.
+pub(in crate::context) fn are_usual_names(outer: &str, siblings: [&str; 2]) -> bool {
+    let has_name = |folder: &str, usual: &[&str]| {
+        let name = last_name(folder);
+        let mut words = name.split(['-', '_', '.']);
+        usual.contains(&name) || words.any(|word| usual.contains(&word))
+    };
+    has_name(outer, &USUAL_OUTER) || siblings.iter().all(|folder| has_name(folder, &USUAL))
 }
 
 /// Returns whether a name is a part of a path that consists of whole folders: `prod/eu` of `clusters/prod/eu/`.

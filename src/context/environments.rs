@@ -1,15 +1,16 @@
 //! Decides which files describe the same cluster.
 //!
-//! If several sibling folders contain one object (same kind, namespace, name), they are environments.
-//! The folder above them is a fork, and facts of one environment do not apply to another. Files above
-//! the fork are shared, and so is a sibling folder that contains no copy of another's object, such as
-//! `infra/` next to `prod/` and `stage/`.
+//! Sibling folders are environments if they contain the same workload, or if their names are usual for environments and
+//! they contain the same object of another kind. A policy or a Namespace that two other folders contain does not separate
+//! them: both copies are applied to one cluster. The folder above environments is a fork, and facts of one environment do
+//! not apply to another. Files above the fork are shared, and so is a sibling folder that contains no copy of another's
+//! object, such as `infra/` next to `prod/` and `stage/`.
 
 use std::cmp::Reverse;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::context::environment_name::{given_name, is_part_of, is_usual_name, last_name};
+use crate::context::environment_name::{are_usual_names, given_name, is_part_of};
 use crate::context::parent_folder::ParentFolder;
 use crate::kube::{Object, PeerAuthentication, runs_pods};
 use crate::source::paths::{child, common, folder, height, is_within};
@@ -18,6 +19,8 @@ use crate::source::paths::{child, common, folder, height, is_within};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Environments {
     folders: HashSet<String>,
+    /// Other sibling folders that contain the same object. They are environments if the user names one of them.
+    repeating: HashSet<String>,
     /// The highest number of leading `..` of a folder.
     highest: usize,
     /// The environments that the run is not limited to. Their facts apply only within them.
@@ -28,7 +31,6 @@ impl Environments {
     /// Finds the environments of a tree.
     pub(super) fn of<'a, 't: 'a>(objects: impl Iterator<Item = &'a Object<'t>>) -> Self {
         let mut folders: HashMap<_, Vec<&str>> = HashMap::new();
-        let mut members: HashMap<&str, Vec<(&str, bool)>> = HashMap::new();
         // A kustomization has no name: it is not an object of a cluster.
         for object in objects.filter(|object| !object.name().is_empty()) {
             let namespace = object.deployed_namespace();
@@ -42,18 +44,10 @@ impl Environments {
             if folders.last() != Some(&folder) {
                 folders.push(folder);
             }
-            let has_pods = runs_pods(object.group(), object.kind);
-            if let Some(namespace) = namespace.or_else(|| has_pods.then_some("default")) {
-                let members = members.entry(namespace).or_default();
-                if members.last() != Some(&(folder, has_pods)) {
-                    members.push((folder, has_pods));
-                }
-            }
         }
-        let mut environments = HashSet::new();
+        let mut found = Self::default();
         let several = folders.into_iter().filter(|(_, folders)| folders.len() > 1);
-        for ((group, kind, _, name), mut folders) in several {
-            let namespace = (group.is_empty() && kind == "Namespace").then_some(name);
+        for ((group, kind, ..), mut folders) in several {
             // With sorted folders, comparing neighbours finds every fork.
             folders.sort_unstable_by_key(|folder| (Reverse(height(folder)), *folder));
             for (before, folder) in folders.iter().zip(folders.iter().skip(1)) {
@@ -61,24 +55,40 @@ impl Environments {
                     && let Some(fork) = common(before, folder)
                 {
                     let siblings = [child(fork, before), child(fork, folder)];
-                    let is_applied_twice = |name| are_parts(fork, siblings, members.get(name));
-                    if namespace.is_some_and(is_applied_twice) {
-                        continue;
-                    }
-                    for environment in siblings {
-                        if !environments.contains(environment) {
-                            environments.insert(environment.to_owned());
+                    let known = match runs_pods(group, kind) || are_usual_names(fork, siblings) {
+                        true => &mut found.folders,
+                        false => &mut found.repeating,
+                    };
+                    for folder in siblings {
+                        if !known.contains(folder) {
+                            known.insert(folder.to_owned());
                         }
                     }
                 }
             }
         }
-        let highest = environments.iter().map(|folder| height(folder)).max();
-        Self {
-            folders: environments,
-            highest: highest.unwrap_or_default(),
-            left_out: HashSet::new(),
-        }
+        found.count_heights();
+        found
+    }
+
+    fn count_heights(&mut self) {
+        let heights = self.folders.iter().map(|folder| height(folder));
+        self.highest = heights.max().unwrap_or_default();
+    }
+
+    /// Adds the folders with these names that contain the same object as a sibling, and these siblings.
+    pub(super) fn add_repeating(&mut self, names: &[String]) {
+        let names = || names.iter().map(|name| given_name(name));
+        let is_named = |folder: &&String| {
+            names().any(|name| format!("/{folder}").ends_with(&format!("/{name}/")))
+        };
+        let named = self.repeating.iter().filter(is_named);
+        let forks: HashSet<_> = named.map(|folder| ParentFolder::of(folder)).collect();
+        let siblings = self.repeating.iter();
+        let found = siblings.filter(|folder| forks.contains(&ParentFolder::of(folder)));
+        self.folders.extend(found.cloned());
+        drop(forks);
+        self.count_heights();
     }
 
     /// Adds the folders with these names from which objects are deployed, and their siblings from which others are: who
@@ -106,11 +116,8 @@ impl Environments {
                 }
             }
         }
-        self.highest = found
-            .iter()
-            .map(|folder| height(folder))
-            .fold(self.highest, usize::max);
         self.folders.extend(found);
+        self.count_heights();
     }
 
     /// Limits the run to environments with these names, as the user gives them: of siblings of which one has such a name,
@@ -293,23 +300,6 @@ impl Environments {
             .find(|folder| self.folders.contains(*folder));
         found.unwrap_or_default()
     }
-}
-
-/// Returns whether two folders with one Namespace are parts of one cluster, in which both manifests are applied: one of
-/// them deploys pods to the namespace, the other nothing at all, and no name is that of an environment. `members` are the
-/// folders of the objects in the namespace, and whether these run pods.
-fn are_parts(fork: &str, siblings: [&str; 2], members: Option<&Vec<(&str, bool)>>) -> bool {
-    let has = |sibling: &str, is_meant: fn(bool) -> bool| {
-        let mut members = members.into_iter().flatten();
-        members.any(|(folder, has_pods)| is_meant(*has_pods) && is_within(folder, sibling))
-    };
-    let has_pods = |sibling: &str| has(sibling, |has_pods| has_pods);
-    let is_empty = |sibling: &str| !has(sibling, |_| true);
-    let [one, other] = siblings;
-    let is_named = [fork, one, other]
-        .into_iter()
-        .any(|folder| is_usual_name(last_name(folder)));
-    !is_named && (has_pods(one) && is_empty(other) || has_pods(other) && is_empty(one))
 }
 
 /// Returns whether a name is the path of a file below a folder of the tree.

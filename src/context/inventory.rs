@@ -1,7 +1,6 @@
 //! Sorts the objects of all documents into objects that state facts and workloads.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
 use rayon::iter::{
@@ -28,6 +27,9 @@ use crate::context::unrendered;
 use crate::context::unrendered::{
     DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
 };
+use crate::context::written_objects::{
+    WrittenObject, chart_kustomizations, plain_files, written_objects,
+};
 use crate::gitops::clusters::FileClusters;
 use crate::gitops::configs::Configs;
 use crate::gitops::repositories::Repositories;
@@ -43,8 +45,8 @@ use crate::mesh::istio::install::PlainFile;
 use crate::mesh::istio::{install, network_plugin};
 use crate::settings::Settings;
 use crate::source::paths::{contains, folder};
-use crate::source::{Content, Role, SourceFile, SourceSet, is_kustomization};
-use crate::yaml::{NodeRef, Tree};
+use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::yaml::Tree;
 
 /// The objects of a run.
 #[derive(Debug, Default)]
@@ -219,6 +221,9 @@ impl<'t> Inventory<'t> {
         // Renderings contain ConfigMaps only if releases may take values from them.
         let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
         inventory.environments = Environments::of(stable);
+        inventory
+            .environments
+            .add_repeating(&settings.only_environments);
         let all = || objects.iter().map(|(object, _)| object);
         let deployed = deployments
             .iter()
@@ -457,64 +462,4 @@ pub(super) fn states_no_fact(object: &Object<'_>) -> bool {
 
 fn is_config(object: &Object<'_>) -> bool {
     object.group().is_empty() && matches!(object.kind, "ConfigMap" | "Secret")
-}
-
-/// An object as written in its file.
-struct WrittenObject<'t> {
-    object: Object<'t>,
-    is_target: bool,
-    treatment: DocumentTreatment,
-}
-
-/// Iterates over the objects of a file that are not only patches of other objects.
-fn written_objects<'t>(
-    file: &'t SourceFile,
-    documents: &RenderedDocuments<'t>,
-) -> impl Iterator<Item = WrittenObject<'t>> {
-    let is_target = file.role == Role::Target;
-    file.documents
-        .iter()
-        .flat_map(Object::all_in)
-        .map(move |object| WrittenObject {
-            treatment: documents.treatment(&object),
-            object,
-            is_target,
-        })
-        .filter(|written| written.treatment != DocumentTreatment::Patch)
-}
-
-/// Returns the kustomizations with charts.
-fn chart_kustomizations<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
-    let files = files.iter().filter(|file| is_kustomization(&file.path));
-    let read = |file: &&'t SourceFile| {
-        let mut documents = file.documents.iter();
-        let root = documents.find_map(|document| document.tree()?.root())?;
-        let has_charts = install::CHART_FIELDS
-            .iter()
-            .any(|key| root.get(key).is_some());
-        has_charts.then(|| plain_file(file, root))
-    };
-    files.filter_map(read).collect()
-}
-
-fn plain_file<'t>(file: &'t SourceFile, root: NodeRef<'t>) -> PlainFile<'t> {
-    PlainFile {
-        path: &file.path,
-        real_path: file.disk_path.as_deref().and_then(Path::to_str),
-        root,
-    }
-}
-
-/// Returns the files that do not contain Kubernetes objects, since a values file also states facts.
-/// The first document of a file decides.
-fn plain_files<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
-    files
-        .iter()
-        .filter_map(|file| {
-            let Content::Plain(tree) = &file.documents.first()?.content else {
-                return None;
-            };
-            Some(plain_file(file, Tree::root(tree)?))
-        })
-        .collect()
 }

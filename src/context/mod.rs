@@ -50,6 +50,7 @@ mod subject;
 mod unmodelled_changes;
 mod unrendered;
 mod user_facts;
+mod written_objects;
 
 pub use dataplane::Dataplane;
 pub use fact_cache::NamespaceKey;

@@ -1,14 +1,15 @@
 //! The Namespace manifests of an object: one, or those of several environments to which it may be deployed.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use crate::context::environment_name::{is_usual_name, last_name, short_names};
+use crate::context::environment_name::{last_name, short_names};
 use crate::context::fact_cache::{file_key, file_namespace_key};
 use crate::context::namespace::NamespaceOf;
 use crate::context::namespace_scripts::ScriptLabel;
-use crate::context::nearest::{are_related, nearest};
+use crate::context::nearest::are_related;
 use crate::kube::{Object, nearness};
 use crate::mesh::Fact;
 use crate::mesh::detect::is_key_of_mesh;
@@ -20,15 +21,16 @@ use crate::yaml::NodeRef;
 const SETTLE: &str = "--override injection=all|none";
 
 impl<'c, 't> NamespaceOf<'c, 't> {
-    /// Returns the Namespace manifest that is nearest to the object. Of several environments, a Namespace that adds
-    /// pods to the mesh is preferred.
+    /// Returns the first of [`NamespaceOf::manifests`].
     #[must_use]
     pub fn manifest(self) -> Option<&'c Object<'t>> {
         self.manifests().next()
     }
 
-    /// Returns the Namespace manifests that are nearest to the object: several if each is in another environment, and
-    /// the object is in none of these.
+    /// Returns the manifests of the Namespace, which are all applied; the first one adds pods to the mesh if any does.
+    ///
+    /// Those of other environments are included only if there is no manifest in the environment of the object and in the
+    /// folders above the object, and none with a label of a mesh in the shared folders.
     pub(in crate::context) fn manifests(
         self,
     ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {
@@ -47,138 +49,79 @@ impl<'c, 't> NamespaceOf<'c, 't> {
     /// Returns the positions of the manifests in the inventory.
     fn find_manifests(self) -> Vec<usize> {
         let inventory = &self.context.inventory;
-        let home = self.object.location_file();
-        let is_deployed_there = inventory.environments.deployed_may_apply(self.object);
-        let joined: Vec<(usize, &Object<'t>)> = inventory
-            .namespaces
-            .near(self.name, &inventory.environments, home)
-            .filter(|(_, candidate)| {
-                (self.is_written || are_related(candidate.location_file(), home))
-                    && is_deployed_there(candidate)
-            })
-            .collect();
-        let found = nearest(joined.iter().map(|(_, namespace)| *namespace), home);
-        let found = self.of_environments(found);
-        let found = self.with_other_manifests(found, &joined);
-        let position = |wanted: &Object<'t>| {
-            let mut joined = joined.iter();
-            let found = joined.find(|(_, namespace)| std::ptr::eq(*namespace, wanted));
-            found.map(|(index, _)| *index)
-        };
-        let nearer = self.nearer_of_branches(&found);
-        nearer
-            .into_iter()
-            .chain(found.into_iter().filter_map(position))
-            .collect()
-    }
-
-    /// Returns the positions of manifests that add pods to the mesh and are in other environments, but as near as those
-    /// `found` in folders that do not contain the object: a farther manifest without labels does not settle that there is
-    /// no sidecar.
-    fn nearer_of_branches(self, found: &[&Object<'t>]) -> Vec<usize> {
-        let inventory = &self.context.inventory;
         let environments = &inventory.environments;
         let home = self.object.location_file();
-        let is_settled = |namespace: &&Object<'t>| {
-            mentions_mesh(namespace) || is_within(folder(home), folder(namespace.location_file()))
+        let deployed_from = environments.deployed_from(self.object);
+        let contains_object = |outer: &str| {
+            let mut folders = [Some(folder(home)), deployed_from].into_iter().flatten();
+            folders.any(|folder| is_within(folder, outer))
         };
-        if environments.is_empty() || found.iter().any(is_settled) {
-            return Vec::new();
+        let environment_of = |one: &Object<'t>| environments.innermost(one.location_file());
+        let is_own = |one: &Object<'t>| {
+            contains_object(folder(one.location_file()))
+                || environment_of(one).is_some_and(contains_object)
+        };
+        let may_apply = self.may_apply();
+        let all = inventory.namespaces.in_namespace(self.name);
+        let (mut found, others): (Vec<_>, Vec<_>) = all
+            .filter(|one| self.is_written || are_related(one.location_file(), home))
+            .partition(|one| may_apply(one));
+        if !found.iter().any(|one| is_own(one) || mentions_mesh(one)) {
+            found.extend(others.into_iter().filter(|one| {
+                environments.is_in_run(folder(one.location_file()))
+                    && one.may_share_cluster(self.object)
+            }));
         }
-        let distances = found
+        // A folder of the object may have the name of an environment, such as `apps/prod/`.
+        let name_of = |one: &Object<'t>| environment_of(one).map(last_name);
+        let is_foreign = |one: &Object<'t>| name_of(one).is_some() && !is_own(one);
+        let named: HashSet<&str> = found
             .iter()
-            .map(|namespace| nearness(namespace.location_file(), home));
-        let Some(distance) = distances.max() else {
-            return Vec::new();
-        };
-        let is_nearer = |candidate: &&Object<'t>| {
-            let place = candidate.location_file();
-            adds_pods(candidate)
-                && nearness(place, home) >= distance
-                && (self.is_written || are_related(place, home))
-                && environments.is_in_run(folder(place))
-                && !folder(place).split('/').any(is_usual_name)
-                && candidate.may_share_cluster(self.object)
-        };
-        let nearer = inventory
-            .namespaces
-            .in_namespace(self.name)
-            .filter(is_nearer);
-        nearer
-            .filter_map(|wanted| {
-                let mut all = inventory.namespaces.iter();
-                all.position(|namespace| std::ptr::eq(namespace, wanted))
-            })
+            .filter(|one| is_foreign(one))
+            .filter_map(|one| name_of(one))
+            .filter(|name| folder(home).split('/').any(|part| part == *name))
+            .collect();
+        if named.len() == 1 {
+            found.retain(|one| {
+                !is_foreign(one) || name_of(one).is_some_and(|name| named.contains(name))
+            });
+        }
+        found.sort_by_key(|one| {
+            let near = nearness(one.location_file(), home);
+            (!adds_pods(one), !mentions_mesh(one), Reverse(near))
+        });
+        let positions = found.into_iter();
+        positions
+            .filter_map(|one| inventory.namespaces.element_offset(one))
             .collect()
     }
 
-    /// Adds the other manifests of the same Namespaces: all of them are applied. Those that add pods to a mesh come first.
-    fn with_other_manifests<'n>(
-        self,
-        mut found: Vec<&'n Object<'t>>,
-        joined: &[(usize, &'n Object<'t>)],
-    ) -> Vec<&'n Object<'t>> {
-        if joined.len() == found.len() {
-            return found;
+    /// Returns the assumption that the manifests apply to the object although all of them are in other environments;
+    /// `None` if one of them is not.
+    pub(in crate::context) fn elsewhere(self) -> Option<Fact<()>> {
+        let first = self.manifest()?;
+        if self.manifests().any(self.may_apply()) {
+            return None;
         }
-        let environments = &self.context.inventory.environments;
-        let home = folder(self.object.location_file());
-        let environment_of = |one: &Object<'t>| environments.innermost(one.location_file());
-        let applies =
-            |one: &Object<'t>| environment_of(one).is_none_or(|found| is_within(home, found));
-        let is_of_one_cluster = |one: &Object<'t>, other: &Object<'t>| {
-            let is_of_one_environment = environment_of(one) == environment_of(other);
-            one.may_share_cluster(other)
-                && (is_of_one_environment || applies(one) && applies(other))
-        };
-        let nearest = found.clone();
-        for (_, other) in joined {
-            let is_new = !nearest.iter().any(|one| std::ptr::eq(*one, *other));
-            if is_new && nearest.iter().any(|one| is_of_one_cluster(one, other)) {
-                found.push(other);
-            }
-        }
-        found.sort_by_key(|namespace| (!adds_pods(namespace), !mentions_mesh(namespace)));
-        found
+        let name = self.name;
+        let message = format!(
+            "Namespace `{name}` has manifests in other environments only (`{}`)",
+            first.path()
+        );
+        Some(Fact::assumed((), message, Some(SETTLE)))
     }
 
-    /// Returns the first of equally near Namespaces, or the first of each environment if all are in environments. If a
-    /// folder of the object has the name of one environment, it is that one.
-    fn of_environments<'n>(self, found: Vec<&'n Object<'t>>) -> Vec<&'n Object<'t>> {
-        let first = || found.first().copied().into_iter().collect();
+    /// Returns a predicate: whether a manifest may apply to the object, as far as this depends on environments and
+    /// clusters.
+    fn may_apply(self) -> impl Fn(&Object<'t>) -> bool {
         let environments = &self.context.inventory.environments;
-        if found.len() < 2 || environments.is_empty() {
-            return first();
-        }
-        let environment_of =
-            |namespace: &Object<'t>| environments.innermost(namespace.location_file());
-        if found
-            .iter()
-            .any(|namespace| environment_of(namespace).is_none())
-        {
-            return first();
-        }
-        let mut seen = HashSet::new();
-        let mut distinct: Vec<&Object<'t>> = found
-            .iter()
-            .copied()
-            .filter(|namespace| seen.insert(environment_of(namespace)))
-            .collect();
-        let home = folder(self.object.location_file());
-        let has_name = |namespace: &&&Object<'t>| {
-            let environment = environment_of(namespace).map(last_name);
-            home.split('/').any(|name| Some(name) == environment)
-        };
-        let mut same = distinct.iter().filter(has_name);
-        if let (Some(one), None) = (same.next(), same.next()) {
-            return vec![*one];
-        }
-        distinct.sort_by_key(|namespace| !adds_pods(namespace));
-        distinct
+        let is_deployed_there = environments.deployed_may_apply(self.object);
+        let home = self.object.location_file();
+        move |one| environments.may_apply(one.location_file(), home) && is_deployed_there(one)
     }
 
     /// Returns the fact that all Namespaces agree in. If they differ, the one that `is_preferred` is assumed, and the
-    /// assumption names the environments, with `word` for the value in each.
+    /// assumption names the environments, with `word` for the value in each. A fact of other environments is assumed, too.
     pub(in crate::context) fn agreed<T: Copy + PartialEq>(
         self,
         facts: Vec<(&'c Object<'t>, Fact<T>)>,
@@ -187,8 +130,24 @@ impl<'c, 't> NamespaceOf<'c, 't> {
     ) -> Option<Fact<T>> {
         let (_, first) = facts.first()?;
         if facts.iter().all(|(_, fact)| fact.value == first.value) {
+            // What the pod itself decides does not rest on the manifests.
+            let rests_on = |(namespace, fact): &(&Object<'t>, Fact<T>)| {
+                let mut places = fact
+                    .because
+                    .iter()
+                    .filter_map(|reason| reason.place.as_ref());
+                places.any(|place| place.path == *namespace.path())
+            };
+            let assumption = match facts.iter().any(rests_on) {
+                true => self.elsewhere(),
+                false => None,
+            };
             let facts = facts.into_iter().map(|(_, fact)| fact);
-            return facts.min_by_key(|fact| fact.certainty);
+            let fact = facts.min_by_key(|fact| fact.certainty)?;
+            return Some(match assumption {
+                Some(assumption) => fact.depending_on(&assumption),
+                None => fact,
+            });
         }
         let environments = &self.context.inventory.environments;
         let innermost = |namespace: &Object<'t>| environments.innermost(namespace.location_file());

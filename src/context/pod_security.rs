@@ -19,7 +19,10 @@ impl<'t> Context<'t> {
             .filter_map(|found| self.forbidden_by(found, workload));
         let fact = facts.next()?;
         if 1 + facts.count() == all {
-            return Some(fact);
+            return Some(match namespace.elsewhere() {
+                Some(assumption) => fact.depending_on(&assumption),
+                None => fact,
+            });
         }
         let message = "the pod is deployed to an environment whose Namespace enforces this level";
         Some(fact.depending_on(&Fact::assumed((), message, Some("--cluster NAME"))))

@@ -45,6 +45,7 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     );
     let mut finding =
         pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Label, entry, message);
+    finding.depend_on(&pod.dataplane);
     finding.related.push(namespace.label_at(
         label.value.span(),
         "this label prevents the injection of single pods",

@@ -36,7 +36,7 @@ fn sibling_environments_share_only_the_facts_above_them() {
 }
 
 #[test]
-fn the_nearest_namespace_counts() {
+fn two_folders_with_one_namespace_are_one_cluster() {
     let plain = INJECTED.replace("istio-injection: enabled", "team: shop");
     let project = Project::with(&[
         ("infra/namespaces.yaml", &plain),
@@ -44,8 +44,8 @@ fn the_nearest_namespace_counts() {
         ("apps/shop/web.yaml", NOT_REWRITTEN),
         ("infra/mtls.yaml", STRICT),
     ]);
-    // Two folders with one Namespace are two environments: the policy of one does not apply to the other.
-    insta::assert_snapshot!(outcomes(&project), @"apps/shop/web.yaml PERMISSIVE ok default");
+    // Both manifests of the Namespace are applied, and one of them has no label.
+    insta::assert_snapshot!(outcomes(&project), @"apps/shop/web.yaml STRICT fails assumed");
 }
 
 #[test]

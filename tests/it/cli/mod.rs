@@ -14,6 +14,7 @@ mod deployed_bases;
 mod deployed_environments;
 mod destinations;
 mod environment_aliases;
+mod environment_evidence;
 mod environment_filter;
 mod environments;
 mod explain;

@@ -163,14 +163,23 @@ impl<'c, 't> Istio<'c, 't> {
 }
 
 impl<'c, 't> IstioNear<'c, 't> {
-    /// Returns the release of the mesh that reads a policy; `None` if it is unknown.
+    /// Returns the release of the mesh that reads a policy: if no installation may apply to the policy, the only one that
+    /// those of other environments state. `None` if it is unknown.
     #[must_use]
     pub fn version(self) -> Option<Version> {
         let view = self.installation();
         let written = || view.fact("--mesh-version 1.N", |plane| plane.version.as_ref());
+        let of_others = || {
+            let planes = self.context.control_planes.iter();
+            let planes = planes.filter(|plane| self.context.is_in_cluster(plane, self.object));
+            let mut releases = planes.filter_map(|plane| Some(plane.version.as_ref()?.value));
+            let first = releases.next().filter(|_| view.candidates.is_empty())?;
+            releases.all(|other| other == first).then_some(first)
+        };
         self.context
             .release_of(Mesh::ISTIO, self.object)
             .or_else(|| written().map(|fact| fact.value))
+            .or_else(of_others)
     }
 
     /// Returns the root namespace of the mesh that reads a policy.
