@@ -10,9 +10,7 @@ use super::error::GitError;
 use super::filtered::filtered;
 use super::known::{Derivation, Other, submodules_in};
 use super::names::text;
-use super::raw_diff::{
-    self, ANNOUNCED_IS_ABSENT, Difference, NO_SUBMODULES, OPTIONS, SUBMODULES, parse,
-};
+use super::raw_diff::{self, ANNOUNCED_IS_ABSENT, Difference, OPTIONS, parse};
 use super::repository::{Commit, Repository};
 use super::tree::{GITLINK, REGULAR};
 use super::working_tree::hidden_changes;
@@ -71,12 +69,6 @@ impl ChangedPaths {
             || self.folders.iter().any(|folder| path.starts_with(folder))
     }
 
-    /// Returns whether no file of the repository itself differs. Files of its submodules may.
-    #[must_use]
-    pub fn has_no_file(&self) -> bool {
-        self.files.is_empty()
-    }
-
     /// Returns the paths that may differ, sorted; folders in which every path may differ are listed as one path.
     #[must_use]
     pub fn paths(&self) -> Vec<PathBuf> {
@@ -108,13 +100,8 @@ fn changed(
         return Ok(found);
     };
     let (command, ends) = ends.split_first().unwrap_or((&"diff-tree", &[]));
-    let submodules = match side {
-        Side::WorkingTree => NO_SUBMODULES,
-        Side::Index | Side::Commit(_) => SUBMODULES,
-    };
     let arguments: Vec<&str> = std::iter::once(*command)
         .chain(OPTIONS)
-        .chain([submodules])
         .chain(ends.iter().copied())
         .chain(["--"])
         .collect();

@@ -167,7 +167,9 @@ impl Git {
     pub(super) fn failure<S: AsRef<OsStr>>(&self, arguments: &[S], output: &Output) -> GitError {
         let message = text(&output.stderr);
         if message.contains("dubious ownership") {
-            return GitError::DubiousOwnership(self.folder.clone());
+            // A path with a final slash would not be equal to the setting.
+            let folder = self.folder.components().as_path();
+            return GitError::DubiousOwnership(folder.to_path_buf());
         }
         if message.contains("not a git repository") {
             return GitError::NotARepository(self.folder.clone());

@@ -61,6 +61,11 @@ impl Index {
             .collect()
     }
 
+    /// Iterates over all paths.
+    pub(super) fn paths(&self) -> impl Iterator<Item = Result<PathBuf, GitError>> {
+        lines(&self.output).map(|line| Ok(path_of(parse(line)?.path)))
+    }
+
     /// Returns the paths of the submodules; `None` if there is a merge conflict, or a submodule at a path that git would not
     /// check out.
     pub(super) fn submodules(&self) -> Option<Vec<PathBuf>> {

@@ -1,5 +1,6 @@
 //! The folders of a repository.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::command::Git;
@@ -171,14 +172,28 @@ fn git_folder_at(root: &Path) -> Option<PathBuf> {
     canonical(&root.join(path_of(line(named)))).ok()
 }
 
-/// Returns the root of the working tree that contains a folder of git under a name which a commit can contain. A folder
+/// Returns the root of the working tree that contains a folder of git which a commit of its repository may contain. A folder
 /// next to which `.git` names the repository in question is not such a root.
 fn tree_with<'p>(folder: &'p Path, common: &Path) -> Option<&'p Path> {
     roots(folder).find(|root| {
         let below = folder.strip_prefix(root).unwrap_or(folder);
         let is_in_git = below.iter().any(|name| name == ".git");
-        !is_in_git && git_folder_at(root).is_none_or(|named| named != *common)
+        !is_in_git
+            && git_folder_at(root).is_none_or(|named| named != *common)
+            && entries_at(root, below).map_or(true, |entries| !entries.is_empty())
     })
+}
+
+/// Returns the entries of the index of a working tree at a path below its root, and below that path.
+pub(super) fn entries_at(root: &Path, below: &Path) -> Result<Vec<u8>, GitError> {
+    let path = match below.as_os_str().is_empty() {
+        true => OsStr::new("."),
+        false => below.as_os_str(),
+    };
+    let mut git = Git::at_root(root);
+    git.keeps_index = false;
+    let arguments = ["ls-files", "-s", "-z", "--"].map(OsStr::new);
+    git.run(&[&arguments[..], &[path]].concat())
 }
 
 /// Returns the resolved path for a path that is relative to the folder of a command.

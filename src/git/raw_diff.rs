@@ -10,8 +10,11 @@ use super::error::GitError;
 use super::names::{is_valid, path_of};
 use super::tree::Listed;
 
-/// Options of a diff: no renames, no programs, and full names of objects.
-pub(super) const OPTIONS: [&str; 8] = [
+/// Options of a diff: no renames, no programs, and full names of objects. Submodules are compared by their commits, in a
+/// working tree by those that are checked out, without running git in each of them.
+///
+/// Source: git 2.47, `Documentation/diff-options.txt`; `diff-lib.c`, `match_stat_with_submodule`.
+pub(super) const OPTIONS: [&str; 9] = [
     "-r",
     "-z",
     "--raw",
@@ -20,13 +23,8 @@ pub(super) const OPTIONS: [&str; 8] = [
     "--no-ext-diff",
     "--no-textconv",
     "--no-relative",
+    "--ignore-submodules=dirty",
 ];
-
-/// Option for states without a working tree: submodules are compared by their recorded commits.
-pub(super) const SUBMODULES: &str = "--ignore-submodules=none";
-
-/// Option for the working tree, so that git is not run in each submodule.
-pub(super) const NO_SUBMODULES: &str = "--ignore-submodules=all";
 
 /// Option for the index: a file that is only announced (`git add -N`) does not exist.
 pub(super) const ANNOUNCED_IS_ABSENT: &str = "--ita-invisible-in-index";

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use super::command::Git;
 use super::error::GitError;
 use super::known::Known;
-use super::location::{Location, roots};
+use super::location::{Location, entries_at, roots};
 use super::names::text;
 use super::storage;
+use super::tree::GITLINK;
 use crate::filesystem::canonical;
 
 /// A repository that git trusts.
@@ -107,28 +108,15 @@ impl Repository {
         folders.chain(storage::locations(&self.common)).collect()
     }
 
-    /// Returns whether the index contains a path, or a file below it.
-    ///
-    /// # Errors
-    /// Git cannot list the index.
-    pub fn tracks(&self, path: &Path) -> Result<bool, GitError> {
-        let real = canonical(path).ok();
-        let below = real
-            .as_deref()
-            .and_then(|real| real.strip_prefix(&self.root).ok());
-        let Some(below) = below else {
-            return Ok(false);
-        };
-        let path = if below.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            below
-        };
-        let arguments = ["ls-files", "-z", "--"].map(std::ffi::OsStr::new);
-        let output = self
-            .git
-            .run(&[&arguments[..], &[path.as_os_str()]].concat())?;
-        Ok(!output.is_empty())
+    /// Returns the root of the working tree around this one whose index records this repository as a submodule.
+    #[must_use]
+    pub fn superproject(&self) -> Option<&Path> {
+        let mut outer = self.root.parent().into_iter().flat_map(roots);
+        outer.find(|outer| {
+            let below = self.root.strip_prefix(outer).unwrap_or(&self.root);
+            let entries = entries_at(outer, below).unwrap_or_default();
+            entries.starts_with(GITLINK.as_bytes())
+        })
     }
 
     /// Returns whether the repository has no working tree.

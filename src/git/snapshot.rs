@@ -7,7 +7,7 @@ use super::empty_tree::empty_tree;
 use super::error::GitError;
 use super::failures::Failures;
 use super::object_files::ObjectFiles;
-use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, SUBMODULES, parse, patched};
+use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse, patched};
 use super::read_paths::{ReadPaths, RecordedFiles};
 use super::repository::{Commit, Repository};
 use super::submodules::TreeBuilder;
@@ -157,7 +157,7 @@ fn staged(repository: &Repository) -> Result<Vec<Listed>, GitError> {
     };
     let mut arguments = vec!["diff-index", "--cached", ANNOUNCED_IS_ABSENT];
     arguments.extend(OPTIONS);
-    arguments.extend([SUBMODULES, head.as_str(), "--"]);
+    arguments.extend([head.as_str(), "--"]);
     let differences = parse(&repository.git.run(&arguments)?)?;
     if let Some(unmerged) = differences.iter().find(|one| one.is_unmerged) {
         return Err(GitError::Unmerged(unmerged.path.display().to_string()));

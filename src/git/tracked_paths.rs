@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashSet;
 
 use super::error::GitError;
+use super::index::Index;
 use super::location::Location;
-use super::names::path_of;
 
 /// The paths that git tracks in a working tree, and the folders that contain them.
 #[derive(Debug)]
@@ -27,13 +27,10 @@ impl TrackedPaths {
         let Some(found) = Location::around(folder)? else {
             return Ok(None);
         };
-        let output = found.git().run(&["ls-files", "-z", "--full-name"])?;
+        let index = Index::list(&found.git())?;
         let mut paths = HashSet::new();
-        for path in output
-            .split(|byte| *byte == 0)
-            .filter(|path| !path.is_empty())
-        {
-            add_with_folders(&mut paths, path_of(path));
+        for path in index.paths() {
+            add_with_folders(&mut paths, path?);
         }
         let root = found.root.ok_or(GitError::InsideGitFolder(found.own))?;
         Ok(Some(Self { root, paths }))

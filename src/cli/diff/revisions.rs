@@ -55,9 +55,8 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let without_overrides = changed_config
         .as_ref()
         .and_then(|_| judged_without_overrides(session, args, (&old, &run)));
-    let is_own_base = is_own_base(args, &base)
-        && changed_paths.has_no_file()
-        && paths(&old.set).eq(paths(&run.set));
+    let is_own_base =
+        is_own_base(args, &base) && changed_config.is_none() && texts(&old.set).eq(texts(&run.set));
     let (old, new) = (Arc::new(old), Arc::new(run));
     let (old, new) = ((old, shown(&base)), (new, after.name));
     let (mut before, mut after) = judged_both(session, args, old, new)?;
@@ -89,6 +88,17 @@ fn repository(args: &DiffArgs, directory: &Path) -> Result<Repository, Stop> {
     let named: Vec<PathBuf> = named.collect::<Result<_, _>>()?;
     let first = named.first().map_or(directory, PathBuf::as_path);
     let repository = Repository::discover(first).map_err(stop)?;
+    if let Some(outer) = repository.superproject() {
+        let root = shown_path(repository.root(), directory);
+        let outer = shown_path(outer, directory);
+        return Err(Stop::usage(format!(
+            "`{root}` is a submodule, whose revisions are not those of the repository `{outer}`"
+        ))
+        .help(format!(
+            "run `meshprobe diff` in `{outer}`, without a path in the submodule; to compare revisions of the submodule, \
+             clone its repository outside of `{outer}`"
+        )));
+    }
     if repository.is_bare() && args.until.is_none() {
         return Err(
             Stop::usage("a bare repository has no working tree and no index")
@@ -156,8 +166,8 @@ fn is_own_base(args: &DiffArgs, base: &Commit) -> bool {
     args.since.is_none() && !args.staged && base.name == compared
 }
 
-fn paths(set: &SourceSet) -> impl Iterator<Item = &str> {
-    set.files.iter().map(|file| &*file.path)
+fn texts(set: &SourceSet) -> impl Iterator<Item = (&str, &str)> {
+    set.files.iter().map(|file| (&*file.path, &*file.text))
 }
 
 /// Returns the second state.

@@ -5,7 +5,8 @@ use std::path::Path;
 use hashbrown::HashSet;
 
 use crate::diff::Comparison;
-use crate::git::Repository;
+use crate::filesystem::canonical;
+use crate::git::TrackedPaths;
 use crate::source::{Content, SourceSet};
 
 use super::super::args::DiffArgs;
@@ -81,10 +82,9 @@ fn objects(set: &SourceSet) -> impl Iterator<Item = (&str, &str)> {
 
 /// Returns whether git tracks files of both paths, in one repository.
 fn are_tracked(before: &Path, after: &Path) -> bool {
-    let Ok(repository) = Repository::discover(before) else {
+    let (Ok(before), Ok(after)) = (canonical(before), canonical(after)) else {
         return false;
     };
-    [before, after]
-        .iter()
-        .all(|path| repository.tracks(path).unwrap_or_default())
+    let tracked = TrackedPaths::of(&before).ok().flatten();
+    tracked.is_some_and(|tracked| tracked.contains(&before) && tracked.contains(&after))
 }

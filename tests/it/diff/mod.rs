@@ -21,6 +21,7 @@ mod patch_levels;
 mod release_facts;
 mod release_pairs;
 mod revisions;
+mod submodules;
 mod trees;
 mod unread_facts;
 mod unrelated;

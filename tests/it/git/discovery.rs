@@ -97,6 +97,7 @@ fn a_folder_of_git_in_another_working_tree_is_refused() {
     let repository = repository();
     let settings = [("core.bare", "false")];
     let git = false_repository(&repository.root, "data", &settings);
+    repository.commit("data");
     let refused = |root: &str| {
         let error = Repository::discover(&repository.root.join(root)).unwrap_err();
         assert_eq!(
@@ -175,6 +176,14 @@ fn folders_of_git_with_other_names_are_used() {
         format!("--separate-git-dir={}", git.display()).into(),
     ];
     repository.git(&["clone", "-q", &option, &source, &to]);
+    assert_eq!(root_of(&separate.join("deploy")), separate);
+    // The same in the working tree of another repository, such as that of a home folder, which does not track them.
+    let outer = repository.root.parent().unwrap();
+    run(outer, &["init", "-q"]);
+    assert_eq!(
+        root_of(&workspace.join("main/deploy")),
+        workspace.join("main")
+    );
     assert_eq!(root_of(&separate.join("deploy")), separate);
     // A repository in the working tree of another one.
     let inner = repository.root.join("deploy/inner");
