@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::context::Context;
 use crate::finding::{Finding, Label, Severity};
+use crate::git::GitError;
 use crate::source::{Fault, NO_SUCH_FILE, Role, SourceFile, SourceSet};
 use crate::yaml::Span;
 
@@ -93,6 +94,15 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
     match fault {
         Fault::Panicked(panic) => Some(panic_isolation::fault(&file.path, panic)),
         Fault::Unreadable(reason) => Some(unreadable(file, reason)),
+        Fault::UnlistedIndex(error) => {
+            let why = match error {
+                GitError::DubiousOwnership(_) => "it belongs to another user".to_owned(),
+                error => error.to_string(),
+            };
+            let mut finding = unreadable(file, &format!("{why}, so ignore files hide nothing"));
+            finding.help = error.help();
+            Some(finding)
+        }
         Fault::DanglingLink => Some(unreadable(file, NO_SUCH_FILE)),
         Fault::NotRendered { reason, asked } => Some(not_rendered(file, reason, asked)),
         // One finding names all of them.

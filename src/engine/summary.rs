@@ -57,7 +57,7 @@ fn is_unread(file: &SourceFile) -> bool {
         )
     };
     match &file.fault {
-        Some(Fault::DanglingLink) => false,
+        Some(Fault::DanglingLink | Fault::UnlistedIndex(_)) => false,
         Some(Fault::NotUtf8 { kubernetes } | Fault::TooLarge { kubernetes, .. }) => *kubernetes,
         Some(Fault::Unreadable(_) | Fault::Panicked(_) | Fault::NotRendered { .. }) => true,
         None => file.documents.iter().any(is_broken),
@@ -190,6 +190,7 @@ impl Summary {
             file.fault,
             Some(
                 Fault::Unreadable(_)
+                    | Fault::UnlistedIndex(_)
                     | Fault::DanglingLink
                     | Fault::TooLarge { .. }
                     | Fault::NotRendered { .. }

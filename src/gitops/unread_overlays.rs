@@ -68,7 +68,7 @@ fn unread_kustomization(
         }
         Some(Fault::NotUtf8 { .. }) => without_text("it is not UTF-8".to_owned()),
         Some(Fault::Panicked(_)) => without_text("meshprobe failed on it".to_owned()),
-        Some(Fault::NotRendered { .. }) | None => {
+        Some(Fault::NotRendered { .. } | Fault::UnlistedIndex(_)) | None => {
             let reason = hidden_text(file).or_else(|| unparsed(file).map(str::to_owned))?;
             (reason, may_include(sources, renderings, file))
         }

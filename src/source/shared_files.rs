@@ -74,7 +74,12 @@ impl SharedFile {
             None | Some(Fault::NotUtf8 { .. } | Fault::TooLarge { .. } | Fault::Panicked(_)) => {
                 true
             }
-            Some(Fault::Unreadable(_) | Fault::DanglingLink | Fault::NotRendered { .. }) => false,
+            Some(
+                Fault::Unreadable(_)
+                | Fault::UnlistedIndex(_)
+                | Fault::DanglingLink
+                | Fault::NotRendered { .. },
+            ) => false,
         };
         let mut documents = file.documents.clone();
         for document in &mut documents {

@@ -164,11 +164,19 @@ fn expand_directory(
         Role::Repository => WalkBounds::of_surroundings(root, request),
         Role::Target | Role::Context => WalkBounds::default(),
     };
-    let mut walked = walk(root, &request.walk, &bounds, shown, folders);
-    if role != Role::Repository {
-        let unknown = folders.tracked.unknown();
-        walked.extend(unknown.map(|(path, why)| WalkEntry::Unopened(path, why)));
-    }
+    let walked = walk(root, &request.walk, &bounds, shown, folders);
+    let unlisted = folders.tracked.unlisted();
+    let unlisted = unlisted.filter(|_| role != Role::Repository);
+    let unlisted = unlisted.map(|(path, error)| Candidate {
+        path: shown(&path).into(),
+        role,
+        explicit: false,
+        read_from: ReadFrom::Fault(Fault::UnlistedIndex(error.clone())),
+        identity: root.real(&path),
+        link: None,
+        is_text: false,
+    });
+    let unlisted: Vec<Candidate> = unlisted.collect();
     // The name of a file takes precedence over links to it.
     let is_file = |walked: &WalkEntry| matches!(walked, WalkEntry::File(_));
     let (found, mut others): (Vec<WalkEntry>, Vec<WalkEntry>) =
@@ -224,6 +232,7 @@ fn expand_directory(
         .into_iter()
         .chain(others)
         .filter_map(candidate)
+        .chain(unlisted)
         .collect()
 }
 

@@ -25,17 +25,10 @@ impl Tracked {
         }
     }
 
-    /// Iterates over the repositories for which git cannot tell what it tracks: `.git`, with the reason.
-    pub(super) fn unknown(&self) -> impl Iterator<Item = (PathBuf, String)> {
-        self.0.iter().filter_map(|(root, tracked)| {
-            let why = match tracked.as_ref().err()? {
-                GitError::DubiousOwnership(_) => "it belongs to another user".to_owned(),
-                error => error.to_string(),
-            };
-            Some((
-                root.join(".git"),
-                format!("{why}, so ignore files hide nothing"),
-            ))
-        })
+    /// Iterates over the repositories whose index git cannot list: `.git`, with the reason.
+    pub(super) fn unlisted(&self) -> impl Iterator<Item = (PathBuf, &GitError)> {
+        self.0
+            .iter()
+            .filter_map(|(root, tracked)| Some((root.join(".git"), tracked.as_ref().err()?)))
     }
 }

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::git::GitError;
+
 /// Reason why the text of a file is missing or incomplete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It could not be read, for this reason.
     Unreadable(String),
+    /// It is `.git` of a repository, and git cannot list the files that it tracks. Ignore files hide nothing then, so that
+    /// every file is read.
+    UnlistedIndex(GitError),
     /// It is a symbolic link to a path that does not exist.
     DanglingLink,
     /// Parsing it would exceed the memory limit for all files of the run.
