@@ -13,6 +13,7 @@ use super::fields::{Field, LABEL, container_path};
 use super::probe_state::ProbeState;
 use super::side::Side;
 use super::text_diff::{Strength, TextDiff};
+use crate::yaml::{NodeRef, Span};
 
 /// The message of a cause without a line.
 pub(super) const NOT_FOUND: &str = "the cause was not found among the changed lines";
@@ -170,10 +171,6 @@ impl<'a> Causes<'a> {
             .collect();
         let (own, fields) = self.differing_fields(before, after, &reasons);
         let is_of_manifest = before.outcome.is_invalid() || after.outcome.is_invalid();
-        let all = after.because.iter();
-        let all: Vec<Candidate<'_>> = all
-            .filter_map(|reason| Candidate::of_reason(reason, Side::After))
-            .collect();
         let pods = [&own, &fields];
         for least in [Strength::New, Strength::Moved] {
             if is_of_manifest {
@@ -186,16 +183,14 @@ impl<'a> Causes<'a> {
                 .line(&reasons, least)
                 .or_else(|| self.line(&own, least))
                 .or_else(|| self.entry((before, after), &reasons, least))
-                .or_else(|| self.document((before, after), &reasons, least))
                 .or_else(|| self.line(&fields, least))
                 .or_else(|| self.entry((before, after), &own, least))
-                .or_else(|| self.entry((before, after), &fields, least))
-                .or_else(|| self.line(&all, least));
+                .or_else(|| self.entry((before, after), &fields, least));
             if found.is_some() {
                 return found;
             }
         }
-        None
+        self.only_line_of_object((before, after), &reasons)
     }
 
     /// Returns the fields of the pod that differ: those of the handler, and others that may decide about it.
@@ -212,22 +207,26 @@ impl<'a> Causes<'a> {
             list.unwrap_or_default()
         };
         let containers = [container(before), container(after)];
+        // The container may be renamed.
+        let key = |path: &'c str| {
+            let rest = containers.iter().find_map(|own| path.strip_prefix(own));
+            (rest.is_some(), rest.unwrap_or(path))
+        };
         let handler = changed_handler(before, after);
         let (mut own, mut others): (Vec<_>, Vec<_>) = (Vec::new(), Vec::new());
         for (fields, other, side) in [
             (&after.fields, &before.fields, Side::After),
             (&before.fields, &after.fields, Side::Before),
         ] {
-            let other = other.iter().map(|field| (&*field.path, field));
-            let other: HashMap<&str, &Field> = other.collect();
+            let other = other.iter().map(|field| (key(&field.path), field));
+            let other: HashMap<(bool, &str), &Field> = other.collect();
             for field in fields.iter() {
-                let same = other.get(&*field.path).copied();
+                let same = other.get(&key(&field.path)).copied();
                 if same.is_some_and(|same| same.value == field.value) {
                     continue;
                 }
-                let in_container = containers
-                    .iter()
-                    .find_map(|path| field.path.strip_prefix(path));
+                let (is_in_container, rest) = key(&field.path);
+                let in_container = is_in_container.then_some(rest);
                 let is_of_slot = |name: &str| in_container.is_some_and(|rest| rest.contains(name));
                 let candidate = |message: String| Candidate {
                     message,
@@ -249,7 +248,9 @@ impl<'a> Causes<'a> {
                         others.push((1, candidate(message_of(field, same, side))));
                     }
                 } else {
-                    let rank = usize::from(in_container.is_none());
+                    // Rarely decides anything.
+                    let is_name = rest == ".name";
+                    let rank = usize::from(in_container.is_none() || is_name);
                     others.push((rank, candidate(message_of(field, same, side))));
                 }
             }
@@ -292,17 +293,18 @@ impl<'a> Causes<'a> {
         })
     }
 
-    /// Returns a changed line of the object of a candidate, except the workload itself: its other fields decide nothing.
-    fn document(
+    /// Returns the only changed line of the object that states a fact, except the workload itself: its other fields decide
+    /// nothing.
+    fn only_line_of_object(
         &self,
         (before, after): (&ProbeState, &ProbeState),
         candidates: &[Candidate<'_>],
-        least: Strength,
     ) -> Option<Cause> {
         let diff = self.diff();
         candidates.iter().find_map(|candidate| {
-            let document = document_at(diff.set(candidate.side), candidate.place)?;
-            let workload = match candidate.side {
+            let (own, other) = (candidate.side, candidate.side.other());
+            let document = document_at(diff.set(own), candidate.place)?;
+            let workload = match own {
                 Side::Before => &before.place,
                 Side::After => &after.place,
             };
@@ -311,30 +313,19 @@ impl<'a> Causes<'a> {
             if is_workload {
                 return None;
             }
-            let found = self.line_of_document(candidate.side, document, least);
-            found.map(|(place, side)| Cause::at(place, &*candidate.message, side))
-        })
-    }
-
-    /// Returns a changed line of a document, or of the same document in the other state.
-    pub(super) fn line_of_document(
-        &self,
-        side: Side,
-        document: &Document,
-        least: Strength,
-    ) -> Option<(Label, Side)> {
-        let diff = self.diff();
-        let in_document = |side: Side, document: &Document| {
-            let file = diff.set(side).file(&document.path)?;
-            let place = diff.first_in(side, file, document.segment, least)?;
-            Some((place, side))
-        };
-        in_document(side, document).or_else(|| {
-            let path = diff.path_in_other(side, &document.path);
-            let file = diff.set(side.other()).file(&path)?;
-            let mut documents = file.documents.iter();
-            let same = documents.find(|other| identity(other) == identity(document))?;
-            in_document(side.other(), same)
+            let file = diff.set(own).file(&document.path)?;
+            let same = diff
+                .set(other)
+                .file(&diff.path_in_other(own, &document.path));
+            let same = same.and_then(|file| {
+                let mut documents = file.documents.iter();
+                let same = documents.find(|other| identity(other) == identity(document))?;
+                Some((other, file, spec_of(same)?))
+            });
+            let parts = [(own, file, spec_of(document)?)].into_iter().chain(same);
+            let (place, side) = diff.only_line(parts)?;
+            let message = format!("it changes the object that states: {}", candidate.message);
+            Some(Cause::at(place, message, side))
         })
     }
 
@@ -400,26 +391,18 @@ impl<'a> Causes<'a> {
         }
     }
 
-    /// Returns a changed line of the files that render a workload, if no fact explains a change.
+    /// Returns the only changed line of the files that render a workload, if no fact explains a change.
     pub(super) fn of_files(&self, before: &ProbeState, after: &ProbeState) -> Option<Cause> {
-        let diff = self.diff();
         let states = [(Side::After, after), (Side::Before, before)];
+        let parts = states.into_iter().flat_map(|(side, state)| {
+            let files = self.files_of(side, state).into_iter();
+            files.map(move |file| (side, file, Span::new(0, file.text.len())))
+        });
+        let (place, side) = self.diff().only_line(parts)?;
         let message = changed_handler(before, after);
         let message = message.as_deref();
-        let message = message.unwrap_or("a changed line of the files that render the workload");
-        for (side, state) in states {
-            let document = document_at(diff.set(side), &state.place);
-            for least in [Strength::New, Strength::Moved] {
-                let found = document.and_then(|found| self.line_of_document(side, found, least));
-                if let Some((place, side)) = found {
-                    return Some(Cause::at(place, message, side));
-                }
-            }
-        }
-        let (place, side) = states.into_iter().find_map(|(side, state)| {
-            let mut files = self.files_of(side, state).into_iter();
-            Some((files.find_map(|file| diff.first_of(side, file))?, side))
-        })?;
+        let message =
+            message.unwrap_or("the only changed line of the files that render the workload");
         Some(Cause::at(place, message, side))
     }
 }
@@ -445,6 +428,12 @@ fn message_of(field: &Field, other: Option<&Field>, side: Side) -> String {
 pub(super) fn document_at<'s>(set: &'s SourceSet, label: &Label) -> Option<&'s Document> {
     let mut documents = set.file(&label.path)?.documents.iter();
     documents.find(|document| document.segment.contains(label.span))
+}
+
+/// Returns the part of an object that is not its metadata.
+pub(super) fn spec_of(document: &Document) -> Option<Span> {
+    let spec = document.tree()?.root()?.get("spec")?;
+    Some(NodeRef::span(spec))
 }
 
 /// Returns the kind and the name of the object in a document.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::finding::{Label, environment_file};
 use crate::source::{is_kustomization, paths};
+use crate::yaml::Span;
 
 use super::cause::{Cause, Causes, NOT_FOUND};
 use super::probe_state::ProbeState;
@@ -57,21 +58,19 @@ impl Causes<'_> {
         }
     }
 
-    /// Returns a changed line of the kustomizations of an environment, or of the file with the deploying object, in either
-    /// state.
+    /// Returns the only changed line of the kustomizations of an environment and of the file with the deploying object, in
+    /// both states.
     fn changed_line_of_environment(&self, probe: &ProbeState, side: Side) -> Option<(Label, Side)> {
         let diff = self.diff();
         let mut files = self.kustomizations_of(side, probe);
         files.extend(self.deployer_of(side, probe));
-        files.iter().find_map(|file| {
-            let own = || Some((diff.first_of(side, file)?, side));
-            let other = || {
-                let path = diff.path_in_other(side, &file.path);
-                let file = diff.set(side.other()).file(&path)?;
-                Some((diff.first_of(side.other(), file)?, side.other()))
-            };
-            own().or_else(other)
-        })
+        let parts = files.into_iter().flat_map(|file| {
+            let path = diff.path_in_other(side, &file.path);
+            let other = diff.set(side.other()).file(&path);
+            let other = other.map(|file| (side.other(), file));
+            std::iter::once((side, file)).chain(other)
+        });
+        diff.only_line(parts.map(|(side, file)| (side, file, Span::new(0, file.text.len()))))
     }
 }
 

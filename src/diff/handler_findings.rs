@@ -1,4 +1,4 @@
-//! What `check` reports about handlers.
+//! Findings of `check` about handlers.
 
 use hashbrown::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ type Place<'s> = (&'s str, Span);
 /// Findings that name no handler, by the file of their line.
 type ByFile<'s> = HashMap<&'s str, Vec<&'s Finding>>;
 
-/// What `check` reports about the handlers of a state.
+/// The findings of `check` about the handlers of a state.
 #[derive(Debug)]
 pub(super) struct HandlerFindings<'s> {
     set: &'s SourceSet,

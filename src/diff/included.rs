@@ -1,4 +1,4 @@
-//! What kustomizations of a state include, and the entries by which they do.
+//! The files that kustomizations of a state include, and the entries by which they do.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::kustomize::locate::{Located, folder_of, locate, tree};
 use crate::source::{SourceFile, SourceSet, is_kustomization, patch_files, paths};
 use crate::yaml::Tree;
 
-use super::cause::Causes;
+use super::cause::{Causes, spec_of};
 use super::probe_state::ProbeState;
 use super::side::Side;
 use super::text_diff::{Strength, TextDiff};
@@ -95,29 +95,43 @@ fn changed_entry(
     })
 }
 
-/// Returns the name of an object of Flux or Argo CD that deploys the folder of a file, or a changed line of the object if its
-/// name is not changed.
+/// Returns the name of an object of Flux or Argo CD that deploys the folder of a file, or the only changed line of the object
+/// if its name is not changed.
 fn changed_deployment(
     diff: &TextDiff<'_>,
     side: Side,
     file: &SourceFile,
     wanted: &str,
 ) -> Option<Label> {
-    let set = diff.set(side);
-    let deploys = |object: &Object<'_>| {
-        named_paths(object).iter().any(|path| {
-            let parts = deployed_folder::parts(path);
-            let folder = parts.and_then(|parts| deployed_folder::resolve(set, &file.path, &parts));
-            folder.is_some_and(|folder| paths::contains(&folder, wanted))
-        })
-    };
+    let other = side.other();
+    let other_wanted = diff.path_in_other(side, wanted);
+    let other_file = diff.set(other).file(&diff.path_in_other(side, &file.path));
     file.documents.iter().find_map(|document| {
         let objects = Object::all_in(document);
-        let object = objects.iter().find(|object| deploys(object))?;
+        let mut objects = objects.iter();
+        let object = objects.find(|object| deploys(diff.set(side), object, wanted))?;
+        let is_same =
+            |found: &Object<'_>| found.kind == object.kind && found.name() == object.name();
+        let documents = other_file.into_iter().flat_map(|file| &file.documents);
+        // Other fields of the object do not include the file.
+        if documents
+            .flat_map(Object::all_in)
+            .any(|found| is_same(&found) && deploys(diff.set(other), &found, &other_wanted))
+        {
+            return None;
+        }
         let name = object.label_at(object.name_span(), "");
-        let least = Strength::Moved;
-        diff.line_of(side, &name, least)
-            .or_else(|| diff.first_in(side, file, document.segment, least))
+        diff.line_of(side, &name, Strength::Moved)
+            .or_else(|| Some(diff.only_line([(side, file, spec_of(document)?)])?.0))
+    })
+}
+
+/// Returns whether an object of Flux or Argo CD deploys the folder of a file.
+fn deploys(set: &SourceSet, object: &Object<'_>, wanted: &str) -> bool {
+    named_paths(object).iter().any(|path| {
+        let parts = deployed_folder::parts(path);
+        let folder = parts.and_then(|parts| deployed_folder::resolve(set, object.path(), &parts));
+        folder.is_some_and(|folder| paths::contains(&folder, wanted))
     })
 }
 

@@ -1,4 +1,4 @@
-//! What the parts that are not judged read from the tree: values files, patches, and the objects that they refer to.
+//! Files and objects that parts which are not judged read from the tree: values files, patches, and what they refer to.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -27,11 +27,11 @@ const PATH_FIELDS: [&str; 8] = [
     "directories",
 ];
 
-/// What the objects that deploy pods read.
+/// The inputs of the objects that deploy pods.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectInputs(BTreeMap<(Arc<str>, String, String), Inputs>);
 
-/// What a part that is not judged reads.
+/// The files and objects that a part which is not judged reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Inputs {
     /// The hashes of the object in each environment, after all patches, and of the objects that it refers to.
@@ -94,7 +94,7 @@ fn hash(object: &Object<'_>) -> u64 {
     hasher.finish()
 }
 
-/// What a node names.
+/// The names in a node.
 #[derive(Debug, Default)]
 struct Names<'t> {
     /// The texts of fields that name files or folders.

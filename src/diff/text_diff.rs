@@ -1,6 +1,6 @@
 //! The text diff of two states: the lines that only one of them has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const ORDERED: usize = 4_000;
 /// Whether the text of a line in the diff is new.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// A line with the same text is moved from another file.
+    /// A line with the same text is moved from another place.
     Moved,
     /// Its text is less frequent on the other side of the diff.
     New,
@@ -39,8 +39,8 @@ struct Text<'a> {
     /// The folder or the file of the tree, as shown to the user.
     root: &'a str,
     set: &'a SourceSet,
-    /// The numbers of the lines in the diff, by file. Lines that state nothing are omitted, and those that are moved within
-    /// their file or that an equal line next to them can replace: another program may find the other line.
+    /// The numbers of the lines in the diff, by file. Lines that state nothing are omitted, and those that an equal line next
+    /// to them can replace: another program may find the other line. Of lines that change their order, all are in the diff.
     lines: BTreeMap<&'a str, BTreeMap<usize, Strength>>,
 }
 
@@ -88,14 +88,6 @@ impl<'a> TextDiff<'a> {
         };
         let (old_lines, new_lines) = (lines(old), lines(new));
         let (only_old, only_new) = only(&old_lines, &new_lines);
-        let texts = |lines: &[&'a str], only: &[usize]| -> HashSet<&'a str> {
-            let texts = only.iter().filter_map(|index| lines.get(*index));
-            texts.copied().collect()
-        };
-        let moved: HashSet<&str> = texts(&old_lines, &only_old)
-            .intersection(&texts(&new_lines, &only_new))
-            .copied()
-            .collect();
         for (text, file, lines, only) in [
             (&mut self.before, old, &old_lines, only_old),
             (&mut self.after, new, &new_lines, only_new),
@@ -104,7 +96,7 @@ impl<'a> TextDiff<'a> {
                 let line = lines.get(*index).copied().unwrap_or_default();
                 let stated = line.trim();
                 let is_comment = stated.is_empty() || stated.starts_with('#') || stated == "---";
-                !is_comment && !moved.contains(line)
+                !is_comment
             });
             let numbers: BTreeMap<usize, Strength> =
                 numbers.map(|index| (index + 1, Strength::New)).collect();
@@ -176,35 +168,58 @@ impl<'a> TextDiff<'a> {
     }
 
     /// Returns the first line of a part of a file that is in the diff.
-    pub(super) fn first_in(
+    fn first_in(
         &self,
         side: Side,
         file: &SourceFile,
         span: Span,
         least: Strength,
     ) -> Option<Label> {
-        let lines = self.text(side).lines.get(&*file.path)?;
-        let first = file.line_of(span);
-        let last = file
-            .position(span.end.saturating_sub(1).max(span.start))
-            .line;
-        let mut found = lines.range(first..=last);
+        let mut found = self.lines_in(side, file, span);
         let (number, _) = found.find(|(_, strength)| **strength >= least)?;
-        let line = file.lines().line(&file.text, *number)?;
-        let text = file.text.get(line.start..line.end)?;
-        let start = line.start + (text.len() - text.trim_start().len());
-        Some(Label {
-            path: Arc::clone(&file.path),
-            span: Span::new(start, line.start + text.trim_end().len()),
-            message: String::new(),
-        })
+        line_label(file, *number)
     }
 
-    /// Returns the first line of a file that is in the diff; a line that is not moved comes first.
-    pub(super) fn first_of(&self, side: Side, file: &SourceFile) -> Option<Label> {
-        let span = Span::new(0, file.text.len());
-        let first = |least| self.first_in(side, file, span, least);
-        first(Strength::New).or_else(|| first(Strength::Moved))
+    /// Returns the only line in the diff of some parts of files, or its replacement; `None` if there are several. A line and
+    /// the lines of the block below it count as one.
+    pub(super) fn only_line<'f>(
+        &self,
+        parts: impl IntoIterator<Item = (Side, &'f SourceFile, Span)>,
+    ) -> Option<(Label, Side)> {
+        let mut found: BTreeMap<Side, (&SourceFile, BTreeSet<usize>)> = BTreeMap::new();
+        for (side, file, span) in parts {
+            let numbers = self.lines_in(side, file, span).map(|(number, _)| *number);
+            let numbers: BTreeSet<usize> = numbers.collect();
+            if numbers.is_empty() {
+                continue;
+            }
+            let (known, lines) = found.entry(side).or_insert((file, BTreeSet::new()));
+            if known.path != file.path {
+                return None;
+            }
+            lines.extend(numbers);
+        }
+        if !found.values().all(|(file, lines)| is_block(file, lines)) {
+            return None;
+        }
+        let (side, (file, lines)) = found.into_iter().next_back()?;
+        Some((line_label(file, *lines.first()?)?, side))
+    }
+
+    /// Iterates over the lines of a part of a file that are in the diff.
+    fn lines_in(
+        &self,
+        side: Side,
+        file: &SourceFile,
+        span: Span,
+    ) -> impl Iterator<Item = (&usize, &Strength)> {
+        let first = file.line_of(span);
+        let end = span.end.saturating_sub(1).max(span.start);
+        let last = file.position(end).line.max(first);
+        let lines = self.text(side).lines.get(&*file.path);
+        lines
+            .into_iter()
+            .flat_map(move |lines| lines.range(first..=last))
     }
 
     /// Returns the first line of the file of a state that only this state has, given relative to the tree; `None` if the
@@ -214,7 +229,9 @@ impl<'a> TextDiff<'a> {
         if other.set.file(&shown_path(other.root, relative)).is_some() {
             return None;
         }
-        self.first_of(side, own.set.file(&shown_path(own.root, relative))?)
+        let file = own.set.file(&shown_path(own.root, relative))?;
+        let span = Span::new(0, file.text.len());
+        self.first_in(side, file, span, Strength::Moved)
     }
 }
 
@@ -255,12 +272,62 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Returns the place of the text of a line.
+fn line_label(file: &SourceFile, number: usize) -> Option<Label> {
+    let line = file.lines().line(&file.text, number)?;
+    let text = file.text.get(line.start..line.end)?;
+    let start = line.start + (text.len() - text.trim_start().len());
+    Some(Label {
+        path: Arc::clone(&file.path),
+        span: Span::new(start, line.start + text.trim_end().len()),
+        message: String::new(),
+    })
+}
+
+/// Returns whether lines are one line and those of the block below it.
+fn is_block(file: &SourceFile, numbers: &BTreeSet<usize>) -> bool {
+    let indent = |number: usize| {
+        let line = file.lines().line(&file.text, number)?;
+        let text = file.text.get(line.start..line.end)?;
+        Some(text.len() - text.trim_start().len())
+    };
+    let mut lines = numbers.iter().copied();
+    let Some(first) = lines.next() else {
+        return false;
+    };
+    let above = indent(first);
+    lines
+        .zip(first + 1..)
+        .all(|(line, next)| line == next && indent(line) > above)
+}
+
 /// Returns the indexes of the lines that only one of two texts has.
-fn only(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) {
+fn only(old: &[&str], new: &[&str]) -> (BTreeSet<usize>, BTreeSet<usize>) {
     if old.len().max(new.len()) > ORDERED {
         return (unknown_in(old, new), unknown_in(new, old));
     }
-    let (mut only_old, mut only_new) = (Vec::new(), Vec::new());
+    let (mut only_old, mut only_new) = only_in_order(old, new);
+    let removed: HashSet<&&str> = only_old
+        .iter()
+        .filter_map(|index| old.get(*index))
+        .collect();
+    let mut added = only_new.iter().filter_map(|index| new.get(*index));
+    if added.any(|line| removed.contains(line)) {
+        // Of two lines that are swapped, either can be the one that is moved. From the end, it is the other one.
+        let (old_end, new_end): (Vec<&str>, Vec<&str>) = (
+            old.iter().rev().copied().collect(),
+            new.iter().rev().copied().collect(),
+        );
+        let (from_old, from_new) = only_in_order(&old_end, &new_end);
+        only_old.extend(from_old.into_iter().map(|index| old.len() - 1 - index));
+        only_new.extend(from_new.into_iter().map(|index| new.len() - 1 - index));
+    }
+    (only_old, only_new)
+}
+
+/// Returns the indexes of the lines that the shortest edit removes and adds.
+fn only_in_order(old: &[&str], new: &[&str]) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    let (mut only_old, mut only_new) = (BTreeSet::new(), BTreeSet::new());
     for operation in capture_diff_slices(Algorithm::Myers, old, new) {
         match operation.as_tag_tuple() {
             (DiffTag::Equal, ..) => {}
@@ -289,7 +356,7 @@ fn certain(lines: &[&str], range: Range<usize>) -> Range<usize> {
 }
 
 /// Returns the indexes of the lines of a text that another one does not contain.
-fn unknown_in(own: &[&str], other: &[&str]) -> Vec<usize> {
+fn unknown_in(own: &[&str], other: &[&str]) -> BTreeSet<usize> {
     let known: HashSet<&str> = other.iter().copied().collect();
     let lines = own.iter().enumerate();
     let unknown = lines.filter(|(_, line)| !known.contains(**line));

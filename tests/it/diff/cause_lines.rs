@@ -226,3 +226,121 @@ fn a_line_that_is_moved_with_its_file_is_not_the_cause() {
         "after/b/web.yaml:16 `containers[web].ports[8080].name` is `web`, and was `http`"
     );
 }
+
+/// The objects have several changed lines, of which the named one must not be that without an effect.
+#[test]
+fn a_line_without_an_effect_is_not_the_cause() {
+    let policy = |owner: &str, selector: &str| {
+        format!(
+            "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata:\n  name: strict\n  namespace: shop\n  labels:\n    owner: {owner}\nspec:\n  selector:\n    matchLabels:\n      app: web\n{selector}  mtls:\n    mode: STRICT\n"
+        )
+    };
+    let web = WEB.replace("annotations: {}", &format!("annotations: {{{OPT_OUT}}}"));
+    let with = |policy| {
+        [
+            ("ns.yaml", INJECTED),
+            ("web.yaml", &web),
+            ("policy.yaml", policy),
+        ]
+    };
+    let (old, new) = (policy("a", "      ver: v2\n"), policy("b", ""));
+    let (change, cause) = only_change(&with(&old), &with(&new));
+    assert_eq!(change, "regression web livenessProbe: ok -> fails");
+    assert_eq!(
+        cause,
+        "-before/policy.yaml:12 it changes the object that states: STRICT for this workload"
+    );
+    let variables = |variables: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: prod, namespace: flux-system}}\nspec:\n  path: ./app\n  sourceRef: {{kind: GitRepository, name: r}}\n  postBuild:\n    substitute:\n      quote: '\"'\n{variables}"
+        )
+    };
+    let annotation = "annotations:\n        sidecar.istio.io/rewriteAppHTTPProbers: ${quote}${RW:=false}${quote}";
+    let web = join(&[
+        INJECTED,
+        STRICT,
+        &WEB.replace("annotations: {}", annotation),
+    ]);
+    let with = |object| [("clusters/prod.yaml", object), ("app/web.yaml", &*web)];
+    let old = variables("      RW: \"true\"\n      OTHER: a\n");
+    let new = variables("      OTHER: b\n");
+    let (change, cause) = only_change(&with(&old), &with(&new));
+    assert_eq!(change, "regression web livenessProbe: ok -> fails");
+    assert!(!cause.contains("clusters/prod.yaml:10"), "{cause}");
+}
+
+#[test]
+fn a_port_is_the_cause_although_the_container_is_renamed() {
+    let renamed = WEB
+        .replace("- name: web", "- name: app")
+        .replace("- name: http", "- name: web");
+    let (old, new) = (join(&[INJECTED, WEB]), join(&[INJECTED, &renamed]));
+    assert_eq!(
+        cause_of(&[("web.yaml", &*old)], &[("web.yaml", &*new)]),
+        "-before/web.yaml:20 `containers[web].ports[8080].name` is `web`, and was `http`"
+    );
+}
+
+#[test]
+fn the_order_of_lines_is_the_cause() {
+    let patch = |value: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web\n  namespace: shop\n  annotations:\n    {}\n",
+            OPT_OUT.replace("'false'", value)
+        )
+    };
+    let (on, off) = (patch("'true'"), patch("'false'"));
+    let component = |name: &str| {
+        format!(
+            "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n- path: ../../{name}.yaml\n"
+        )
+    };
+    let (component_on, component_off) = (component("on"), component("off"));
+    let base: Files<'_> = vec![
+        ("ns.yaml", INJECTED),
+        ("mtls.yaml", STRICT),
+        ("web.yaml", NOT_REWRITTEN),
+        ("on.yaml", &on),
+        ("off.yaml", &off),
+        ("components/on/kustomization.yaml", &component_on),
+        ("components/off/kustomization.yaml", &component_off),
+    ];
+    let start = "resources:\n- ns.yaml\n- mtls.yaml\n- web.yaml\n";
+    for entries in [
+        ("patches:\n", "- path: off.yaml\n", "- path: on.yaml\n"),
+        ("components:\n", "- components/off\n", "- components/on\n"),
+    ] {
+        let (key, off, on) = entries;
+        let (good, bad) = (
+            format!("{start}{key}{off}{on}"),
+            format!("{start}{key}{on}{off}"),
+        );
+        let with = |text| [&base[..], &[("kustomization.yaml", text)]].concat();
+        for (before, after) in [(&*good, &*bad), (&*bad, &*good)] {
+            let cause = cause_of(&with(before), &with(after));
+            let is_entry = [6, 7]
+                .iter()
+                .any(|line| cause.contains(&format!("/kustomization.yaml:{line} it includes `")));
+            assert!(is_entry, "{cause}");
+        }
+    }
+    let policy = |one: &str, other: &str| {
+        format!(
+            "apiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {{name: strict, namespace: shop}}\nspec:\n  selector:\n    matchLabels: {{app: web}}\n  mtls:\n    mode: STRICT\n  portLevelMtls:\n    8080:\n      mode: {one}\n    9090:\n      mode: {other}\n"
+        )
+    };
+    let web = WEB.replace("annotations: {}", &format!("annotations: {{{OPT_OUT}}}"));
+    let (good, bad) = (
+        policy("PERMISSIVE", "STRICT"),
+        policy("STRICT", "PERMISSIVE"),
+    );
+    let with = |policy| {
+        [
+            ("ns.yaml", INJECTED),
+            ("web.yaml", &web),
+            ("policy.yaml", policy),
+        ]
+    };
+    let cause = cause_of(&with(&good), &with(&bad));
+    assert!(cause.contains("/policy.yaml:11 "), "{cause}");
+}
