@@ -68,7 +68,9 @@ symptoms! {
         Place ["unauthorized connection on"],
         Place ["permissiondenied", "unauthorized connection on"];
     "hbone-blocked": Place ["blocking hbone port 15008"];
-    "source-127-0-0-6": Event ["127.0.0.6"];
+    "source-127-0-0-6":
+        Place ["tls handshake error from 127.0.0.6"],
+        Event ["127.0.0.6"];
     "statuscode-400": Error ["statuscode: 400"];
     "statuscode-403": Error ["statuscode: 403"];
     "statuscode-404": Error ["statuscode: 404"];
@@ -102,8 +104,7 @@ symptoms! {
     "failed-pre-stop-hook":
         Error ["failedprestophook"],
         Error ["prestophook failed"],
-        Event ["prestop"],
-        Event ["lifecycle hook", "failed"];
+        Event ["prestop"];
     "admission-webhook":
         Event ["admission webhook", "denied the request"],
         Error ["configuration is invalid"],
@@ -116,7 +117,7 @@ symptoms! {
         Error ["port for probe cannot be set to"],
         Error ["cannot have port level mtls"],
         Place ["failed calling webhook"];
-    "x509-unknown-authority": Error ["x509: certificate signed by unknown authority"];
+    "x509-unknown-authority": Place ["x509: certificate signed by unknown authority"];
     "cannot-unmarshal":
         Error ["cannot unmarshal", "into go"],
         Error ["cannot be handled as a"],
@@ -143,9 +144,8 @@ symptoms! {
     "api-server-rejects-probe":
         Error ["may not specify more than 1 handler type"],
         Error ["must specify a handler type"],
-        Error ["port", "must be between 1 and 65535"],
-        Error ["invalid value", "must be between 1 and 65535"],
-        Event ["is invalid:"],
+        Error ["probe", "must be between 1 and 65535"],
+        Error ["lifecycle", "must be between 1 and 65535"],
         Event ["probe", ": invalid value"],
         Event ["probe", ": forbidden"];
     "agent-rejects-probers":

@@ -49,6 +49,18 @@ fn predicted_texts() -> &'static BTreeSet<String> {
 }
 
 #[test]
+fn other_refusals_of_the_api_server_lead_to_no_page() {
+    for text in [
+        "The Service \"web\" is invalid: spec.ports[0].nodePort: Invalid value: 99999: provided port is not in the valid range",
+        "The Service \"web\" is invalid: spec.ports[0].port: Invalid value: 99999: must be between 1 and 65535, inclusive",
+        "The ConfigMap \"web\" is invalid: []: Too long: must have at most 1048576 bytes",
+        "Deployment.apps \"web\" is invalid: spec.selector: Invalid value: {}: field is immutable",
+    ] {
+        assert!(symptoms::find(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn errors_of_a_registry_and_longer_numbers_lead_to_no_page() {
     for text in [
         "Failed to pull image \"a/b\": rpc error: code = Unavailable desc = read tcp 10.0.0.1:1->10.0.0.2:443: read: connection reset by peer",
