@@ -2,20 +2,17 @@
 
 use crate::finding::{Finding, docs_url};
 
-/// What separates the alternatives of a help.
-const SEPARATORS: [&str; 2] = ["; ", ", or "];
-
 /// Returns the help of a finding. Alternatives that a function does not have are left out; if none is left, it names the
 /// page of the rule.
 pub(super) fn help(finding: &Finding) -> Option<String> {
     let mut text = String::new();
-    for part in parts(finding.help.as_deref()?) {
-        let Some(part) = with_keys(part) else {
-            continue;
-        };
-        let separator = if text.is_empty() { "" } else { "; " };
-        let verb = if part.starts_with('`') { "use " } else { "" };
-        text.push_str(&format!("{separator}{verb}{part}"));
+    for sentence in finding.help.as_deref()?.split("; ") {
+        let mut separator = if text.is_empty() { "" } else { "; " };
+        for part in sentence.split(", or ").filter_map(with_keys) {
+            let verb = if part.starts_with('`') { "use " } else { "" };
+            text.push_str(&format!("{separator}{verb}{part}"));
+            separator = ", or ";
+        }
     }
     if text.is_empty() {
         text = format!("see {}", docs_url(finding.rule));
@@ -32,17 +29,6 @@ pub(super) fn message(text: &str) -> String {
 pub(super) fn assumption(text: &str) -> String {
     let fact = text.rsplit_once(" [--").map_or(text, |(fact, _)| fact);
     with_keys(text).unwrap_or_else(|| fact.to_owned())
-}
-
-fn parts(text: &str) -> Vec<&str> {
-    let mut parts = vec![text];
-    for separator in SEPARATORS {
-        parts = parts
-            .into_iter()
-            .flat_map(|part| part.split(separator))
-            .collect();
-    }
-    parts
 }
 
 /// Replaces the options of a text by keys; returns `None` if a function has no key for one of them. Options are between
@@ -116,7 +102,7 @@ mod tests {
         for (options, keys) in [
             (
                 "add it (`--context`), or use `--assume injection=all --assume revision=x`",
-                "add it (`context`); use `assume: {injection: all, revision: x}`",
+                "add it (`context`), or use `assume: {injection: all, revision: x}`",
             ),
             (
                 "set the release with `--mesh-version`",

@@ -170,7 +170,7 @@ pub(super) fn of_rewritten(
 /// Notes that nothing proves that a control plane serves the revision of the pod.
 fn revision_given(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let assumption = GivenRevision::of(context, pod)?.assumption();
-    let text = SharedNote::is_or_are("rewritten, because its labels select a revision");
+    let text = SharedNote::is_or_are("rewritten, because a label selects a revision");
     let mut finding = shared_note(pod, GuardId::INJECTION_UNPROVEN, text);
     finding.certainty = pod.dataplane.certainty;
     finding.assumptions = vec![assumption];

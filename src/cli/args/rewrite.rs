@@ -28,8 +28,8 @@ pub(in crate::cli) struct RewriteArgs {
     /// Undo the rewrite: restore the original probes from the prober env (ISTIO_KUBE_APP_PROBERS).
     ///
     /// Works for rewrites by meshprobe, in any form, and by the injector. The prober env contains
-    /// ports as numbers, and default values; --undo writes these, even if the original had a port
-    /// name or no value.
+    /// ports as numbers, and default values; --undo writes these, even if the original had no
+    /// value. A number gets the name of the only port that the container declares with it.
     #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["form", "allow"])]
     pub(in crate::cli) undo: bool,
 

@@ -421,7 +421,7 @@ fn the_help_of_a_refusal_names_keys_of_the_configuration() {
         (
             workload.to_owned(),
             "injection-unproven",
-            "  help: add the Namespace manifest to the run (`context`); use `assume: {injection: all}`\n",
+            "  help: add the Namespace manifest to the run (`context`), or use `assume: {injection: all}`\n",
         ),
         (
             both(&with("inject.istio.io/templates: own")),
