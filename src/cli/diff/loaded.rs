@@ -32,7 +32,7 @@ pub(super) struct States {
     pub(super) notes: Vec<String>,
     /// Whether two trees or files are compared with each other.
     pub(super) are_trees: bool,
-    /// Whether no file differs because the base, which the user did not name, is the revision that is compared.
+    /// Whether no manifest differs because the base, which the user did not name, is the revision that is compared.
     pub(super) is_own_base: bool,
     /// The paths that may differ between two revisions.
     pub(super) changed_paths: ChangedPaths,

@@ -112,7 +112,7 @@ fn reject_own_base(states: &States, comparison: &Comparison) -> Result<(), Stop>
     }
     let (before, after) = (&states.before.name, &states.after.name);
     Err(Stop::usage(format!(
-        "nothing is compared: {before} is the base of {after}, and no file differs"
+        "nothing is compared: {before} is the base of {after}, and no manifest differs"
     ))
     .help(
         "name the base with `--since`; if the clone does not contain it, fetch it, for example with \

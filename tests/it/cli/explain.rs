@@ -104,10 +104,7 @@ const EVENTS: &[(&str, &str)] = &[
         "Deployment/shop/web dry-run failed (Invalid): Deployment.apps \"web\" is invalid: spec.template.spec.containers[0].livenessProbe: Required value: must specify a handler type",
         "api-server-rejects-probe",
     ),
-    (
-        "lifecycle hook PostStart failed",
-        "failed-post-start-hook",
-    ),
+    ("lifecycle hook PostStart failed", "failed-post-start-hook"),
     (
         "Pod/shop/web dry-run failed (Forbidden): admission webhook \"namespace.sidecar-injector.istio.io\" denied the request: strconv.ParseUint: parsing \"http\": invalid syntax",
         "admission-webhook",
