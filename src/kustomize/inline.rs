@@ -6,6 +6,7 @@ use crate::source::{SourceFile, segments};
 use crate::yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
 use crate::kustomize::copy::{EqualKeys, read_with};
+use crate::kustomize::dialect::Dialect;
 use crate::kustomize::json_patch;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::Origin;
@@ -30,9 +31,14 @@ pub(crate) fn any_patch_from_scalar(
 ) -> Documents {
     let text = scalar.text().unwrap_or_default();
     match json_patch::text_fault(if trim { text.trim() } else { text }) {
-        Some(fault) => Err(fault.to_owned()),
-        None => from_scalar(scalar, k, trim),
+        Some(fault) if !is_template(text, k) => Err(fault.to_owned()),
+        _ => from_scalar(scalar, k, trim),
     }
+}
+
+/// Returns whether an ApplicationSet may fill in a part of a text before Argo CD passes it to kustomize.
+fn is_template(text: &str, k: &Kustomization<'_>) -> bool {
+    k.dialect == Dialect::Argo && text.contains("{{")
 }
 
 /// Parses all documents of a file.
@@ -76,10 +82,21 @@ pub(crate) fn from_scalar(scalar: NodeRef<'_>, k: &Kustomization<'_>, trim: bool
     // The documents are split like those of a file.
     let mut nodes = Vec::new();
     for segment in segments(&text) {
-        nodes.extend(document_of(&text, segment, &place)?);
+        match parse_embedded(&text, segment) {
+            // Without quotes, YAML reads `{{ name }}` as a mapping.
+            Err(_) if is_template(&text, k) => return Err(TEMPLATE.to_owned()),
+            Ok(Some(tree)) if is_template(&text, k) && tree.has_mapping_as_key() => {
+                return Err(TEMPLATE.to_owned());
+            }
+            Err(error) => return Err(error.message),
+            Ok(tree) => nodes.extend(copy(tree.as_ref(), &place)?),
+        }
     }
     Ok(nodes)
 }
+
+/// The reason for a patch that is not YAML before an ApplicationSet fills it in.
+const TEMPLATE: &str = "it is a template that the ApplicationSet fills in";
 
 fn document_of(
     text: &Arc<str>,

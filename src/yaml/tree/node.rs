@@ -292,7 +292,7 @@ impl Tree {
     }
 
     /// Iterates over all nodes in the order of the text.
-    pub(in crate::yaml) fn all(&self) -> impl Iterator<Item = NodeRef<'_>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = NodeRef<'_>> {
         (0..).map_while(|id| self.node(id))
     }
 

@@ -113,6 +113,13 @@ impl Tree {
         self.properties.iter().any(|of| of.tag.is_some())
     }
 
+    /// Returns whether a key is a mapping, as in `{{name}}` without quotes.
+    #[must_use]
+    pub fn has_mapping_as_key(&self) -> bool {
+        self.all()
+            .any(|node| node.entries().any(|entry| entry.key.is_mapping()))
+    }
+
     /// Returns whether the document contains a scalar `<<`.
     #[must_use]
     pub const fn has_merge_keys(&self) -> bool {

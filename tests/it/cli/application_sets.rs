@@ -146,3 +146,39 @@ fn no_command_contains_a_placeholder() {
         assert!(text.contains(help), "{text}");
     }
 }
+
+/// Argo CD fills in the text of a patch before kustomize parses it.
+#[test]
+fn a_patch_that_is_a_template_is_not_parsed() {
+    let list = "{list: {elements: [{name: web, old: '80'}]}}";
+    let source = |patch: &str| {
+        set(list, "{{.name}}", "path: apps/web").replace(
+            "path: apps/web}",
+            &format!(
+                "path: apps/web, kustomize: {{namePrefix: '{{{{if .a}}}}x-{{{{end}}}}', patches: [{{target: {{kind: Pod}}, patch: {patch:?}}}]}}}}"
+            ),
+        )
+    };
+    for patch in [
+        "{{- if .old }}\n- op: remove\n  path: /spec/hostname\n{{- end }}",
+        "- op: add\n  path: /spec/containers/0/livenessProbe/tcpSocket/port\n  value: {{ .port }}\n",
+        "[{\"op\": \"add\", \"path\": \"/spec/hostname\", \"value\": {{ .port }}}]",
+    ] {
+        let project = project(&source(patch));
+        project.write("apps/web/kustomization.yaml", "resources: [pod.yaml]\n");
+        let run = project.run(&["check"]);
+        let output = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        let message = "note[kustomization-not-modelled]: the patch cannot be read: it is a template that the ApplicationSet fills in";
+        assert!(output.contains(message), "{output}");
+        assert!(!output.contains("refuses"), "{output}");
+    }
+    let filled = "- op: add\n  path: /spec/hostname\n  value: {{ .name }}\n";
+    let project = project(&source(filled));
+    project.write("apps/web/kustomization.yaml", "resources: [pod.yaml]\n");
+    let run = project.run(&["check"]);
+    assert!(
+        !run.stdout.contains("the patch cannot be read"),
+        "{}",
+        run.stdout
+    );
+}

@@ -121,3 +121,79 @@ fn an_application_set_with_a_list_is_expanded() {
     assert_eq!(install.version, None);
     assert!(install.more_names.is_some());
 }
+
+#[test]
+fn the_strings_of_an_application_set_are_templates() {
+    let set = |helm: &str, more: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: a}}\nspec:\n  goTemplate: \
+             true\n  generators: [{{list: {{elements: [{{name: istiod}}]}}}}]\n  template:\n    spec:\n      source:\n        \
+             chart: istiod\n        targetRevision: 1.26.1\n        helm:\n{helm}{more}"
+        )
+    };
+    let indent = |text: &str| {
+        format!(
+            "          values: |\n            {}\n",
+            text.replace('\n', "\n            ")
+        )
+    };
+    let injector = "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}";
+    let control = format!("{{{{- if eq .name \"istiod\" }}}}\n{injector}\n{{{{- end }}}}");
+    let unread = |text: &str| {
+        let install = one(text);
+        assert_eq!(install.broken().count(), 0, "{text}");
+        assert_eq!(value(install.version.as_ref()), Some(V1_26));
+        install.unread
+    };
+    for (text, message) in [
+        (
+            set(&indent(&control), ""),
+            "the ApplicationSet fills in a template in the values",
+        ),
+        (
+            set(&indent("{{ toYaml .values }}\na: b"), ""),
+            "the ApplicationSet fills in a template in the values",
+        ),
+        (
+            set(
+                "          valuesObject: {global: {'{{ .key }}': {statusPort: 1}}}\n",
+                "",
+            ),
+            "the ApplicationSet fills in a template in the values",
+        ),
+        (
+            set(
+                &indent(injector),
+                "  templatePatch: |\n    {{- if .a }}\n    spec: {}\n    {{- end }}\n",
+            ),
+            "`templatePatch` may change the values",
+        ),
+    ] {
+        let found = unread(&text);
+        assert_eq!(found.first().unwrap().message, message, "{text}");
+    }
+    // What is filled in, or only a value, is read.
+    for text in [
+        indent(
+            "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\nglobal: {tag: '{{ .name }}'}",
+        ),
+        indent(
+            "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\nglobal: {tag: '{{ .other }}'}",
+        ),
+    ] {
+        let install = one(&set(&text, ""));
+        assert!(install.unread.is_empty(), "{text}");
+        assert_eq!(value(install.rewrite.as_ref()), Some(false));
+    }
+    let bare = indent("sidecarInjectorWebhook:\n  rewriteAppHTTPProbe: {{ .rewrite }}");
+    let rewrite = one(&set(&bare, "")).rewrite.unwrap();
+    assert_eq!(
+        (rewrite.value, rewrite.certainty),
+        (true, Certainty::Assumed)
+    );
+    // An Application is not a template.
+    let application =
+        set(&indent(&control), "").replace("kind: ApplicationSet", "kind: Application");
+    let application = application.replace("  template:\n    spec:\n      source:\n        chart: istiod\n        targetRevision: 1.26.1\n        helm:\n          values", "  source:\n    chart: istiod\n    targetRevision: 1.26.1\n    helm:\n          values");
+    assert_eq!(one(&application).broken().count(), 1, "{application}");
+}

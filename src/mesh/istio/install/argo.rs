@@ -2,13 +2,14 @@
 //!
 //! Source: Argo CD 3.1, `docs/user-guide/helm.md` ("parameters > valuesObject > values >
 //! valueFiles"), `pkg/apis/application/v1alpha1/values.go` (`values` is ignored if there is
-//! `valuesObject`), `docs/operator-manual/applicationset/Generators-List.md`.
+//! `valuesObject`), `docs/operator-manual/applicationset/Generators-List.md`, `applicationset/utils/utils.go`
+//! (`deeplyReplace` fills in each string of a template, keys included, before anything parses it).
 
 use std::sync::Arc;
 
 use crate::kube::Object;
 use crate::mesh::Reason;
-use crate::yaml::{FieldPath, NodeRef, Scalar};
+use crate::yaml::{Entry, FieldPath, NodeRef, Scalar};
 
 use super::bindings::Bindings;
 use super::carrier::{Carrier, Part};
@@ -93,7 +94,7 @@ fn read_source(
         return Vec::new();
     };
     let helm = source.get("helm");
-    let mut unread = Vec::new();
+    let mut unread = open_templates(object, helm);
     let text = helm.and_then(|helm| values_text(object, helm, bindings, &mut unread));
     let mut reads = Vec::new();
     let mut layers = helm
@@ -169,7 +170,35 @@ fn chart<'a, 't>(
     ))
 }
 
-/// Parses the text `values`, which Argo CD ignores if there is `valuesObject`.
+/// Returns the parts of an ApplicationSet that change values in a way that is not evaluated: its `templatePatch`, and the
+/// first templates among the keys of `valuesObject`.
+fn open_templates(object: &Object<'_>, helm: Option<NodeRef<'_>>) -> Vec<Reason> {
+    if object.kind != "ApplicationSet" {
+        return Vec::new();
+    }
+    let values = helm.and_then(|helm| helm.get("valuesObject"));
+    let is_open = |entry: &Entry<'_>| entry.key.text().is_some_and(|key| key.contains("{{"));
+    let inside = values.map(NodeRef::span).unwrap_or_default();
+    let nodes = object.node.tree().all();
+    let nodes = nodes.filter(|node| inside.contains(node.span()));
+    let keys = nodes.filter_map(|node| node.entries().find(is_open));
+    let keys = keys.map(|entry| (entry.key, FILLED_IN));
+    let patch = object
+        .node
+        .get("spec")
+        .and_then(|spec| spec.entry("templatePatch"));
+    let patch = patch.filter(|entry| entry.value.text().is_some_and(|text| !text.is_empty()));
+    let patch = patch.map(|entry| (entry.key, "`templatePatch` may change the values"));
+    let reason =
+        |(node, why): (NodeRef<'_>, &str)| Reason::written(object.label_at(node.span(), why));
+    patch.into_iter().chain(keys).map(reason).collect()
+}
+
+/// The reason for values that remain templates.
+const FILLED_IN: &str = "the ApplicationSet fills in a template in the values";
+
+/// Parses the text `values`, which Argo CD ignores if there is `valuesObject`. The text in an ApplicationSet that is not
+/// YAML may become YAML when its templates are filled in.
 fn values_text(
     object: &Object<'_>,
     helm: NodeRef<'_>,
@@ -181,11 +210,15 @@ fn values_text(
     }
     let entry = helm.entry("values")?;
     let text = bindings.fill(entry.value.text()?);
-    match Embedded::parse(&text, object.label_at(entry.key.span(), "")) {
+    let line = object.label_at(entry.key.span(), "");
+    match Embedded::parse(&text, line.clone()) {
         Ok(parsed) => Some(parsed),
         Err(error) => {
-            let line = object.label_at(entry.key.span(), "");
-            unread.push(Embedded::broken(&text, &error, line));
+            let is_template = object.kind == "ApplicationSet" && text.contains("{{");
+            unread.push(match is_template {
+                true => Reason::written(object.label_at(entry.key.span(), FILLED_IN)),
+                false => Embedded::broken(&text, &error, line),
+            });
             None
         }
     }

@@ -78,9 +78,12 @@ impl<'t> Found<'t> {
         }
     }
 
-    /// Returns whether another tool fills in the value.
+    /// Returns whether another tool fills in the value. Without quotes, YAML reads `{{ name }}` as a mapping.
     pub(super) fn is_placeholder(&self) -> bool {
-        self.string().is_some_and(placeholder::contains)
+        match self.string() {
+            Some(text) => placeholder::contains(text),
+            None => self.node.source().starts_with("{{"),
+        }
     }
 
     /// Returns a label on a part of the value.
