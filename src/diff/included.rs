@@ -185,7 +185,7 @@ fn entries<'s>(
                 };
                 Some((file, label))
             }
-            Located::Folder | Located::Remote | Located::Absent | Located::Missing => None,
+            Located::Folder | Located::Remote | Located::Missing => None,
         })
     })
 }

@@ -93,7 +93,10 @@ impl IdentityIndex {
 
 /// Returns a note about the text at `span` of the kustomization `k`.
 pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Scope) -> Note {
-    let place = k.origin(span);
+    note_at(k.origin(span), message, scope)
+}
+
+fn note_at(place: Origin, message: String, scope: Scope) -> Note {
     Note {
         path: place.path,
         span: place.span,
@@ -160,7 +163,16 @@ impl Accumulator {
             if fields.saturating_mul(self.resources.len()) > STEPS {
                 return self.leave_out(Limit::Steps);
             }
-            variables::resolve(&variables, &self.variable_fields, &mut self.resources);
+            let refused =
+                variables::resolve(&variables, &self.variable_fields, &mut self.resources);
+            for (variable, why) in refused {
+                // The object may be an unknown one.
+                if !self.has_unknown_objects {
+                    let message = format!("{why}: {REFUSED}");
+                    let place = variable.origin.clone();
+                    self.notes.insert(note_at(place, message, Scope::All));
+                }
+            }
         }
     }
 

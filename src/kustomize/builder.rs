@@ -21,7 +21,7 @@ use crate::kustomize::rendering::{Note, Scope, Topic};
 use crate::kustomize::{
     budget, generated, inline, objects, openapi, plugins, transform, unsupported, variables,
 };
-use crate::source::{SourceFile, SourceSet};
+use crate::source::{SourceFile, SourceSet, placeholder};
 use crate::yaml::{NodeRef, Span};
 
 /// Steps that each kustomization may always take.
@@ -332,7 +332,10 @@ impl<'s> Builder<'s> {
                 let base = self.kustomization(&base);
                 accumulator.include(k, at, &base);
             }
-            other => absent(self.sources, k, at, (entry, other), accumulator),
+            other => {
+                let path = absent_path(self.sources, k.folder, entry);
+                absent(k, at, (entry, other), path, accumulator);
+            }
         }
     }
 
@@ -365,7 +368,16 @@ impl<'s> Builder<'s> {
                 accumulator.note_missing(k, at, message);
             }
             other => {
-                absent(self.sources, k, at, (entry, other), accumulator);
+                let path = match other {
+                    Located::Missing => absent_component(self.sources, k, entry),
+                    _ => None,
+                };
+                let is_ignored = k.dialect != Dialect::Kustomize
+                    && k.root.get(IGNORE_MISSING).and_then(NodeRef::text) == Some("true");
+                if is_ignored && path.is_some() {
+                    return;
+                }
+                absent(k, at, (entry, other), path, accumulator);
                 accumulator.mark_all_changed(k, at);
             }
         }
@@ -407,12 +419,27 @@ impl<'s> Builder<'s> {
     }
 }
 
-/// Adds a note about an entry without known objects.
+/// The field with which Flux and Argo CD omit components that do not exist.
+/// Source: fluxcd/pkg of July 2026, `kustomize/kustomize_generator.go`; Argo CD, `docs/user-guide/kustomize.md`.
+const IGNORE_MISSING: &str = "ignoreMissingComponents";
+
+/// Returns the path of a component that does not exist. All files of the repository are read, so a component of a deploying
+/// object does not exist if it is not among them.
+fn absent_component(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> Option<String> {
+    let mut files = sources.files_in(k.folder);
+    let is_deploying = k.dialect != Dialect::Kustomize && !placeholder::contains(entry);
+    match is_deploying && files.any(|file| file.repository.is_some()) {
+        true => Some(sources.joined(k.folder, entry)),
+        false => absent_path(sources, k.folder, entry),
+    }
+}
+
+/// Adds a note about an entry without known objects. `path` is its path if that does not exist.
 fn absent(
-    sources: &SourceSet,
     k: &Kustomization<'_>,
     at: Span,
     (entry, located): (&str, Located<'_>),
+    path: Option<String>,
     accumulator: &mut Accumulator,
 ) {
     let message = match located {
@@ -420,9 +447,8 @@ fn absent(
         Located::Folder => {
             format!("`{entry}` is a folder without a kustomization: kustomize refuses to build it")
         }
-        Located::Absent => format!("`{entry}` does not exist: kustomize refuses to build it"),
+        _ if path.is_some() => format!("`{entry}` does not exist: kustomize refuses to build it"),
         _ => format!("`{entry}` is not among the files read: its objects are unknown"),
     };
-    let path = absent_path(sources, k.folder, entry);
     accumulator.note_unknown(k, at, message, path);
 }

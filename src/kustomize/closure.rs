@@ -48,7 +48,7 @@ impl<'s> Closure<'s> {
                     self.files.insert(&file.path);
                 }
                 Located::Kustomization(inner) => pending.push(inner),
-                Located::Folder | Located::Remote | Located::Absent | Located::Missing => {}
+                Located::Folder | Located::Remote | Located::Missing => {}
             }
         }
         let patches = patch_files(root).into_iter();

@@ -14,9 +14,7 @@ pub(crate) enum Located<'s> {
     Folder,
     /// A remote target, which would have to be fetched.
     Remote,
-    /// A local path that does not exist.
-    Absent,
-    /// A target that is not in the set.
+    /// A target that is not in the set, or does not exist.
     Missing,
 }
 
@@ -34,12 +32,9 @@ pub(crate) fn locate<'s>(sources: &'s SourceSet, folder: &str, entry: &str) -> L
             return Located::Folder;
         }
     }
-    if is_remote(entry) {
-        Located::Remote
-    } else if absent_path(sources, folder, entry).is_some() {
-        Located::Absent
-    } else {
-        Located::Missing
+    match is_remote(entry) {
+        true => Located::Remote,
+        false => Located::Missing,
     }
 }
 

@@ -158,11 +158,16 @@ impl Resource {
         first.map_or_else(|| self.name(), |first| first.borrowed())
     }
 
+    /// Returns all names that the object has or had.
+    pub(crate) fn names(&self) -> impl Iterator<Item = NameRef<'_>> {
+        let previous = self.previous.iter().map(|name| name.borrowed());
+        previous.chain([self.name()])
+    }
+
     /// Returns whether the object has, or ever had, this identity.
     pub(crate) fn was_ever(&self, wanted: Identity<'_>) -> bool {
-        let mut previous = self.previous.iter();
         self.body.head().text_below(&["apiVersion"]) == wanted.api_version
-            && (self.name() == wanted.name || previous.any(|name| name.borrowed() == wanted.name))
+            && self.names().any(|name| name == wanted.name)
     }
 
     /// Returns API group and version.

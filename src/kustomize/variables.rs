@@ -10,10 +10,11 @@ use hashbrown::HashMap;
 use crate::kustomize::api_version::group_version;
 use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::leaf::Leaf;
+use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::name_index::NameIndex;
 use crate::kustomize::node::{Node, Value};
-use crate::kustomize::resource::Resource;
+use crate::kustomize::resource::{NameRef, Resource};
+use crate::source::is_kustomization;
 use crate::yaml::NodeRef;
 
 /// Variable of a kustomization, and the field with its value.
@@ -25,6 +26,19 @@ pub(crate) struct Variable {
     object: String,
     namespace: String,
     path: String,
+    /// The location of the variable.
+    pub(crate) origin: Origin,
+}
+
+/// The value of a variable.
+enum Found {
+    Value(Leaf),
+    /// It is not a scalar, or not known.
+    Unknown,
+    /// Its object has no such field.
+    NoField,
+    /// No object is the one that it names.
+    NoObject,
 }
 
 /// Returns the variables of a kustomization.
@@ -52,32 +66,41 @@ pub(crate) fn variables(k: &Kustomization<'_>) -> impl Iterator<Item = Variable>
             object: text(object, "name"),
             namespace: text(object, "namespace"),
             path,
+            origin: k.origin(item.span()),
         }
     })
 }
 
 impl Variable {
     fn selects(&self, resource: &Resource) -> bool {
-        let was_ever = |name: &str, namespace: &str| {
-            name == self.object && (self.namespace.is_empty() || namespace == self.namespace)
+        let is_it = |name: NameRef<'_>| {
+            (name.kind, name.name) == (&*self.kind, &*self.object)
+                && (self.namespace.is_empty() || name.namespace == self.namespace)
         };
-        let (current, original) = (resource.name(), resource.original());
-        let wanted = group_version(&self.api_version);
-        resource.group_version() == wanted
-            && current.kind == self.kind
-            && (was_ever(current.name, current.namespace)
-                || was_ever(original.name, original.namespace))
+        resource.group_version() == group_version(&self.api_version) && resource.names().any(is_it)
     }
 
-    /// Returns the value; `None` if it is unknown, because its object is not among the collected ones or not the only
-    /// one.
-    fn value(&self, resources: &mut [Resource], names: &NameIndex) -> Option<Leaf> {
+    /// Returns the value, which is unknown if several objects have the name of its object.
+    fn value(&self, resources: &mut [Resource], names: &NameIndex) -> Found {
         let mut found = names.positions(Some(&self.object));
         found.retain(|at| resources.get(*at).is_some_and(|found| self.selects(found)));
-        let [at] = found.as_slice() else {
-            return None;
+        let resource = match found.as_slice() {
+            [] => return Found::NoObject,
+            [at] => resources.get_mut(*at),
+            _ => None,
         };
-        let mut node = resources.get_mut(*at)?.body.read();
+        let Some(resource) = resource else {
+            return Found::Unknown;
+        };
+        let is_generated = is_kustomization(&resource.path);
+        match self.field(resource.body.read()).map(|node| &node.value) {
+            Some(Value::Leaf(leaf)) => Found::Value(leaf.clone()),
+            None if !is_generated => Found::NoField,
+            _ => Found::Unknown,
+        }
+    }
+
+    fn field<'n>(&self, mut node: &'n Node) -> Option<&'n Node> {
         for step in self.path.split('.') {
             let (key, index) = match step.strip_suffix(']') {
                 Some(step) => step.split_once('[')?,
@@ -88,23 +111,53 @@ impl Variable {
                 node = node.items().get(index.parse::<usize>().ok()?)?;
             }
         }
-        match &node.value {
-            Value::Leaf(leaf) => Some(leaf.clone()),
-            _ => None,
-        }
+        Some(node)
     }
 }
 
 /// Replaces the variables in all objects, in the default fields and in others. A variable with an unknown value becomes a
-/// placeholder.
-pub(crate) fn resolve(variables: &[Variable], others: &[FieldSpec], resources: &mut [Resource]) {
+/// placeholder. Returns the variables that kustomize refuses, with the reason.
+pub(crate) fn resolve<'v>(
+    variables: &'v [Variable],
+    others: &[FieldSpec],
+    resources: &mut [Resource],
+) -> Vec<(&'v Variable, String)> {
     let mut specs = default_fields();
     specs.extend_from_slice(others);
     let names = NameIndex::of(resources);
-    let values: HashMap<&str, Option<Leaf>> = variables
-        .iter()
-        .map(|variable| (variable.name.as_str(), variable.value(resources, &names)))
-        .collect();
+    let mut refused = Vec::new();
+    let mut values: HashMap<&str, Option<Leaf>> = HashMap::new();
+    for variable in variables {
+        let found = variable.value(resources, &names);
+        let (name, kind, object, path) = (
+            &variable.name,
+            &variable.kind,
+            &variable.object,
+            &variable.path,
+        );
+        match &found {
+            Found::NoObject => {
+                refused.push((
+                    variable,
+                    format!("variable `{name}` names {kind}/{object}, which does not exist"),
+                ));
+            }
+            Found::NoField => {
+                refused.push((
+                    variable,
+                    format!(
+                        "variable `{name}` names `{path}`, which {kind}/{object} does not have"
+                    ),
+                ));
+            }
+            Found::Value(_) | Found::Unknown => {}
+        }
+        let value = match found {
+            Found::Value(leaf) => Some(leaf),
+            _ => None,
+        };
+        values.insert(name, value);
+    }
     let mentions = |leaf: &Leaf| leaf.is_text && leaf.text.contains('$');
     for resource in resources {
         if !resource.body.may_mention("$") || !resource.body.read().any_leaf(&mentions) {
@@ -120,6 +173,7 @@ pub(crate) fn resolve(variables: &[Variable], others: &[FieldSpec], resources: &
             }
         }
     }
+    refused
 }
 
 /// Returns the value with the variables at the end of a path replaced; `None` if nothing changes.

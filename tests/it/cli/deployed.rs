@@ -334,3 +334,46 @@ fn a_file_that_overrides_parameters_is_reported_and_its_pods_are_not_rewritten()
         );
     }
 }
+
+/// Flux and Argo CD add components to the kustomization of the folder. kustomize refuses one that does not exist, unless
+/// the object ignores it.
+#[test]
+fn a_missing_component_is_refused_unless_it_is_ignored() {
+    let flux = |more: &str| {
+        format!(
+            "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {{name: web, namespace: \
+             flux-system}}\nspec:\n  interval: 1m\n  prune: true\n  path: ./apps\n  sourceRef: {{kind: GitRepository, name: \
+             flux-system}}\n  {more}\n"
+        )
+    };
+    let argo = |more: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: web, namespace: argocd}}\nspec:\n  \
+             project: default\n  source: {{repoURL: https://example.com/fleet, path: apps, kustomize: {{{more}}}}}\n  \
+             destination: {{server: https://kubernetes.default.svc, namespace: shop}}\n"
+        )
+    };
+    let ignored = "components: [../missing], ignoreMissingComponents: true";
+    let lines = |fields: &str| fields.replace(", ", "\n  ");
+    for (object, message) in [
+        (flux("components: [../missing]"), true),
+        (flux(&lines(ignored)), false),
+        (argo("components: [../missing]"), true),
+        (argo(ignored), false),
+    ] {
+        let project = Project::with(&[
+            ("clusters/web.yaml", &*object),
+            ("apps/kustomization.yaml", "resources: [pod.yaml]\n"),
+            ("apps/pod.yaml", PROBED),
+        ]);
+        let run = project.run(&["check", "--output-format", "concise"]);
+        let refused = "warning[kustomization-not-modelled] `../missing` does not exist: kustomize refuses to build it";
+        assert_eq!(
+            run.stdout.contains(refused),
+            message,
+            "{object}{}",
+            run.stdout
+        );
+        assert_eq!(run.stdout.contains("missing"), message, "{}", run.stdout);
+    }
+}
