@@ -1,10 +1,10 @@
 //! Predictions for pods of a mesh other than Istio, by the model of that mesh.
 
-use crate::context::{Context, Dataplane, OtherMeshPod};
+use crate::context::{Dataplane, OtherMeshPod};
 use crate::finding::Certainty;
 use crate::kube::{ContainerList, Port, ProbeHandler, Workload};
 use crate::mesh::model::{HandlerRef, Membership, PodInput, ProbeDestination, ProbeTreatment};
-use crate::mesh::{Fact, FaultEffect, Reason, Version};
+use crate::mesh::{FaultEffect, Reason, Version};
 use crate::predict::cause::Cause;
 use crate::predict::invalid_handler::unreadable;
 use crate::predict::outcome::Outcome;
@@ -16,7 +16,6 @@ use crate::source::placeholder;
 
 /// Predicts the handlers of a pod of another mesh.
 pub(super) fn handlers<'t>(
-    context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     other: &OtherMeshPod<'_, 't>,
 ) -> Vec<HandlerPrediction<'t>> {
@@ -24,12 +23,8 @@ pub(super) fn handlers<'t>(
     let mut treatments = other
         .model
         .treatments(&other.input, other.membership.value, &each);
-    let release = match pod.mesh.value {
-        Some(mesh) => context.mesh_release(mesh, &pod.workload.object),
-        None => other.model.release(None),
-    };
     let is_refused = other.membership.value == Membership::Refused;
-    let elsewhere = match release.certainty {
+    let elsewhere = match pod.release.certainty {
         Certainty::Known => Vec::new(),
         _ => in_other_releases(other, &each),
     };
@@ -61,10 +56,10 @@ pub(super) fn handlers<'t>(
                 by_other_release: None,
                 verdict: undecided(),
             };
-            prediction.verdict = decide(pod, &prediction, treatment, &release, is_refused);
+            prediction.verdict = decide(pod, &prediction, treatment, is_refused);
             prediction.by_other_release =
                 differs.and_then(|(version, is_refused, other_treatment)| {
-                    let verdict = decide(pod, &prediction, other_treatment, &release, is_refused);
+                    let verdict = decide(pod, &prediction, other_treatment, is_refused);
                     let differs = (verdict.outcome, verdict.cause)
                         != (prediction.verdict.outcome, prediction.verdict.cause);
                     let mesh = pod.mesh.value.filter(|_| differs)?;
@@ -131,7 +126,6 @@ fn decide(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
     treatment: &ProbeTreatment,
-    release: &Fact<Option<Version>>,
     is_refused: bool,
 ) -> Verdict {
     if let Some(verdict) = unreadable(&pod.workload, handler) {
@@ -171,7 +165,7 @@ fn decide(
     };
     depend_on(treatment.certainty, &treatment.because);
     if treatment.by_release {
-        depend_on(release.certainty, &release.because);
+        depend_on(pod.release.certainty, &pod.release.because);
     }
     depend_on(pod.dataplane.certainty, &pod.dataplane.because);
     verdict

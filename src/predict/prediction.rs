@@ -190,7 +190,7 @@ pub struct WorkloadPrediction<'t> {
     pub passes_injector: bool,
     /// Whether the injector rewrites its probes, if it passes through the injector.
     pub rewrite: Fact<bool>,
-    /// The release that injects it; `None` means the latest.
+    /// The release of the mesh that injects it; `None` means the latest.
     pub release: Fact<Option<Version>>,
     /// The port that rewritten probes target.
     pub status_port: Fact<i64>,

@@ -61,7 +61,11 @@ fn predict_if_admitted<'t>(
         handlers: Vec::new(),
     };
     if let Some(other) = context.mesh_of(workload).pod() {
-        prediction.handlers = model::handlers(context, &prediction, &other);
+        prediction.release = match prediction.mesh.value {
+            Some(mesh) => context.mesh_release(mesh, &workload.object),
+            None => other.model.release(None),
+        };
+        prediction.handlers = model::handlers(&prediction, &other);
         prediction.handlers.extend(ephemeral_handlers(workload));
         return prediction;
     }

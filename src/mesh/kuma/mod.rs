@@ -24,5 +24,4 @@ pub(crate) use injection::reads_annotation;
 pub(crate) use keys::{
     EXCLUDED_PORTS, GATEWAY, INJECTION, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES,
 };
-pub(crate) use proxy::probe_port;
 pub(crate) use switch::{is_switch, switches_off};

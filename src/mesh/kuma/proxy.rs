@@ -109,7 +109,7 @@ fn has_virtual_probes(
 /// Returns the port on which the sidecar of an injected pod listens for probes; `None` if it does not
 /// listen.
 #[must_use]
-pub(crate) fn probe_port(workload: &Workload<'_>, release: Option<Version>) -> Option<i64> {
+pub(super) fn probe_port(workload: &Workload<'_>, release: Option<Version>) -> Option<i64> {
     let ports = ProxyPorts::of(workload, release);
     (ports.era != Era::Virtual && ports.listens > 0).then_some(ports.listens)
 }

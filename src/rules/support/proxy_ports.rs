@@ -4,22 +4,21 @@ use crate::context::Dataplane;
 use crate::finding::Finding;
 use crate::kube::{Container, ContainerList, ContainerPort};
 use crate::mesh::Mesh;
-use crate::predict::WorkloadPrediction;
+use crate::predict::{WorkloadPrediction, port_owner};
 
 use crate::rules::{Rule, RuleContext};
 
-/// Returns a finding for every declared port that the proxy uses. `owner` returns the purpose of such a port.
+/// Returns a finding for every declared port that the proxy uses.
 pub(in crate::rules) fn findings(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     mesh: Mesh,
-    owner: impl Fn(&WorkloadPrediction<'_>, i64) -> Option<&'static str>,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for pod in cx.pods().filter(|pod| is_to_be_injected(cx, pod, mesh)) {
         for container in pod.workload.template.containers_in(ContainerList::Main) {
             for port in container.ports() {
-                let purpose = port.number.and_then(|number| owner(pod, number));
+                let purpose = port.number.and_then(|number| port_owner(pod, number));
                 findings.extend(
                     purpose.and_then(|purpose| report(rule, pod, &container, &port, purpose)),
                 );

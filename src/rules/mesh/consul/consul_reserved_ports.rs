@@ -15,7 +15,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
         .filter_map(|(pod, handler)| report(pod, handler));
-    let declared = proxy_ports::findings(cx, &RULE, Mesh::CONSUL, port_owner);
+    let declared = proxy_ports::findings(cx, &RULE, Mesh::CONSUL);
     probes.chain(declared).collect()
 }
 

@@ -59,6 +59,7 @@ fn report_unchanged(
         .label_at(entry.key.span(), "the annotation is set here");
     finding.related.push(place);
     finding.help = Some(REMOVE.to_owned());
+    finding.depend_on(&pod.release);
     Some(finding)
 }
 

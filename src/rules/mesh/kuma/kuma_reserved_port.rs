@@ -2,7 +2,7 @@
 
 use crate::finding::Finding;
 use crate::mesh::Mesh;
-use crate::mesh::kuma::{faults, probe_port};
+use crate::mesh::kuma::faults;
 use crate::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -16,11 +16,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
         .filter_map(|(pod, handler)| report(pod, handler));
-    let declared = proxy_ports::findings(cx, &RULE, Mesh::KUMA, |pod, port| {
-        let release = cx.context.mesh_release(Mesh::KUMA, &pod.workload.object);
-        let own = probe_port(&pod.workload, release.value);
-        (own == Some(port)).then_some("the probe proxy")
-    });
+    let declared = proxy_ports::findings(cx, &RULE, Mesh::KUMA);
     probes.chain(declared).collect()
 }
 
