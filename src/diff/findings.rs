@@ -112,7 +112,8 @@ fn pair_findings(
     });
     // A renamed file or a renamed folder of an environment.
     pairing.by(before, after, Repeated::Never, |entry| {
-        Some((entry.key.without_overlay(), parts(entry)))
+        let file = is_in_both(&entry.file).then_some(&entry.file);
+        Some((entry.key.without_overlay(), parts(entry), file))
     });
     pairing
 }

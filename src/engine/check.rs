@@ -12,7 +12,6 @@ use crate::rules;
 use crate::settings::Settings;
 use crate::source::SourceSet;
 
-use super::absent_entries::absent_entries;
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
 use super::context_fixes::limit_to_targets;
@@ -165,7 +164,6 @@ pub(super) fn finish<T>(
         switched_off,
         not_judged,
         context_option: set.context_option.clone(),
-        only_environments: settings.only_environments.clone(),
         files_without_workloads: files_without_workloads(set, &summary),
         fact_without_workloads: fact_without_workloads(set, &summary),
         unknown_environments,
@@ -342,7 +340,6 @@ fn unread_parts(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
     let is_part = |note: &Note| note.absent.is_none() && !note.is_refused;
     unsupported_parts(renderings, predictions, is_part)
         .into_iter()
-        .chain(absent_entries(context, renderings.iter()))
         .chain(refused_builds(context, renderings.iter()))
         .chain(broken_texts(context))
         .chain(ambiguous_configs(predictions))

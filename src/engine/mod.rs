@@ -3,7 +3,6 @@
 //! This module neither prints nor exits. Results do not depend on threads: files are sorted before every parallel step,
 //! and findings after it.
 
-mod absent_entries;
 mod added_suppressions;
 mod addition;
 mod ambiguous_config;

@@ -1,4 +1,4 @@
-//! Reports settings with which kustomize refuses to build a kustomization.
+//! Reports kustomizations that kustomize refuses to build.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,80 +14,88 @@ use super::notices::NOT_MODELLED;
 /// The maximum number of causes that a message lists.
 const NAMED: usize = 3;
 
-/// What kustomize refuses at one place: the messages, and the renderings that include it.
+/// The maximum number of further places that a finding labels.
+const LABELLED: usize = 10;
+
+/// What kustomize refuses in one file: its notes by place and message, and the renderings that include it.
 #[derive(Default)]
-struct RefusedSetting<'r> {
-    notes: BTreeMap<&'r str, &'r Note>,
+struct RefusedFile<'r> {
+    notes: BTreeMap<(Span, &'r str), &'r Note>,
     renderings: Vec<&'r Rendering>,
 }
 
-/// Returns one warning for each setting that kustomize refuses, with all objects because of which it does; a note for a
-/// template that the tree does not deploy. [`absent_entries`](super::absent_entries) reports entries that do not exist.
+/// Returns one warning for each kustomization with something that kustomize refuses; a note for a template that the tree
+/// does not deploy.
 pub(super) fn refused_builds<'r>(
     context: &Context<'_>,
     renderings: impl Iterator<Item = &'r Rendering>,
 ) -> Vec<Finding> {
-    let mut found: BTreeMap<(&str, Span), RefusedSetting<'_>> = BTreeMap::new();
+    let mut found: BTreeMap<&str, RefusedFile<'_>> = BTreeMap::new();
     for rendering in renderings {
-        let notes = rendering.notes.iter();
-        let refused = notes.filter(|note| note.is_refused && note.absent.is_none());
-        for note in refused {
-            let setting = found.entry((&note.path, note.span)).or_default();
-            setting.notes.entry(&note.message).or_insert(note);
-            if setting
+        for note in rendering.notes.iter().filter(|note| note.is_refused) {
+            let file = found.entry(&note.path).or_default();
+            file.notes.entry((note.span, &note.message)).or_insert(note);
+            if file
                 .renderings
                 .last()
                 .is_none_or(|last| last.id != rendering.id)
             {
-                setting.renderings.push(rendering);
+                file.renderings.push(rendering);
             }
         }
     }
-    found
-        .into_values()
-        .filter_map(|setting| finding(context, &setting))
-        .collect()
+    let found = found.into_values();
+    found.filter_map(|file| finding(context, &file)).collect()
 }
 
-fn finding(context: &Context<'_>, setting: &RefusedSetting<'_>) -> Option<Finding> {
-    let renderings = &setting.renderings;
-    let (_, note) = setting.notes.first_key_value()?;
-    let label = Label {
-        path: Arc::clone(&note.path),
-        span: note.span,
-        message: String::new(),
+fn finding(context: &Context<'_>, file: &RefusedFile<'_>) -> Option<Finding> {
+    let renderings = &file.renderings;
+    let notes: Vec<&Note> = file.notes.values().copied().collect();
+    let (first, others) = notes.split_first()?;
+    let is_placeholder = |rendering: &&Rendering| {
+        let mut notes = notes.iter();
+        notes.all(|note| rendering.is_placeholder(note))
     };
-    let is_placeholder = |rendering: &&Rendering| rendering.is_placeholder(note);
     let is_template = |rendering: &&Rendering| is_undeployed_template(context, rendering);
     let severity = match renderings.iter().all(is_placeholder) || renderings.iter().all(is_template)
     {
         true => Severity::Note,
         false => Severity::Warning,
     };
-    let mut finding = Finding::new(NOT_MODELLED, severity, label, message(setting));
+    let label = |note: &Note, message: &str| Label {
+        path: Arc::clone(&note.path),
+        span: note.span,
+        message: message.to_owned(),
+    };
+    let causes = notes.iter().map(|note| cause(note).to_owned());
+    let message = format!("{}: {REFUSED}", names_and_more(causes, NAMED));
+    let mut finding = Finding::new(NOT_MODELLED, severity, label(first, ""), message);
+    let others = others.iter().filter(|note| note.span != first.span);
+    let related = others.map(|note| label(note, cause(note)));
+    finding.related = related.take(LABELLED).collect();
     let overlays = renderings.iter();
     finding.overlays = overlays
         .map(|rendering| Arc::clone(rendering.environment()))
         .collect();
-    let build = renderings.first().map(|rendering| rendering.build());
-    finding.help = build.map(|build| format!("correct it; `{build}` prints the error"));
+    finding.help = match notes.iter().all(|note| note.absent.is_some()) {
+        true => Some("correct the path, or remove the entry".to_owned()),
+        false => {
+            let build = renderings.first().map(|rendering| rendering.build());
+            build.map(|build| format!("correct it; `{build}` prints the error"))
+        }
+    };
     Some(finding)
 }
 
-/// Returns the message about all causes at one place.
-fn message(setting: &RefusedSetting<'_>) -> String {
-    let ending = format!(": {REFUSED}");
-    let causes = setting.notes.keys();
-    let causes = causes.map(|message| message.strip_suffix(&*ending).unwrap_or(message));
-    format!(
-        "{}{ending}",
-        names_and_more(causes.map(str::to_owned), NAMED)
-    )
+/// Returns the message of a note without its consequence.
+fn cause(note: &Note) -> &str {
+    let message = note.message.strip_suffix(REFUSED);
+    message.map_or(&*note.message, |message| message.trim_end_matches(": "))
 }
 
 /// Returns whether a kustomization is scaffolding: it or a file that it lists contains placeholders, and the tree, which
 /// deploys other folders, does not deploy it.
-pub(super) fn is_undeployed_template(context: &Context<'_>, rendering: &Rendering) -> bool {
+fn is_undeployed_template(context: &Context<'_>, rendering: &Rendering) -> bool {
     let root = &*rendering.id.root;
     let has_placeholder = || {
         let listed = rendering.used.iter().map(|(path, _)| &**path);

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::yaml::{NodeRef, Span, Tree};
+use crate::yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::{self, Copied, read};
 use crate::kustomize::image_list;
@@ -72,8 +72,11 @@ impl LazyObject {
         let origin = |span| rest.origin(span);
         let mut head = Node::empty_map(&origin(root.span()));
         for entry in HEAD.into_iter().filter_map(|key| root.entry(key)) {
-            let value = read(entry.value, &origin).ok()?.node;
+            let mut value = read(entry.value, &origin).ok()?.node;
             let key = entry.key.text().unwrap_or_default();
+            if key == "metadata" {
+                merge_annotations(entry.value, &mut value, &origin)?;
+            }
             head.set(key, &origin(entry.key.span()), value);
         }
         Some(Self {
@@ -170,6 +173,32 @@ impl LazyObject {
         let root = self.rest.as_ref().and_then(Rest::root);
         root.map_or(self.is_reread, copy::is_reread)
     }
+}
+
+/// Merges several blocks `annotations` in the metadata of an object; the first block with a key counts. Measured with
+/// kustomize 5.8.2, which rejects other equal keys of an object: the reader of kyaml rewrites this field with
+/// `SetAnnotations` before it decodes the object.
+fn merge_annotations(
+    metadata: NodeRef<'_>,
+    copied: &mut Node,
+    origin: &dyn Fn(Span) -> Origin,
+) -> Option<()> {
+    let is_block = |entry: &Entry<'_>| entry.key.text() == Some("annotations");
+    let blocks: Vec<Entry<'_>> = metadata.entries().filter(is_block).collect();
+    let (Some(last), 2..) = (blocks.last(), blocks.len()) else {
+        return Some(());
+    };
+    let place = origin(last.key.span());
+    let mut merged = Node::empty_map(&place);
+    for block in &blocks {
+        for field in read(block.value, origin).ok()?.node.fields() {
+            if merged.get(&field.key).is_none() {
+                merged.set(&field.key, &field.origin, field.value.clone());
+            }
+        }
+    }
+    copied.set("annotations", &place, merged);
+    Some(())
 }
 
 /// Returns the whole object with the changes of its head. An object that is too large to copy consists only of its

@@ -78,7 +78,8 @@ pub(crate) fn include_file(
                 path: Arc::clone(&file.path),
                 index: document.index,
                 item,
-                is_intact: is_whole,
+                // Of equal keys, kustomize may read another one than the readers of the file.
+                is_intact: is_whole && tree.is_some_and(|tree| tree.duplicate_keys().is_empty()),
                 previous: Vec::new(),
             };
             if resource.name().name.is_empty() {

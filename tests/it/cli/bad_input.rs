@@ -112,6 +112,42 @@ fn duplicate_keys_are_shown_at_both_places() {
         .stdout_contains("Nothing was judged");
 }
 
+/// Objects without a separator between them have one cause, and so one finding for each.
+#[test]
+fn objects_without_a_separator_are_reported_once() {
+    let object = |name: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{x: y}}\n")
+    };
+    let text = format!("{}{}# comment\n{}", object("a"), object("b"), object("c"));
+    let (code, stdout) = concise(&text);
+    assert_eq!(code, 1);
+    let findings: Vec<&str> = stdout
+        .lines()
+        .filter(|line| line.contains("[duplicate-key]"))
+        .collect();
+    let [first, second] = findings.as_slice() else {
+        panic!("{stdout}");
+    };
+    let message = "a second object starts at `apiVersion` without a separator";
+    assert!(
+        first.starts_with("bad.yaml:5:1:") && first.contains(message),
+        "{first}"
+    );
+    assert!(
+        second.starts_with("bad.yaml:10:1:") && second.contains(message),
+        "{second}"
+    );
+    // Other keys of the objects, and one repeated key, are not a second object.
+    for (text, count) in [
+        (object("a") + "data: {x: y, x: z}\n", 2),
+        (object("a") + "kind: ConfigMap\n", 1),
+        (object("a") + "metadata: {name: b}\ndata: {x: z}\n", 2),
+    ] {
+        let (_, stdout) = concise(&text);
+        assert_eq!(stdout.matches("duplicate key `").count(), count, "{stdout}");
+    }
+}
+
 #[test]
 fn a_scalar_of_ten_megabytes_is_read_and_not_printed() {
     let long = "x".repeat(10 << 20);

@@ -461,3 +461,173 @@ fn a_template_that_the_tree_does_not_deploy_is_a_note() {
     );
     project.run(&["check"]).exits(1);
 }
+
+/// kustomize merges the annotations of an object, and rejects other equal keys.
+#[test]
+fn repeated_annotations_of_an_object_are_merged() {
+    let values = |metadata: &str| {
+        let text = format!("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: shop\n{metadata}");
+        let files = [
+            ("namespace.yaml", &*text),
+            ("pod.yaml", PROBED),
+            (
+                "kustomization.yaml",
+                "resources: [namespace.yaml, pod.yaml]\n",
+            ),
+        ];
+        let project = Project::with(&files);
+        (
+            project.run(&["check"]).stdout,
+            project.run(&["predict", "--explain"]).stdout,
+        )
+    };
+    let blocks = |first: &str, second: &str| {
+        format!(
+            "  annotations: {{linkerd.io/inject: {first}}}\n  annotations: {{linkerd.io/inject: {second}, a: b}}\n"
+        )
+    };
+    let (check, explained) = values(&blocks("enabled", "disabled"));
+    let check = check.split_whitespace().collect::<Vec<_>>().join(" ");
+    let merged = "duplicate key `annotations`: kubectl uses the last value, kustomize merges both, and the first value of an annotation applies";
+    assert!(check.contains(merged), "{check}");
+    let off = "injection is switched off here";
+    assert!(!explained.contains(off), "{explained}");
+    let (_, explained) = values(&blocks("disabled", "enabled"));
+    assert!(
+        explained.contains(&format!("{off} (namespace.yaml:5)")),
+        "{explained}"
+    );
+    for (metadata, message) in [
+        (
+            "  annotations: {a: b, a: c}\n",
+            "`a`: kubectl and kustomize use the last value",
+        ),
+        (
+            "  labels: {a: b, a: c}\n",
+            "`a`: kubectl uses the last value, kustomize rejects the file",
+        ),
+        (
+            "  labels: {a: b}\n  labels: {a: c}\n",
+            "`labels`: kubectl uses the last value, kustomize rejects the file",
+        ),
+    ] {
+        let (check, _) = values(metadata);
+        let check = check.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(check.contains(message), "{check}");
+    }
+}
+
+#[test]
+fn everything_that_is_refused_in_a_file_is_one_finding() {
+    let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [a.yaml, b.yaml]\n";
+    let config =
+        |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+    let absent = "resources: [pod.yaml, a.yaml, b.yaml, folder/c.yaml, d]\ncomponents: [e]";
+    for (text, messages) in [
+        (
+            absent,
+            "`a.yaml` does not exist, `b.yaml` does not exist, `folder/c.yaml` does not exist and 2 more",
+        ),
+        (
+            "resources: [pod.yaml]\ncomponents: [twice, twice]",
+            "ConfigMap/a is included twice, ConfigMap/b is included twice",
+        ),
+    ] {
+        let project = kustomization(text);
+        project.write("twice/kustomization.yaml", component);
+        project.write("twice/a.yaml", config("a"));
+        project.write("twice/b.yaml", config("b"));
+        assert_refused(&project, Some(messages));
+        let output = project.run(&["check"]).stdout;
+        assert_eq!(output.matches("warning[").count(), 1, "{output}");
+    }
+}
+
+#[test]
+fn a_variable_without_an_object_or_a_field_is_refused() {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop, labels: {a: b}}\nspec: {ports: [{port: 80}]}\n";
+    let refused = |text: &str, message: Option<&str>| {
+        let project = kustomization(&format!("resources: [pod.yaml, service.yaml]\n{text}"));
+        project.write("service.yaml", service);
+        project.write(
+            "base/kustomization.yaml",
+            "resources: [config.yaml]\nnamePrefix: x-\nvars: [{name: Z, objref: {kind: ConfigMap, name: a, apiVersion: v1}}]\n",
+        );
+        project.write(
+            "base/config.yaml",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+        );
+        assert_refused(&project, message);
+    };
+    let variable = |object: &str, field: &str| {
+        format!("vars: [{{name: X, objref: {{{object}}}, fieldref: {{fieldPath: '{field}'}}}}]")
+    };
+    let web = "kind: Service, name: web, apiVersion: v1";
+    for (object, field, message) in [
+        (web, "metadata.name", None),
+        (web, "metadata.labels", None),
+        (web, "spec.ports[0].port", None),
+        (
+            "kind: Service, name: web, apiVersion: v1, namespace: shop",
+            "metadata.name",
+            None,
+        ),
+        (
+            "kind: Service, name: api, apiVersion: v1",
+            "metadata.name",
+            Some("variable `X` names Service/api, which does not exist"),
+        ),
+        (
+            "kind: ConfigMap, name: web, apiVersion: v1",
+            "metadata.name",
+            Some("names ConfigMap/web, which does not exist"),
+        ),
+        (
+            "kind: Service, name: web, apiVersion: v2",
+            "metadata.name",
+            Some("names Service/web, which does not exist"),
+        ),
+        (
+            "kind: Service, name: web, apiVersion: v1, namespace: a",
+            "metadata.name",
+            Some("names Service/web, which does not exist"),
+        ),
+        (
+            web,
+            "spec.clusterIP",
+            Some("variable `X` names `spec.clusterIP`, which Service/web does not have"),
+        ),
+        (
+            web,
+            "spec.ports[1].port",
+            Some("names `spec.ports[1].port`, which Service/web does not have"),
+        ),
+    ] {
+        refused(&variable(object, field), message);
+    }
+    let generated = "kind: ConfigMap, name: made, apiVersion: v1";
+    let generator = "configMapGenerator: [{name: made, literals: [k=v]}]";
+    refused(
+        &format!("{generator}\n{}", variable(generated, "data.k")),
+        None,
+    );
+    refused(
+        &format!("namePrefix: a-\n{}", variable(web, "metadata.name")),
+        None,
+    );
+    let renamed = "resources: [pod.yaml, base]\nnameSuffix: -y\nnamespace: other";
+    let project = kustomization(renamed);
+    project.write("base/kustomization.yaml", "resources: [config.yaml]\nnamePrefix: x-\nvars: [{name: Z, objref: {kind: ConfigMap, name: x-a, apiVersion: v1}}]\n");
+    project.write(
+        "base/config.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+    );
+    assert_refused(&project, None);
+    // The object may be one of those that are not known.
+    let unknown = kustomization(&format!(
+        "resources: [pod.yaml, 'https://example.com/x?ref=1']\n{}",
+        variable("kind: Service, name: api, apiVersion: v1", "metadata.name")
+    ));
+    let output = unknown.run(&["check"]).stdout;
+    assert!(!output.contains("variable"), "{output}");
+}

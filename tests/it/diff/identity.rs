@@ -227,5 +227,5 @@ fn several_findings_of_a_renamed_folder_are_not_new() {
     };
     let found = compare(&both(absent, valid), &both(valid, absent));
     let is_regression = |change: &&String| change.starts_with("regression");
-    assert_eq!(found.iter().filter(is_regression).count(), 2, "{found:?}");
+    assert_eq!(found.iter().filter(is_regression).count(), 1, "{found:?}");
 }
