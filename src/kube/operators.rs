@@ -1,7 +1,9 @@
 //! The kinds of other tools that create pods, and what their objects contain.
 //!
 //! Source of the groups, kinds and fields: the definitions of the operators, most of them as collected in
-//! github.com/datreeio/CRDs-catalog (2026).
+//! github.com/datreeio/CRDs-catalog (2026). Of others: Kiali, the reference of its custom resource
+//! (`spec.deployment.pod_annotations`); cass-operator, `cassandradatacenter_types.go`; the WebLogic operator, `Domain.md`
+//! ("Server Pod"); Kyma, `function_types.go` of serverless.
 
 use PodSource::{Deployment, Fragment, Operator, OperatorWithContainers, Values};
 

@@ -165,3 +165,30 @@ fn a_chart_named_base_may_belong_to_another_project() {
     let other = other.replace("name: istio}", "name: shop}");
     assert_eq!(installs(&[("a.yaml", &other)]), []);
 }
+
+#[test]
+fn a_chart_of_k3s_is_read_with_its_config() {
+    let chart = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: istiod, namespace: kube-system}\nspec:\n  repo: https://istio.example/charts\n  chart: istiod\n  version: 1.26.1\n  targetNamespace: istio-system\n  set: {global.proxy.statusPort: '4'}\n  valuesContent: |\n    global: {proxy: {statusPort: 1, includeInboundPorts: '1', excludeInboundPorts: '1'}}\n    sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n";
+    let install = one(chart);
+    assert_eq!(install.carrier, Carrier::HelmChart);
+    assert_eq!(value(install.version.as_ref()), Some(V1_26));
+    assert_eq!(value(install.rewrite.as_ref()), Some(false));
+    assert_eq!(written(chart, install.rewrite.as_ref()), "valuesContent");
+    assert_eq!(value(install.proxy_status_port.as_ref()), Some(4));
+    let config = "apiVersion: helm.cattle.io/v1\nkind: HelmChartConfig\nmetadata: {name: istiod, namespace: kube-system}\nspec:\n  valuesSecrets: [{name: a}]\n  valuesContent: |\n    global: {proxy: {includeInboundPorts: '2'}}\n";
+    let install = only(&[("config.yaml", config), ("istio.yaml", chart)]);
+    assert_eq!(value(install.include_inbound_ports.as_ref()).unwrap(), "2");
+    assert_eq!(value(install.exclude_inbound_ports.as_ref()).unwrap(), "1");
+    assert_eq!(
+        install.unread.first().unwrap().message,
+        "values come from Secrets, which are not read"
+    );
+    let broken = chart.replace("    global: {proxy", "    global: {{proxy: [");
+    assert_eq!(one(&broken).broken().count(), 1);
+    for other in [
+        chart.replace("chart: istiod", "chart: traefik"),
+        chart.replace("chart: istiod", "chartContent: H4sI\n  chart: istiod"),
+    ] {
+        assert!(installs(&[("istio.yaml", &other)]).is_empty(), "{other}");
+    }
+}

@@ -9,6 +9,8 @@ pub enum Carrier {
     HelmValues,
     /// Flux's `HelmRelease`.
     HelmRelease,
+    /// `HelmChart` of k3s and RKE2.
+    HelmChart,
     /// A kustomization with charts.
     Kustomization,
     /// Argo CD's `Application` or `ApplicationSet`.

@@ -70,24 +70,11 @@ fn start(object: &Object<'_>, carrier: Carrier, prefix: &str) -> Install {
     install
 }
 
-/// Parses the text of a key; the labels of its values point to the key.
-fn embedded(object: &Object<'_>, entry: Entry<'_>, install: &mut Install) -> Option<Embedded> {
-    let line = object.label_at(entry.key.span(), "");
-    let text = entry.value.text()?;
-    match Embedded::parse(text, line.clone()) {
-        Ok(parsed) => Some(parsed),
-        Err(error) => {
-            install.unread.push(Embedded::broken(text, &error, line));
-            None
-        }
-    }
-}
-
 fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
     let of_aks = object.name().starts_with(AKS_CONFIG_MAP);
     let prefix = if of_aks { AKS_CONFIG_MAP } else { "istio" };
     let mut install = start(object, Carrier::MeshConfigMap, prefix);
-    let text = embedded(object, entry, &mut install);
+    let text = Embedded::of(object, entry, &mut install.unread);
     let layer = text.as_ref().and_then(Layer::embedded);
     let values = Values {
         layers: layer
@@ -113,7 +100,7 @@ fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
 fn injector(object: &Object<'_>, data: NodeRef<'_>) -> Install {
     let mut install = start(object, Carrier::InjectorConfigMap, "istio-sidecar-injector");
     if let Some(entry) = data.entry("values")
-        && let Some(text) = embedded(object, entry, &mut install)
+        && let Some(text) = Embedded::of(object, entry, &mut install.unread)
     {
         let layers = Layer::embedded(&text).into_iter().collect();
         let values = Values {
@@ -129,7 +116,7 @@ fn injector(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         }
     }
     if let Some(entry) = data.entry("config")
-        && let Some(text) = embedded(object, entry, &mut install)
+        && let Some(text) = Embedded::of(object, entry, &mut install.unread)
     {
         let layers = Layer::embedded(&text).into_iter().collect();
         config(
@@ -210,7 +197,7 @@ fn cni(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         Some(Fact::known(names.collect(), found.label(message)))
     });
     let entry = data.entry("AMBIENT_ENABLEMENT_SELECTOR");
-    let text = entry.and_then(|entry| embedded(object, entry, &mut install));
+    let text = entry.and_then(|entry| Embedded::of(object, entry, &mut install.unread));
     let root = text
         .as_ref()
         .and_then(Layer::embedded)

@@ -5,7 +5,7 @@ use crate::kube::Object;
 use super::carrier_context::CarrierContext;
 use super::installation::Install;
 use super::{
-    argo, config_map, flux, maistra, operator, rendered, sail, tag_service, webhook_config,
+    argo, config_map, flux, k3s, maistra, operator, rendered, sail, tag_service, webhook_config,
 };
 
 /// Returns whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
@@ -16,6 +16,7 @@ pub fn concerns(object: &Object<'_>) -> bool {
         ("install.istio.io" | "sailoperator.io" | "operator.istio.io" | maistra::GROUP, _)
         | ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io" | "source.toolkit.fluxcd.io", _)
         | ("argoproj.io", "Application" | "ApplicationSet")
+        | ("helm.cattle.io", "HelmChart" | "HelmChartConfig")
         | ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
         | ("", "ConfigMap") => true,
         ("", "Service") => tag_service::concerns(object),
@@ -32,6 +33,7 @@ pub fn from_object(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<
         ("install.istio.io", "IstioOperator") => operator::read(object).into_iter().collect(),
         ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io", "HelmRelease") => flux::read(object, around),
         ("argoproj.io", "Application" | "ApplicationSet") => argo::read(object, around),
+        ("helm.cattle.io", "HelmChart") => k3s::read(object, around),
         ("sailoperator.io" | "operator.istio.io", _) => sail::read(object).into_iter().collect(),
         (maistra::GROUP, _) => maistra::read(object).into_iter().collect(),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::finding::Label;
+use crate::kube::Object;
 use crate::mesh::Reason;
-use crate::yaml::{NodeRef, Span, SyntaxError, Tree, parse_embedded};
+use crate::yaml::{Entry, NodeRef, Span, SyntaxError, Tree, parse_embedded};
 
 use super::bindings::Bindings;
 use super::found::{Found, Place, Typing};
@@ -115,6 +116,20 @@ impl Embedded {
         let whole = Span::new(0, text.len());
         let tree = parse_embedded(&text, whole)?;
         Ok(Self { tree, line })
+    }
+
+    /// Parses the text of a key, or records in `unread` why it cannot. The labels of its values point to the key.
+    pub(super) fn of(
+        object: &Object<'_>,
+        entry: Entry<'_>,
+        unread: &mut Vec<Reason>,
+    ) -> Option<Self> {
+        let line = object.label_at(entry.key.span(), "");
+        let text = entry.value.text()?;
+        let parsed = Self::parse(text, line.clone());
+        parsed
+            .map_err(|error| unread.push(Self::broken(text, &error, line)))
+            .ok()
     }
 
     /// Returns a text that is one value and not a document.

@@ -16,6 +16,7 @@ mod from_object;
 mod helm_charts;
 mod installation;
 mod istiod;
+mod k3s;
 mod layer;
 mod maistra;
 mod network_chart;
