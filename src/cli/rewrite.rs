@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::{self, Exit, RewriteCounts, Rewritten, failing};
 use crate::finding::{Finding, Severity};
-use crate::report::{counted, escape_control, rewrite_sum};
+use crate::report::{counted, escape_control, not_judged_lines, rewrite_sum};
 use crate::settings::{FailOn, FormChoice};
 
 use super::args::RewriteArgs;
@@ -64,6 +64,9 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     print_findings(session, &run.set, &rewritten.findings, &args.common);
     let delivered = deliver(session, &run, &rewritten, args)?;
     if !args.common.quiet {
+        for line in not_judged_lines(&run.set, &rewritten.not_judged) {
+            session.errln(&line);
+        }
         session.errln(&summary(&rewritten, args, &delivered));
     }
     let refused = rewritten.findings.iter().any(is_refusal)

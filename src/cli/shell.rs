@@ -61,7 +61,7 @@ fn with_rule_ids(command: clap::Command) -> clap::Command {
         })
 }
 
-/// Prints the manual page of a command with its options; without a name, that of the program, then those of all commands.
+/// Prints the manual page of a command. Without a name, prints the page of the program, then the pages of all commands.
 ///
 /// # Errors
 /// There is no command with this name.

@@ -16,8 +16,6 @@ use super::unknown_environments::UnknownEnvironments;
 pub struct Outcome {
     /// The findings, sorted by path, position and rule.
     pub findings: Vec<Finding>,
-    /// The environments that the run is limited to; empty for all.
-    pub only_environments: Vec<String>,
     /// The findings that the user has suppressed, in the same order.
     pub suppressed: Vec<Finding>,
     /// The findings of rules that the settings switch off, in the same order.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
+use crate::context::NotJudged;
 use crate::finding::{Finding, Label, Severity};
 use crate::gitops::render_of;
 use crate::kube::ObjectId;
@@ -19,9 +20,10 @@ use crate::yaml::{self, Change, Edit, EditError, Span};
 
 use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
 use super::changed::Changed;
-use super::context_option::complete_findings;
+use super::context_option::{complete_findings, complete_not_judged};
 use super::merged_notes::merged_notes;
 use super::merged_refusals::merged_refusals;
+use super::not_judged::not_judged;
 use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use super::outcome::with_levels;
 use super::rendered_templates::unrendered_templates;
@@ -45,6 +47,8 @@ pub struct Rewritten {
     pub changes: Vec<Change>,
     /// What is done with each workload, and its file.
     pub workloads: Vec<(Arc<str>, WorkloadResult)>,
+    /// What runs pods and is not judged, so that its probes are not rewritten.
+    pub not_judged: Vec<NotJudged>,
 }
 
 /// A function that plans changes from facts and predictions.
@@ -78,10 +82,14 @@ pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::ProxyConfigurat
 fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {
     let isolated = isolate_panics(original, |set| {
         analyse_with_and_without_overlays(set, settings, |overlaid, plain| {
-            planned_edits(set, settings, planner, &overlaid, plain)
+            let not_judged = not_judged(&overlaid);
+            (
+                planned_edits(set, settings, planner, &overlaid, plain),
+                not_judged,
+            )
         })
     });
-    let (edits, decisions, mut findings) = isolated.value;
+    let ((edits, decisions, mut findings), mut not_judged) = isolated.value;
     findings.extend(isolated.faults);
     let refused: HashSet<_> = findings
         .iter()
@@ -97,12 +105,14 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
     let set = edits.applied(original);
     findings.extend(edits.refused.iter().cloned());
     complete_findings(original, &mut findings);
+    complete_not_judged(original, &mut not_judged);
     Rewritten {
         changed: Changed::between(original, &set),
         findings: merged_notes(merged_refusals(with_levels(original, findings, settings))),
         workloads: edits.results(&decisions),
         set,
         changes: edits.changes,
+        not_judged,
     }
 }
 

@@ -209,16 +209,6 @@ pub(super) fn nothing_judged(outcome: &Outcome, commands: &'static str) -> Vec<S
     }
     .to_owned();
     outcome.context_option.apply_to(&mut advice);
-    if !outcome.only_environments.is_empty() && !files.is_empty() {
-        let names = outcome.only_environments.iter();
-        let names: Vec<String> = names
-            .map(|name| format!("`{}`", escape_control(name)))
-            .collect();
-        return vec![format!(
-            "No workload of the files that were read is in {} (`--overlay` or `--cluster`).",
-            names.join(", ")
-        )];
-    }
     let names = files
         .iter()
         .map(|path| format!("`{}`", escape_control(path)));
