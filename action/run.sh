@@ -103,9 +103,9 @@ build_command() {
   done <<<"$INPUT_PATHS"
 }
 
-# A run that judges nothing fails: the checkout is missing, or the paths are wrong.
+# A run that reads nothing fails: the checkout is missing, or the paths are wrong. A folder may contain only policies.
 check_arguments() {
-  command=(check --require-workloads --fail-on "$INPUT_FAIL_ON")
+  command=(check --fail-on "$INPUT_FAIL_ON")
   if wants_summary; then
     command+=(--report "summary=$GITHUB_STEP_SUMMARY")
   fi
@@ -113,7 +113,7 @@ check_arguments() {
 
 # Exactly these two commits are compared: the files of HEAD, not those that earlier steps wrote.
 diff_arguments() {
-  command=(diff --since "$base" --until HEAD --require-workloads --fail-on "$INPUT_DIFF_FAIL_ON"
+  command=(diff --since "$base" --until HEAD --fail-on "$INPUT_DIFF_FAIL_ON"
     --report "markdown=$scratch/comment.md")
 }
 

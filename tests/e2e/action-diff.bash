@@ -85,14 +85,14 @@ on_pull() {
 
 # compared BASE: checks that the fake tool compared HEAD with this commit.
 compared() {
-  has "$work/seen" "<diff><--since><$1><--until><HEAD><--require-workloads><--fail-on>"
+  has "$work/seen" "<diff><--since><$1><--until><HEAD><--fail-on>"
   has "$work/outputs" 'mode=diff'
   lacks "$work/log" '::warning'
 }
 
 # checked REASON: checks that `check` ran instead, and that the log and the summary name the reason.
 checked() {
-  has "$work/seen" '<check><--require-workloads><--fail-on><error>'
+  has "$work/seen" '<check><--fail-on><error>'
   has "$work/outputs" 'mode=check'
   lacks "$work/outputs" 'comment-file'
   has "$work/log" '::warning title=meshprobe::meshprobe ran `check` instead of `diff`: '"$1"

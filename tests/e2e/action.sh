@@ -100,7 +100,7 @@ step 1 "$(report 2 1 4)" INPUT_PATHS=$'apps\n  two words/$(touch x)\n\n' \
   INPUT_CONFIG='my config.yaml' INPUT_SARIF_FILE=out.sarif
 # shellcheck disable=SC2016
 has "$work/seen" '<--config><my config.yaml><--assume><mtls=STRICT><--ignore><a b><-n><a b><><--><apps><two words/$(touch x)>'
-has "$work/seen" "<check><--require-workloads><--fail-on><error><--report><summary=$work/summary><--report-root><$work/space><--report><json="
+has "$work/seen" "<check><--fail-on><error><--report><summary=$work/summary><--report-root><$work/space><--report><json="
 has "$work/seen" '<--report><sarif=out.sarif>'
 has "$work/outputs" 'mode=check'
 has "$work/summary" 'a summary'
