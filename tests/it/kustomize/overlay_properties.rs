@@ -205,7 +205,10 @@ fn compared(seed: u64, form: Form) -> (Count, Option<String>) {
         ..Count::default()
     };
     let mut first = None;
-    for (rendering, after) in renderings.iter().zip(&after) {
+    // A build that kustomize refuses prints no text, and its facts are not those of the rendering.
+    let is_built = |rendering: &Rendering| !rendering.notes.iter().any(|note| note.is_refused);
+    let pairs = renderings.iter().zip(&after);
+    for (rendering, after) in pairs.filter(|(rendering, _)| is_built(rendering)) {
         let pairs = built(rendering);
         let piped = rewritten_stream(&stream(rendering), form);
         assert_eq!(pairs.len(), piped.len(), "seed {seed}");
