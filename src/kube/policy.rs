@@ -45,7 +45,7 @@ impl<'t> PeerAuthentication<'t> {
     #[must_use]
     pub fn selector(self) -> LabelSelector<'t> {
         let selector = self.selector_entry();
-        LabelSelector::from_mapping(selector.and_then(|entry| entry.value.get("matchLabels")))
+        LabelSelector::from_custom(selector.and_then(|entry| entry.value.get("matchLabels")))
     }
 
     /// Returns whether the selector requires a label, or another tool fills it in.
@@ -54,7 +54,7 @@ impl<'t> PeerAuthentication<'t> {
         self.selector_entry().is_some_and(|selector| {
             let selector = selector.value;
             match selector.get_set("matchLabels") {
-                Some(labels) => !is_empty_mapping(labels),
+                Some(labels) => !labels.is_mapping() || labels.set_entries().next().is_some(),
                 None => !selector.is_mapping(),
             }
         })
@@ -83,18 +83,13 @@ impl<'t> PeerAuthentication<'t> {
         self.ports_entry()
             .map(|entry| entry.value)
             .into_iter()
-            .flat_map(NodeRef::effective_entries)
-            .filter(|entry| !entry.value.is_null())
+            .flat_map(NodeRef::set_entries)
             .map(|entry| PortMode {
                 entry,
                 port: entry.key.text().and_then(|text| text.parse().ok()),
                 mode: entry.value.set_entry("mode"),
             })
     }
-}
-
-fn is_empty_mapping(node: NodeRef<'_>) -> bool {
-    node.is_mapping() && node.effective_entries().is_empty()
 }
 
 /// Port of a Service.
@@ -129,7 +124,7 @@ pub fn selects_workload(object: &Object<'_>, workload: &Workload<'_>) -> bool {
 pub fn workload_selector<'t>(object: &Object<'t>) -> LabelSelector<'t> {
     let spec = object.node.get("spec");
     let selector = spec.and_then(|spec| spec.get("workloadSelector"));
-    LabelSelector::from_mapping(selector.and_then(|selector| selector.get("labels")))
+    LabelSelector::from_custom(selector.and_then(|selector| selector.get("labels")))
 }
 
 /// Returns whether an object of another tool may create pods that no manifest contains: a

@@ -23,9 +23,20 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// Parses a `LabelSelector` of the API. A missing selector, null and `{}` have no requirements.
+    /// Parses a `LabelSelector` of a custom resource, from which the API server removes null. A missing selector, null
+    /// and `{}` have no requirements.
     #[must_use]
     pub fn parse(node: Option<NodeRef<'_>>) -> Self {
+        Self::with_null(node, None)
+    }
+
+    /// Parses a `LabelSelector` of an object of Kubernetes itself, in which null is the empty text.
+    #[must_use]
+    pub fn parse_builtin(node: Option<NodeRef<'_>>) -> Self {
+        Self::with_null(node, Some(""))
+    }
+
+    fn with_null(node: Option<NodeRef<'_>>, null: Option<&str>) -> Self {
         let mut requirements = Self::default();
         let Some(node) = node else {
             return requirements;
@@ -35,7 +46,11 @@ impl Requirements {
             .into_iter()
             .flat_map(NodeRef::effective_entries)
         {
-            if let (Some(key), Some(value)) = (entry.key.text(), entry.value.text()) {
+            let value = match entry.value.is_null() {
+                true => null,
+                false => entry.value.text(),
+            };
+            if let (Some(key), Some(value)) = (entry.key.text(), value) {
                 requirements
                     .all
                     .push((key.to_owned(), Test::In(vec![value.to_owned()])));

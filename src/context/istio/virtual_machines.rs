@@ -104,13 +104,13 @@ fn is_member(entry: &Object<'_>, group: &Object<'_>) -> bool {
     let labels = of_group.and_then(|spec| spec.get("metadata")?.get("labels"));
     let own = of_entry.and_then(|spec| spec.get("labels"));
     if let (Some(labels), Some(own)) = (labels, own)
-        && !labels.effective_entries().is_empty()
+        && labels.set_entries().next().is_some()
     {
         let has = |label: Entry<'_>| {
             let key = label.key.text().unwrap_or_default();
             own.get(key).and_then(NodeRef::text) == label.value.text()
         };
-        return labels.effective_entries().into_iter().all(has);
+        return labels.set_entries().all(has);
     }
     let account = |node: Option<NodeRef<'_>>| {
         let text = node?.get("serviceAccount")?.text()?;

@@ -105,5 +105,5 @@ fn isolates(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
             .and_then(|labels| labels.get(key))
             .and_then(NodeRef::text)
     };
-    applies_to_ingress && Requirements::parse(spec.get("podSelector")).matches(label)
+    applies_to_ingress && Requirements::parse_builtin(spec.get("podSelector")).matches(label)
 }

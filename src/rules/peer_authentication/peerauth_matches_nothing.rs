@@ -49,8 +49,7 @@ fn report<'s, 't>(
         text.is_some_and(|text| Some(text) == entry.value.text() || placeholder::contains(text))
     };
     let unmatched = labels
-        .effective_entries()
-        .into_iter()
+        .set_entries()
         .find(|entry| !pods.iter().any(|pod| has_label(entry, pod)))?;
     let (key, value) = (unmatched.key.text()?, unmatched.value.text()?);
     if is_set_by_controller(key)

@@ -123,6 +123,12 @@ impl<'t> NodeRef<'t> {
         self.entry(key).filter(|entry| !entry.value.is_null())
     }
 
+    /// Iterates over the effective entries whose values are not null.
+    pub fn set_entries(self) -> impl Iterator<Item = Entry<'t>> + use<'t> {
+        let entries = self.effective_entries().into_iter();
+        entries.filter(|entry| !entry.value.is_null())
+    }
+
     /// Returns the value of `key`, unless it is null.
     #[must_use]
     pub fn get_set(self, key: &str) -> Option<NodeRef<'t>> {

@@ -5,6 +5,8 @@
 use serde_json::Value;
 
 use crate::support::findings;
+use crate::support::manifest::{INJECTED, NOT_REWRITTEN, STRICT_MESH};
+use crate::support::predictions::{handlers, texts};
 use crate::support::project::Project;
 
 /// The rules about objects that the API server or istiod refuse.
@@ -133,5 +135,42 @@ fn null_in_a_list_and_what_is_then_missing_are_refused() {
         ),
     ] {
         assert_eq!(refused(kind, spec), reason, "{kind} {spec}");
+    }
+}
+
+/// Returns the outcome of the probe of a pod without labels, and of one with the label `app: web`.
+fn outcomes(policy: &str) -> [String; 2] {
+    ["", "  labels: {app: web}\n"].map(|labels| {
+        let pod = NOT_REWRITTEN.replace("  annotations:", &format!("{labels}  annotations:"));
+        let files = [
+            ("pod.yaml", format!("{INJECTED}---\n{pod}")),
+            ("policy.yaml", policy.to_owned()),
+        ];
+        let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();
+        let project = Project::with(&files);
+        let run = project.run(&["predict", "--output-format", "json"]);
+        texts(&handlers(&run)[0], &["/outcome"])
+    })
+}
+
+#[test]
+fn a_label_with_null_is_not_required() {
+    let strict = STRICT_MESH.replace("istio-system", "shop");
+    let open = "fails";
+    for (selector, expected) in [
+        ("{}", [open, open]),
+        ("{matchLabels: null}", [open, open]),
+        ("{matchLabels: {app: null}}", [open, open]),
+        ("{matchLabels: {app: ~, x: }}", [open, open]),
+        ("{matchLabels: {app: web, x: null}}", ["ok", open]),
+        ("{matchLabels: {app: web, x: ''}}", ["ok", "ok"]),
+    ] {
+        let policy = strict.replace("spec: {", &format!("spec: {{selector: {selector}, "));
+        assert_eq!(outcomes(&policy), expected, "{selector}");
+        let denied = format!(
+            "{STRICT_MESH}---\napiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {{name: deny, namespace: shop}}\nspec:\n  \
+             selector: {selector}\n  action: DENY\n  rules: [{{to: [{{operation: {{ports: ['8080'], paths: null}}}}]}}]\n"
+        ).replace("STRICT", "PERMISSIVE");
+        assert_eq!(outcomes(&denied), expected, "{selector}");
     }
 }

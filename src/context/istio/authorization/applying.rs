@@ -148,8 +148,7 @@ fn field_values<'t>(rule: NodeRef<'t>, field: &str) -> Option<Vec<&'t str>> {
     let mut values = Vec::new();
     for operation in operations {
         let mut fields = operation
-            .effective_entries()
-            .into_iter()
+            .set_entries()
             .filter(|entry| entry.key.text() == Some(field));
         values.extend(texts(Some(fields.next()?.value)));
     }

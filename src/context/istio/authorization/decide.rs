@@ -184,7 +184,7 @@ fn applies(policy: &Object<'_>, workload: &Workload<'_>) -> bool {
 fn selector<'t>(policy: &Object<'t>) -> LabelSelector<'t> {
     let spec = policy.node.get("spec");
     let selector = spec.and_then(|spec| spec.get("selector"));
-    LabelSelector::from_mapping(selector.and_then(|selector| selector.get("matchLabels")))
+    LabelSelector::from_custom(selector.and_then(|selector| selector.get("matchLabels")))
 }
 
 /// Returns whether sidecars enforce a policy. Policies with `targetRefs` apply to waypoints and
@@ -221,7 +221,7 @@ fn depends_on_token(rule: NodeRef<'_>) -> bool {
     };
     let sources = items("from").filter_map(|from| from.get("source"));
     let callers = sources
-        .flat_map(NodeRef::effective_entries)
+        .flat_map(NodeRef::set_entries)
         .map(|entry| entry.key.text());
     let conditions = items("when")
         .filter(|condition| is_identity(*condition))
@@ -270,7 +270,7 @@ fn differing_fields(rule: NodeRef<'_>, request: &Request) -> Vec<String> {
             .into_iter()
             .flat_map(NodeRef::items)
             .filter_map(|item| item.get("operation"));
-        for entry in operations.flat_map(NodeRef::effective_entries) {
+        for entry in operations.flat_map(NodeRef::set_entries) {
             let name = entry.key.text().unwrap_or_default();
             if authz::field(name, &texts(Some(entry.value)), request) == Match::No {
                 fields.push(name.to_owned());

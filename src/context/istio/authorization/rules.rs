@@ -3,7 +3,7 @@
 use crate::kube::Object;
 use crate::mesh::istio::authz;
 use crate::mesh::istio::authz::{Match, Request};
-use crate::yaml::{Entry, NodeRef, Span};
+use crate::yaml::{NodeRef, Span};
 
 /// Iterates over the rules of a policy.
 pub(in crate::context) fn rules<'t>(
@@ -60,7 +60,7 @@ pub(in crate::context) fn http_field(rule: NodeRef<'_>) -> Option<Span> {
             .into_iter()
             .flat_map(NodeRef::items)
             .filter_map(|item| item.get(key))
-            .flat_map(NodeRef::effective_entries)
+            .flat_map(NodeRef::set_entries)
             .find(|entry| entry.key.text().is_some_and(authz::is_http_field))
             .map(|entry| entry.key.span())
     };
@@ -91,9 +91,7 @@ pub(in crate::context) fn match_clauses(
     };
     let alternatives = list.items().filter_map(|item| item.get_set(key));
     Match::any(alternatives.map(|clause| {
-        let is_set = |entry: &Entry<'_>| !entry.value.is_null();
-        let entries = clause.effective_entries().into_iter().filter(is_set);
-        let fields = entries.filter_map(|entry| {
+        let fields = clause.set_entries().filter_map(|entry| {
             let name = entry.key.text()?;
             let skipped = !request.is_http && authz::is_http_field(name);
             (!skipped).then(|| authz::field(name, &texts(Some(entry.value)), request))

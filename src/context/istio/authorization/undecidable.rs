@@ -76,7 +76,7 @@ fn open_part<'t>(rule: NodeRef<'t>, request: &Request) -> Option<&'t str> {
                 .into_iter()
                 .flat_map(NodeRef::items)
                 .filter_map(move |item| item.get(key))
-                .flat_map(NodeRef::effective_entries)
+                .flat_map(NodeRef::set_entries)
         })
         .filter_map(|entry| Some((entry.key.text()?, entry.value)))
         .find(|(name, values)| {

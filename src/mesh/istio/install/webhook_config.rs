@@ -76,7 +76,7 @@ fn webhook(object: &Object<'_>, item: NodeRef<'_>, tag: Option<&String>) -> Webh
     let name = node.text().unwrap_or_default().to_owned();
     let place = object.label_at(node.span(), format!("webhook `{name}` selects the pod"));
     let selectors = ["namespaceSelector", "objectSelector"].map(|key| item.get(key));
-    let [namespaces, objects] = selectors.map(Requirements::parse);
+    let [namespaces, objects] = selectors.map(Requirements::parse_builtin);
     let invalid = [&namespaces, &objects]
         .into_iter()
         .zip(selectors)
