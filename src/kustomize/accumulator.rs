@@ -5,7 +5,7 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
 use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashTable};
+use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 
 use crate::kube::ObjectId;
 use crate::kustomize::complete::has_complete;
@@ -148,11 +148,37 @@ impl Accumulator {
         self.has_unknown_objects |= other.has_unknown_objects;
         self.schemas.extend(other.schemas.iter().cloned());
         self.has_merges |= other.has_merges;
-        self.variables.extend(other.variables.iter().cloned());
+        let variables = other.variables.iter();
+        self.add_variables(k, variables.map(|variable| (at, variable.clone())));
         self.variable_fields
             .extend(other.variable_fields.iter().cloned());
         self.options.extend(&other.options);
         self.left_out = self.left_out.or(other.left_out);
+    }
+
+    /// Adds the variables of `k`, or of a kustomization that it includes, with their places in `k`. kustomize refuses a second
+    /// one of the same name, even if both are equal.
+    ///
+    /// Source: kustomize 5.8.2, `MergeSet` and `MergeSlice` in `api/types/var.go`.
+    pub(crate) fn add_variables(
+        &mut self,
+        k: &Kustomization<'_>,
+        variables: impl Iterator<Item = (Span, Variable)>,
+    ) {
+        let mut variables = variables.peekable();
+        if variables.peek().is_none() {
+            return;
+        }
+        let known = self.variables.iter();
+        let mut names: HashSet<String> = known.map(|known| known.name.clone()).collect();
+        for (at, variable) in variables {
+            if names.insert(variable.name.clone()) {
+                self.variables.push(variable);
+            } else {
+                let message = format!("the variable `{}` exists twice: {REFUSED}", variable.name);
+                self.add_note(k, at, message);
+            }
+        }
     }
 
     /// Replaces the variables, which kustomize does at the end of a build.
@@ -224,6 +250,20 @@ impl Accumulator {
     /// Adds a note about the text at `at` of `k`. It applies to all objects.
     pub(crate) fn add_note(&mut self, k: &Kustomization<'_>, at: Span, message: impl Into<String>) {
         self.notes.insert(note(k, at, message.into(), Scope::All));
+    }
+
+    /// Adds a note about an entry of a setting that does not exist.
+    pub(crate) fn note_absent(
+        &mut self,
+        k: &Kustomization<'_>,
+        at: Span,
+        message: String,
+        path: String,
+    ) {
+        self.notes.insert(Note {
+            absent: Some(path),
+            ..note(k, at, message, Scope::All)
+        });
     }
 
     /// Records that the notes about `at` may affect all objects that have been collected so far.

@@ -17,11 +17,12 @@ use crate::kustomize::limit::{DEPTH, Limit, STEPS};
 use crate::kustomize::locate::{Located, absent_path, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::objects::{is_broken, is_not_mapping};
+use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::rendering::{Note, Scope, Topic};
 use crate::kustomize::{
     budget, generated, inline, objects, openapi, plugins, transform, unsupported, variables,
 };
-use crate::source::{SourceFile, SourceSet, placeholder};
+use crate::source::{SourceFile, SourceSet, placeholder, setting_files};
 use crate::yaml::{NodeRef, Span};
 
 /// Steps that each kustomization may always take.
@@ -188,16 +189,23 @@ impl<'s> Builder<'s> {
         if k.dialect == Dialect::Kustomize {
             generated::add_generated(self.sources, k, accumulator);
         }
+        let mut missing = Vec::new();
+        let mut changing = Vec::new();
+        for k in layers {
+            for (field, at) in missing_entries(self.sources, k, accumulator) {
+                missing.push(field);
+                changing.push((*k, at));
+            }
+        }
         let plugins = self.plugins(k, accumulator);
         if k.has_charts() {
             accumulator.has_unknown_objects = true;
             accumulator.options.insert(plugins::HELM);
         }
-        let mut changing = Vec::new();
         for k in layers {
             let is_known = |key: &str| {
                 let configs = plugins.get(key);
-                configs.is_some_and(plugins::are_own)
+                missing.contains(&key) || configs.is_some_and(plugins::are_own)
             };
             for unknown in k.unknown(is_known) {
                 accumulator.has_unknown_objects |= unknown.has_unknown_objects;
@@ -223,8 +231,9 @@ impl<'s> Builder<'s> {
         for k in layers.iter().filter(|k| k.dialect == Dialect::Kustomize) {
             accumulator.record_patches(self.sources, k);
             let transformers = plugins.get("transformers");
-            unsupported::add_notes(self.sources, k, transformers, accumulator);
-            accumulator.variables.extend(variables::variables(k));
+            unsupported::add_notes(self.sources, k, (transformers, &missing), accumulator);
+            let places = k.items("vars").map(NodeRef::span);
+            accumulator.add_variables(k, places.zip(variables::variables(k)));
         }
         let merged = openapi::merged_objects(layers, accumulator);
         transform::apply(self.sources, layers, accumulator, &mut self.work);
@@ -417,6 +426,26 @@ impl<'s> Builder<'s> {
         }
         inner
     }
+}
+
+/// Adds notes about the entries of settings that do not exist, and returns them with the names of the settings.
+fn missing_entries(
+    sources: &SourceSet,
+    k: &Kustomization<'_>,
+    accumulator: &mut Accumulator,
+) -> Vec<(&'static str, Span)> {
+    let mut found = Vec::new();
+    for (field, entry) in setting_files(k.root) {
+        let Some((text, at)) = entry.text().map(|text| (text, entry.span())) else {
+            continue;
+        };
+        if let Some(path) = absent_path(sources, k.folder, text) {
+            let message = format!("`{text}` does not exist: {REFUSED}");
+            accumulator.note_absent(k, at, message, path);
+            found.push((field, at));
+        }
+    }
+    found
 }
 
 /// The field with which Flux and Argo CD omit components that do not exist.

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use crate::source::{SourceFile, SourceSet, is_kustomization};
+use crate::source::{SourceFile, SourceSet, is_kustomization, placeholder};
 use crate::yaml::{FieldPath, NodeRef, Span};
 
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::{Kustomization, is_nonempty};
 use crate::kustomize::lazy_object::LazyObject;
 use crate::kustomize::leaf::Origin;
-use crate::kustomize::locate::{file, strings};
+use crate::kustomize::locate::{Located, file, locate, strings};
 use crate::kustomize::node::Node;
+use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::resource::Resource;
 
 /// Fields of a kustomization that copy files, with the kind of the generated object.
@@ -88,11 +89,19 @@ pub(crate) fn add_generated(
 ) {
     for (field, kind) in GENERATORS {
         for (at, generator) in k.items(field).enumerate() {
-            let Some(name) = generator.get("name") else {
+            let name = generator.get("name").filter(|name| is_nonempty(*name));
+            let Some(name) = name else {
+                let message = format!("the generator has no name: {REFUSED}");
+                accumulator.add_note(k, generator.span(), message);
                 continue;
             };
+            let mut refused = Vec::new();
+            let object = object(sources, k, kind, (generator, name), &mut refused);
+            for (at, message) in refused {
+                accumulator.add_note(k, at, format!("{message}: {REFUSED}"));
+            }
             let resource = Resource {
-                body: LazyObject::copied(object(sources, k, kind, generator, name), false),
+                body: LazyObject::copied(object, false),
                 path: Arc::clone(k.path),
                 index: k.document,
                 item: FieldPath::root().child(field).child(at),
@@ -100,20 +109,28 @@ pub(crate) fn add_generated(
                 previous: Vec::new(),
             };
             match generator.get("behavior").and_then(NodeRef::text) {
-                Some("merge") => change(&resource, accumulator, true),
-                Some("replace") => change(&resource, accumulator, false),
+                Some(behavior @ ("merge" | "replace")) => {
+                    let is_found = change(&resource, accumulator, behavior == "merge");
+                    if !is_found && !accumulator.has_unknown_objects {
+                        let object = resource.name().name;
+                        let message = format!(
+                            "`behavior: {behavior}` requires {kind}/{object}, which does not exist: {REFUSED}"
+                        );
+                        accumulator.add_note(k, name.span(), message);
+                    }
+                }
                 _ => accumulator.add_generated(k, name.span(), resource),
             }
         }
     }
 }
 
-/// Merges generated values into the object of the same name, or replaces its values.
-fn change(generated: &Resource, accumulator: &mut Accumulator, is_merged: bool) {
+/// Merges generated values into the object of the same name, or replaces its values. Returns whether there is one.
+fn change(generated: &Resource, accumulator: &mut Accumulator, is_merged: bool) -> bool {
     let wanted = generated.identity();
     let mut resources = accumulator.resources.iter_mut();
     let Some(old) = resources.find(|resource| resource.was_ever(wanted)) else {
-        return;
+        return false;
     };
     let own = generated.body.head();
     let body = old.change();
@@ -131,15 +148,16 @@ fn change(generated: &Resource, accumulator: &mut Accumulator, is_merged: bool) 
             }
         }
     }
+    true
 }
 
-/// Returns a generated object. The values of a Secret are not encoded.
+/// Returns a generated object. The values of a Secret are not encoded. Adds what kustomize refuses.
 fn object(
     sources: &SourceSet,
     k: &Kustomization<'_>,
     kind: &str,
-    generator: NodeRef<'_>,
-    name: NodeRef<'_>,
+    (generator, name): (NodeRef<'_>, NodeRef<'_>),
+    refused: &mut Refused,
 ) -> Node {
     let whole = k.origin(generator.span());
     let mut metadata = Node::empty_map(&whole);
@@ -153,7 +171,16 @@ fn object(
         }
     }
     let mut data = Node::empty_map(&whole);
-    for (key, origin, value) in pairs(sources, k, generator) {
+    for (key, at, origin, value) in pairs(sources, k, generator, refused) {
+        if data.get(&key).is_some() && !placeholder::contains(&key) {
+            refused.push((
+                at,
+                format!(
+                    "{kind} `{}` has the key `{key}` twice",
+                    name.text().unwrap_or_default()
+                ),
+            ));
+        }
         data.set(&key, &origin, value);
     }
     let mut object = Node::empty_map(&whole);
@@ -169,36 +196,57 @@ fn object(
     object
 }
 
-/// Returns the keys and values of a generator, with the origins of the keys, in the order in which later ones take
-/// precedence.
+/// Places in a kustomization with what kustomize refuses there.
+type Refused = Vec<(Span, String)>;
+
+/// Returns the keys and values of a generator, with the entries from which they come and the origins of the keys. Adds the
+/// entries that kustomize refuses.
+///
+/// Source: kustomize 5.8.2, `api/kv/kv.go`, `api/internal/generators/utils.go` (`ParseFileSource`), and
+/// `api/internal/loader/fileloader.go`; the refusals were compared with those of a build.
 fn pairs(
     sources: &SourceSet,
     k: &Kustomization<'_>,
     generator: NodeRef<'_>,
-) -> Vec<(String, Origin, Node)> {
+    refused: &mut Refused,
+) -> Vec<(String, Span, Origin, Node)> {
     let mut found = Vec::new();
     let single = generator
         .get("env")
         .and_then(|node| Some((node.text()?, node)));
+    let is_open = |entry: &str| placeholder::contains(entry);
     for (entry, node) in single.into_iter().chain(strings(generator, "envs")) {
         match file(sources, k.folder, entry) {
-            Some(file) => found.extend(lines(file)),
+            Some(file) => {
+                let lines = lines(file).into_iter();
+                found.extend(lines.map(|(key, origin, value)| (key, node.span(), origin, value)));
+            }
             None => {
+                refused.extend(missing_file(sources, k, entry).map(|text| (node.span(), text)));
                 let origin = k.origin(node.span());
-                found.push((entry.to_owned(), origin.clone(), Node::empty_map(&origin)));
+                let unknown = Node::empty_map(&origin);
+                found.push((entry.to_owned(), node.span(), origin, unknown));
             }
         }
     }
     for (entry, node) in strings(generator, "literals") {
-        if let Some((key, value)) = entry.split_once('=') {
-            let origin = k.origin(node.span());
-            let value = Node::text_at(unquoted(value), &origin);
-            found.push((key.to_owned(), origin, value));
+        match entry.split_once('=').filter(|(key, _)| !key.is_empty()) {
+            Some((key, value)) => {
+                let origin = k.origin(node.span());
+                let value = Node::text_at(unquoted(value), &origin);
+                found.push((key.to_owned(), node.span(), origin, value));
+            }
+            None if is_open(entry) => {}
+            None => refused.push((
+                node.span(),
+                format!("the literal `{entry}` is not `KEY=VALUE`"),
+            )),
         }
     }
     for (entry, node) in strings(generator, "files") {
         let origin = k.origin(node.span());
-        let value = match file(sources, k.folder, path_of_entry(entry)) {
+        let path = path_of_entry(entry);
+        let value = match file(sources, k.folder, path) {
             Some(file) if file.text.len() <= LARGEST => {
                 let whole = Origin {
                     path: Arc::clone(&file.path),
@@ -208,9 +256,28 @@ fn pairs(
             }
             _ => Node::empty_map(&origin),
         };
-        found.push((key_of_entry(entry).to_owned(), origin, value));
+        let key = key_of_entry(entry);
+        let is_pair =
+            !entry.contains('=') || !key.is_empty() && !path.is_empty() && !path.contains('=');
+        let why = match is_pair || is_open(entry) {
+            true => missing_file(sources, k, path),
+            false => Some(format!("the entry `{entry}` is not `PATH` or `KEY=PATH`")),
+        };
+        refused.extend(why.map(|text| (node.span(), text)));
+        found.push((key.to_owned(), node.span(), origin, value));
     }
     found
+}
+
+/// Returns why kustomize cannot read an entry; `None` if it may be a file.
+fn missing_file(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> Option<String> {
+    match locate(sources, k.folder, entry) {
+        Located::Absent => Some(format!("`{entry}` does not exist")),
+        Located::Folder | Located::Kustomization(_) => {
+            Some(format!("`{entry}` is a folder and not a file"))
+        }
+        Located::File(_) | Located::Remote | Located::Missing => None,
+    }
 }
 
 /// Returns the variables of an env file.

@@ -34,7 +34,9 @@ fn is_own(config: &Node) -> bool {
     let is_kind =
         config.text_below(&["apiVersion"]) == API_VERSION && config.text_below(&["kind"]) == KIND;
     match function(config) {
-        Some(text) => program(text).is_some_and(|name| name.starts_with("meshprobe")),
+        Some(text) => {
+            program(text).is_some_and(|name| matches!(&*name, "meshprobe" | "meshprobe-krm"))
+        }
         None => is_kind,
     }
 }

@@ -36,15 +36,16 @@ struct Change {
 }
 
 /// Adds notes about the unsupported fields of `k`, with the objects of `accumulator` that they may change.
-/// `transformers` are the configurations of its plugins.
+/// `transformers` are the configurations of its plugins; the fields in `missing` have a note already.
 pub(crate) fn add_notes(
     sources: &SourceSet,
     k: &Kustomization<'_>,
-    transformers: Option<&plugins::Configs>,
+    (transformers, missing): (Option<&plugins::Configs>, &[&str]),
     accumulator: &mut Accumulator,
 ) {
+    let is_missing = |entry: &Entry<'_>| entry.key.text().is_some_and(|key| missing.contains(&key));
     let entries = k.root.entries();
-    for entry in entries.filter(|entry| is_nonempty(entry.value)) {
+    for entry in entries.filter(|entry| is_nonempty(entry.value) && !is_missing(entry)) {
         let Some((message, changes)) = read(sources, k, transformers, &entry, accumulator) else {
             continue;
         };

@@ -20,7 +20,7 @@ use crate::yaml::NodeRef;
 /// Variable of a kustomization, and the field with its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Variable {
-    name: String,
+    pub(crate) name: String,
     api_version: String,
     kind: String,
     object: String,

@@ -43,7 +43,7 @@ pub use chart::{
 };
 pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, WalkOptions, find,
-    labels_objects, mark_repositories, scripts,
+    labels_objects, mark_repositories, scripts, setting_files,
 };
 pub(crate) use escaped_name::path_of_name;
 pub(crate) use io_error::NO_SUCH_FILE;

@@ -20,7 +20,7 @@ mod walk_root;
 pub use candidate::Candidate;
 pub use find::find;
 pub use folders::Folders;
-pub use references::Named;
+pub use references::{Named, setting_files};
 pub use repositories::mark_repositories;
 pub use request::{Input, Request};
 pub use scripts::{labels_objects, scripts};

@@ -72,6 +72,9 @@ impl<'r> Named<'r> {
                 let candidate = self.candidate(set, file, entry);
                 found.extend(candidate.map(Candidate::into_text));
             }
+            for entry in copied_files(file) {
+                self.place(set, file, entry);
+            }
         }
         found
     }
@@ -87,32 +90,44 @@ impl<'r> Named<'r> {
         std::mem::take(&mut self.absent)
     }
 
-    fn candidate(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
+    /// Returns the path of an entry that is not in the set, as written and resolved. Records that it does not exist.
+    fn place(
+        &mut self,
+        set: &SourceSet,
+        file: &SourceFile,
+        entry: &str,
+    ) -> Option<(PathBuf, PathBuf)> {
         let folder = file.disk_path.as_deref()?.parent()?;
-        // The displayed path of a linked folder is that of the link.
-        let directory = &self.request.working_directory;
         let files = &self.request.filesystem;
         let shown_folder = paths::folder(&file.path);
         if is_in_set(set, shown_folder, entry) {
             return None;
         }
-        let (mut place, mut spelled) = (
-            folder.join(entry),
-            directory.join(path_of_name(shown_folder)).join(entry),
-        );
+        let place = folder.join(entry);
         // Follow links, but not out of the repository: files outside must not be accessed.
-        let mut real = files.resolved_or_folded(&place);
+        let real = files.resolved_or_folded(&place);
         if !self.is_within(folder, &real) {
             return None;
         }
-        let link = set.joined(shown_folder, entry);
         if is_absent(&place, files) && is_absent(&real, files) {
             let folder = files.resolved_or_folded(folder);
             if !self.generated.contain(&folder, &real, files) {
-                self.absent.insert(link);
+                self.absent.insert(set.joined(shown_folder, entry));
             }
             return None;
         }
+        Some((place, real))
+    }
+
+    fn candidate(&mut self, set: &SourceSet, file: &SourceFile, entry: &str) -> Option<Candidate> {
+        let (mut place, mut real) = self.place(set, file, entry)?;
+        let folder = file.disk_path.as_deref()?.parent()?;
+        // The displayed path of a linked folder is that of the link.
+        let directory = &self.request.working_directory;
+        let files = &self.request.filesystem;
+        let shown_folder = paths::folder(&file.path);
+        let mut spelled = directory.join(path_of_name(shown_folder)).join(entry);
+        let link = set.joined(shown_folder, entry);
         let is_folder = files.is_dir(&real);
         if real != without_dots(&files.resolved_or_folded(folder).join(entry)) {
             // Use the resolved path, because the entries of the target are relative to it.
@@ -199,18 +214,23 @@ fn is_in_set(set: &SourceSet, folder: &str, entry: &str) -> bool {
 
 /// Returns the paths of the files with variables from which a kustomization generates objects: lists of variables, and
 /// files that are the value of a variable, whose key is the name of one.
-fn env_files(file: &SourceFile) -> Vec<&str> {
-    let Some(root) = root(file) else {
-        return Vec::new();
-    };
-    let generators = ["configMapGenerator", "secretGenerator"].into_iter();
-    let generators = generators
-        .filter_map(|key| root.get(key))
-        .flat_map(NodeRef::items);
-    generators
-        .flat_map(env_entries)
-        .filter(|text| is_local(text))
-        .collect()
+fn env_files(file: &SourceFile) -> impl Iterator<Item = &str> {
+    let found = generators(file).flat_map(env_entries);
+    found.filter(|text| is_local(text))
+}
+
+/// Returns the paths of all files that the generators of a kustomization copy.
+fn copied_files(file: &SourceFile) -> impl Iterator<Item = &str> {
+    let entries = generators(file).filter_map(|generator| generator.get("files"));
+    let entries = entries.flat_map(NodeRef::items).filter_map(NodeRef::text);
+    let paths = entries.map(|entry| entry.split_once('=').map_or(entry, |(_, path)| path));
+    paths.filter(|text| is_local(text))
+}
+
+fn generators(file: &SourceFile) -> impl Iterator<Item = NodeRef<'_>> {
+    let fields = ["configMapGenerator", "secretGenerator"].into_iter();
+    let lists = fields.filter_map(|key| root(file)?.get(key));
+    lists.flat_map(NodeRef::items)
 }
 
 fn env_entries<'t>(generator: NodeRef<'t>) -> impl Iterator<Item = &'t str> + use<'t> {
@@ -236,6 +256,30 @@ fn root(file: &SourceFile) -> Option<NodeRef<'_>> {
     documents.find_map(|document| document.tree().and_then(Tree::root))
 }
 
+/// Returns the values of the fields of a kustomization that name files with settings, and not with objects or patches. A
+/// value may also be the setting itself.
+pub fn setting_files(root: NodeRef<'_>) -> impl Iterator<Item = (&'static str, NodeRef<'_>)> {
+    let lists = [
+        "generators",
+        "transformers",
+        "validators",
+        "configurations",
+        "crds",
+    ];
+    let lists = lists.into_iter().flat_map(move |field| {
+        let list = root.get(field).into_iter().flat_map(NodeRef::items);
+        list.map(move |entry| (field, entry))
+    });
+    let replacements = root.get("replacements").into_iter();
+    let replacements = replacements
+        .flat_map(NodeRef::items)
+        .filter_map(|item| Some(("replacements", item.get("path")?)));
+    let schema = root.get("openapi").and_then(|openapi| openapi.get("path"));
+    lists
+        .chain(replacements)
+        .chain(schema.map(|path| ("openapi", path)))
+}
+
 /// Returns all local paths that a kustomization lists.
 fn entries(file: &SourceFile) -> Vec<&str> {
     let Some(root) = root(file) else {
@@ -248,6 +292,7 @@ fn entries(file: &SourceFile) -> Vec<&str> {
         .into_iter()
         .flat_map(items)
         .chain(by_path.filter_map(|patch| patch.get("path")))
+        .chain(setting_files(root).map(|(_, entry)| entry))
         .filter_map(NodeRef::text)
         .filter(|text| is_local(text))
         .collect()

@@ -631,3 +631,177 @@ fn a_variable_without_an_object_or_a_field_is_refused() {
     let output = unknown.run(&["check"]).stdout;
     assert!(!output.contains("variable"), "{output}");
 }
+
+#[test]
+fn generators_that_kustomize_refuses_are_named() {
+    let absent = |kind: &str| format!("requires {kind}/c, which does not exist");
+    for (field, kind) in [
+        ("configMapGenerator", "ConfigMap"),
+        ("secretGenerator", "Secret"),
+    ] {
+        for (generator, message) in [
+            (
+                "{name: c, behavior: merge, literals: [a=b]}",
+                Some(absent(kind)),
+            ),
+            (
+                "{name: c, behavior: replace, literals: [a=b]}",
+                Some(absent(kind)),
+            ),
+            ("{name: c, behavior: create, literals: [a=b]}", None),
+            ("{name: c, behavior: other, literals: [a=b]}", None),
+            ("{name: c}", None),
+            (
+                "{literals: [a=b]}",
+                Some("the generator has no name".to_owned()),
+            ),
+            (
+                "{name: '', literals: [a=b]}",
+                Some("the generator has no name".to_owned()),
+            ),
+            (
+                "{name: c, files: [gone.txt]}",
+                Some("`gone.txt` does not exist".to_owned()),
+            ),
+            (
+                "{name: c, files: [k=gone.txt]}",
+                Some("`gone.txt` does not exist".to_owned()),
+            ),
+            (
+                "{name: c, envs: [gone.env]}",
+                Some("`gone.env` does not exist".to_owned()),
+            ),
+            (
+                "{name: c, env: gone.env}",
+                Some("`gone.env` does not exist".to_owned()),
+            ),
+            (
+                "{name: c, files: [folder]}",
+                Some("`folder` is a folder and not a file".to_owned()),
+            ),
+            (
+                "{name: c, files: [k=folder]}",
+                Some("`folder` is a folder and not a file".to_owned()),
+            ),
+            (
+                "{name: c, envs: [folder]}",
+                Some("`folder` is a folder and not a file".to_owned()),
+            ),
+            (
+                "{name: c, files: ['x=']}",
+                Some("the entry `x=` is not `PATH` or `KEY=PATH`".to_owned()),
+            ),
+            (
+                "{name: c, files: ['=a.txt']}",
+                Some("the entry `=a.txt` is not".to_owned()),
+            ),
+            (
+                "{name: c, files: ['a=b=a.txt']}",
+                Some("the entry `a=b=a.txt` is not".to_owned()),
+            ),
+            ("{name: c, files: [a.txt, k=a.txt]}", None),
+            (
+                "{name: c, files: [a.txt], literals: [a.txt=b]}",
+                Some(format!("{kind} `c` has the key `a.txt` twice")),
+            ),
+            (
+                "{name: c, literals: [a]}",
+                Some("the literal `a` is not `KEY=VALUE`".to_owned()),
+            ),
+            (
+                "{name: c, literals: ['=b']}",
+                Some("the literal `=b` is not `KEY=VALUE`".to_owned()),
+            ),
+            (
+                "{name: c, literals: ['']}",
+                Some("the literal `` is not `KEY=VALUE`".to_owned()),
+            ),
+            ("{name: c, literals: ['a=']}", None),
+            (
+                "{name: c, literals: [a=b, a=c]}",
+                Some(format!("{kind} `c` has the key `a` twice")),
+            ),
+            (
+                "{name: c, envs: [twice.env]}",
+                Some(format!("{kind} `c` has the key `A` twice")),
+            ),
+            (
+                "{name: c, envs: [once.env], literals: [A=2]}",
+                Some(format!("{kind} `c` has the key `A` twice")),
+            ),
+            ("{name: c, envs: [once.env]}", None),
+        ] {
+            let project =
+                kustomization(&format!("resources: [pod.yaml]\n{field}: [{generator}]\n"));
+            project.write("a.txt", "a\n");
+            project.write("once.env", "A=1\n");
+            project.write("twice.env", "A=1\nA=2\n");
+            assert_refused(&project, message.as_deref());
+        }
+    }
+}
+
+#[test]
+fn a_generator_changes_an_object_of_a_base_or_an_unknown_one() {
+    let generator = "configMapGenerator: [{name: c, behavior: merge, literals: [a=b]}]";
+    let base =
+        "resources: [pod.yaml]\nnamePrefix: x-\nnamespace: shop\nconfigMapGenerator: [{name: c}]\n";
+    let project = kustomization(base);
+    project.write(
+        "o/kustomization.yaml",
+        &format!("resources: [..]\n{generator}\n"),
+    );
+    let check = |project: &Project| {
+        project
+            .run(&["check"])
+            .stdout
+            .contains("requires ConfigMap")
+    };
+    assert!(!check(&project));
+    let remote = "resources: [pod.yaml, 'https://example.com/base?ref=v1']\n";
+    assert!(!check(&kustomization(&format!("{remote}{generator}\n"))));
+}
+
+#[test]
+fn entries_of_settings_must_exist() {
+    for field in [
+        "generators",
+        "transformers",
+        "validators",
+        "configurations",
+        "crds",
+    ] {
+        let project = kustomization(&format!("resources: [pod.yaml]\n{field}: [gone.yaml]\n"));
+        assert_refused(&project, Some("`gone.yaml` does not exist"));
+    }
+    for setting in [
+        "replacements: [{path: gone.yaml}]",
+        "openapi: {path: gone.yaml}",
+    ] {
+        let project = kustomization(&format!("resources: [pod.yaml]\n{setting}\n"));
+        assert_refused(&project, Some("`gone.yaml` does not exist"));
+    }
+}
+
+#[test]
+fn a_variable_must_not_exist_twice() {
+    let variable = "{name: V, objref: {apiVersion: v1, kind: Pod, name: web}}";
+    let message = Some("the variable `V` exists twice");
+    let once = format!("resources: [pod.yaml]\nvars: [{variable}]\n");
+    assert_refused(&kustomization(&once), None);
+    let twice = format!("resources: [pod.yaml]\nvars: [{variable}, {variable}]\n");
+    assert_refused(&kustomization(&twice), message);
+    let overlay = kustomization(&format!("resources: [base]\nvars: [{variable}]\n"));
+    overlay.write("base/pod.yaml", PROBED);
+    overlay.write("base/kustomization.yaml", &once);
+    assert_refused(&overlay, message);
+    let siblings = kustomization("resources: [a, b]\n");
+    for base in ["a", "b"] {
+        siblings.write(&format!("{base}/pod.yaml"), PROBED);
+        siblings.write(
+            &format!("{base}/kustomization.yaml"),
+            &format!("namePrefix: {base}-\n{once}"),
+        );
+    }
+    assert_refused(&siblings, message);
+}

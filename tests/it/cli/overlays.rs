@@ -242,17 +242,17 @@ fn fields_that_are_not_modelled_and_may_change_a_probe_prevent_the_rewrite() {
     let in_file = "source: {kind: Namespace, name: shop}\ntargets: [{select: {kind: Deployment}, fieldPaths: [spec.template]}]\n";
     let file = project("replacements: [{path: r.yaml}]", &[("r.yaml", in_file)]);
     assert_refused(&file, "annotation", HIDDEN);
-    let gone = project("replacements: [{path: gone.yaml}]", &[]);
-    assert_refused(&gone, "annotation", HIDDEN);
-    let missing = project(
+    for missing in [
+        "replacements: [{path: gone.yaml}]",
+        "transformers: [gone.yaml]",
         "patches: [{path: gone.yaml, target: {kind: Deployment}}]",
-        &[],
-    );
-    assert_refused(
-        &missing,
-        "annotation",
-        "`gone.yaml` does not exist: kustomize refuses to build it",
-    );
+    ] {
+        assert_refused(
+            &project(missing, &[]),
+            "annotation",
+            "`gone.yaml` does not exist: kustomize refuses to build it",
+        );
+    }
     let remote = project("components: ['https://example.test/x?ref=1']", &[]);
     assert_refused(&remote, "annotation", "is remote and not fetched");
 }
