@@ -46,6 +46,7 @@ mod run_context;
 mod service_selector;
 mod services;
 mod shared_documents;
+mod shell_commands;
 mod subject;
 mod unmodelled_changes;
 mod unrendered;

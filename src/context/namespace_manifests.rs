@@ -196,7 +196,7 @@ impl<'c> NamespaceOf<'c, '_> {
         let mut found = inventory.scripts.of_namespace(self.name, home);
         let found =
             found.find(|label| inventory.environments.may_apply(&label.place.path, home))?;
-        let is_decided = self.manifests().any(mentions_mesh);
+        let is_decided = self.manifests().any(mentions_mesh) && !found.overwrites;
         (!is_decided).then_some(found)
     }
 }

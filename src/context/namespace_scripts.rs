@@ -1,14 +1,15 @@
 //! Labels and annotations that scripts and pages of the tree set on Namespaces: `kubectl label namespace shop
 //! istio-injection=enabled`.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
+use crate::context::shell_commands::{ShellCommand, Variables, commands};
 use crate::finding::Label;
 use crate::mesh::Mesh;
 use crate::mesh::detect::enabled_mesh;
 use crate::source::paths::{folder, is_within};
-use crate::source::{SourceFile, SourceSet, labels_objects, placeholder};
-use crate::yaml::Span;
+use crate::source::{Content, SourceFile, SourceSet, labels_objects};
+use crate::yaml::{NodeRef, Span, Tree, parse_embedded};
 
 /// A command that adds a Namespace to a mesh.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub(in crate::context) struct ScriptLabel {
     pub(in crate::context) mesh: Mesh,
     /// The label or annotation.
     pub(in crate::context) key: String,
+    /// Whether it replaces the value of a manifest.
+    pub(in crate::context) overwrites: bool,
     /// The line of the command.
     pub(in crate::context) place: Label,
 }
@@ -26,153 +29,367 @@ pub(in crate::context) struct NamespaceScripts {
     by_name: HashMap<String, Vec<ScriptLabel>>,
     /// Commands for all Namespaces, or for one that is not known.
     of_any: Vec<ScriptLabel>,
+    /// The names of the Namespaces in the tree.
+    namespaces: HashSet<String>,
 }
+
+/// The most nodes of a workflow that are read.
+const NODES: usize = 100_000;
+
+/// Kinds in front of the name of a Namespace.
+const KINDS: [&str; 3] = ["namespace/", "namespaces/", "ns/"];
+
+/// Options of kubectl with a value, without their first dash.
+const TAKING_VALUE: [&str; 17] = [
+    "n",
+    "o",
+    "s",
+    "-as",
+    "-as-group",
+    "-cluster",
+    "-context",
+    "-field-manager",
+    "-field-selector",
+    "-kubeconfig",
+    "-namespace",
+    "-output",
+    "-patch-file",
+    "-request-timeout",
+    "-resource-version",
+    "-type",
+    "-user",
+];
+
+/// The Namespace of a command; `None` for any.
+type Target = Option<String>;
 
 impl NamespaceScripts {
     /// Reads the commands of the scripts among the files, and of the workflows of a build server.
     pub(in crate::context) fn of(sources: &SourceSet) -> Self {
         let mut found = Self::default();
-        let is_script = |file: &&SourceFile| {
-            let is_text = file.documents.is_empty() && !file.text.is_empty();
-            is_text || is_workflow(&file.path) && labels_objects(&file.text)
-        };
-        for file in sources.files.iter().filter(is_script) {
-            found.read(file);
+        for file in &sources.files {
+            let is_script = file.documents.is_empty() && !file.text.is_empty();
+            let is_workflow = || is_workflow(&file.path) && labels_objects(&file.text);
+            if !is_script && !is_workflow() {
+                continue;
+            }
+            for (target, label) in labels(sources, file) {
+                match target {
+                    Some(name) => found.by_name.entry(name).or_default().push(label),
+                    None => found.of_any.push(label),
+                }
+            }
+        }
+        if !found.by_name.is_empty() || !found.of_any.is_empty() {
+            found.namespaces = sources.files.iter().flat_map(namespaces).collect();
         }
         found
     }
 
-    /// Iterates over the commands for a namespace, then over those for any one that are in a folder above the file `home`.
+    /// Iterates over the commands for a namespace, then over those for any one. Commands of pages, and commands for any
+    /// namespace that is not in the tree, count only for the file `home` if they are in a folder above it.
     pub(in crate::context) fn of_namespace<'s>(
         &'s self,
         name: &str,
         home: &'s str,
     ) -> impl Iterator<Item = &'s ScriptLabel> + use<'s> {
+        let is_above = |label: &ScriptLabel| is_within(folder(home), folder(&label.place.path));
+        let is_in_tree = self.namespaces.contains(name);
         let named = self.by_name.get(name).into_iter().flatten();
-        let is_above =
-            move |label: &&ScriptLabel| is_within(folder(home), folder(&label.place.path));
-        named.chain(self.of_any.iter().filter(is_above))
+        let named =
+            named.filter(move |label| is_in_tree || !is_page(&label.place.path) || is_above(label));
+        let of_any = self
+            .of_any
+            .iter()
+            .filter(move |label| is_in_tree && !is_page(&label.place.path) || is_above(label));
+        named.chain(of_any)
     }
+}
 
-    fn read(&mut self, file: &SourceFile) {
-        let variables = assignments(&file.text);
-        for (span, line) in logical_lines(&file.text) {
-            let Some(command) = Command::parse(&line) else {
+/// Returns the labels that the commands of a file set and that no later one removes.
+fn labels(sources: &SourceSet, file: &SourceFile) -> Vec<(Target, ScriptLabel)> {
+    let mut variables = Variables::default();
+    let mut all: Vec<(Span, ShellCommand)> = Vec::new();
+    let whole = Span::new(0, file.text.len());
+    let trees = file
+        .documents
+        .iter()
+        .filter_map(|document| match &document.content {
+            Content::Tree(tree) | Content::Plain(tree) => tree.root(),
+            _ => None,
+        });
+    for root in trees {
+        add_scalars(root, &mut variables, &mut all);
+    }
+    if all.is_empty() {
+        add_commands(whole, &file.text, is_page(&file.path), &mut all);
+    }
+    for (_, command) in &all {
+        variables.add_from(command);
+    }
+    let mut found: Vec<(Target, ScriptLabel)> = Vec::new();
+    for (span, command) in &all {
+        let at = command.at;
+        let Some(command) = Command::parse(command, &variables) else {
+            continue;
+        };
+        let targets = command.targets(sources, file);
+        for (key, value) in &command.pairs {
+            let mesh = value.as_ref().and_then(|value| enabled_mesh(key, value));
+            let Some(mesh) = mesh else {
+                found.retain(|(target, label)| label.key != *key || !targets.contains(target));
                 continue;
             };
-            for (key, value) in command.pairs {
-                let Some(mesh) = enabled_mesh(key, value) else {
-                    continue;
-                };
-                let label = ScriptLabel {
-                    mesh,
-                    key: key.to_owned(),
-                    place: Label {
-                        path: file.path.clone(),
-                        span,
-                        message: format!("this command sets `{key}={value}`"),
-                    },
-                };
-                if command.is_for_all {
-                    self.of_any.push(label.clone());
-                }
-                for name in &command.names {
-                    self.add(file, &variables, name, &label);
-                }
-            }
+            let value = value.as_deref().unwrap_or_default();
+            let label = ScriptLabel {
+                mesh,
+                key: key.clone(),
+                overwrites: command.overwrites,
+                place: Label {
+                    path: file.path.clone(),
+                    span: line_of(&file.text, *span, at, key),
+                    message: format!("this command sets `{key}={value}`"),
+                },
+            };
+            found.extend(targets.iter().map(|target| (target.clone(), label.clone())));
         }
     }
+    found
+}
 
-    fn add(
-        &mut self,
-        file: &SourceFile,
-        variables: &HashMap<&str, Vec<&str>>,
-        name: &str,
-        label: &ScriptLabel,
-    ) {
-        let variable = name.strip_prefix('$');
-        let variable = variable.map(|name| name.trim_matches(['{', '}', '(', ')', '$']));
-        let values = match variable {
-            Some(variable) => {
-                let name = variable.split([':', '-']).next().unwrap_or_default();
-                variables.get(name).cloned().unwrap_or_default()
-            }
-            None => vec![name],
-        };
-        let is_name = |name: &&str| {
-            let mut bytes = name.bytes();
-            !name.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        let known: Vec<&str> = values.into_iter().filter(is_name).collect();
-        // A page has placeholders for names that the reader chooses.
-        if known.is_empty() && variable.is_some() && !file.path.ends_with(".md") {
-            self.of_any.push(label.clone());
+/// Adds the commands of a text at `span` of a file, and those in quotes, which a shell is started with.
+fn add_commands(span: Span, text: &str, is_page: bool, all: &mut Vec<(Span, ShellCommand)>) {
+    for command in commands(text, is_page) {
+        let prints = command
+            .words
+            .iter()
+            .any(|word| matches!(&**word, "echo" | "printf"));
+        let inner = command
+            .words
+            .iter()
+            .filter(|word| !prints && labels_objects(word));
+        let inner: Vec<ShellCommand> = inner.flat_map(|word| commands(word, false)).collect();
+        let at = command.at;
+        all.push((span, command));
+        all.extend(
+            inner
+                .into_iter()
+                .map(|command| (span, ShellCommand { at, ..command })),
+        );
+    }
+}
+
+/// Adds the commands in the scalars of a workflow, and the variables that it sets.
+fn add_scalars(root: NodeRef<'_>, variables: &mut Variables, all: &mut Vec<(Span, ShellCommand)>) {
+    let mut pending = vec![root];
+    let mut left = NODES;
+    while let Some(node) = pending.pop().filter(|_| left > 0) {
+        left -= 1;
+        let mut inner: Vec<NodeRef<'_>> = node.items().collect();
+        for entry in node.entries() {
+            let (key, value) = (entry.key.text().unwrap_or_default(), entry.value);
+            let texts = value
+                .text()
+                .into_iter()
+                .chain(value.items().filter_map(NodeRef::text));
+            texts.for_each(|text| variables.add(key, text));
+            inner.push(value);
         }
-        for name in known
-            .into_iter()
-            .filter(|name| !placeholder::contains(name))
-        {
-            let labels = self.by_name.entry_ref(name).or_default();
-            labels.push(label.clone());
+        // In the order of the file.
+        pending.extend(inner.into_iter().rev());
+        if let Some(text) = node.text().filter(|text| labels_objects(text)) {
+            add_commands(node.span(), text, false, all);
         }
     }
+}
+
+/// Returns the line of a command without white space around it. `at` is its offset in the text at `span`, unless this is
+/// a value of YAML: then it is the line with `key`.
+fn line_of(text: &str, span: Span, at: usize, key: &str) -> Span {
+    let at = match span.len() == text.len() {
+        true => at,
+        false => span.start + span.slice(text).find(key).unwrap_or_default(),
+    };
+    let (before, behind) = text.split_at_checked(at).unwrap_or((text, ""));
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    let end = at + behind.find('\n').unwrap_or(behind.len());
+    let line = text.get(start..end).unwrap_or_default();
+    let shown = line.trim_end().trim_end_matches('\\').trim_end();
+    let indent = shown.len() - shown.trim_start().len();
+    Span::new(start + indent, start + shown.len())
 }
 
 /// A command that labels or annotates Namespaces.
-struct Command<'l> {
-    names: Vec<&'l str>,
+#[derive(Default)]
+struct Command {
+    names: Vec<String>,
+    /// Whether it is for all Namespaces, or for those with a label.
     is_for_all: bool,
-    pairs: Vec<(&'l str, &'l str)>,
+    /// Whether it is for a Namespace that is not known.
+    is_open: bool,
+    /// Files with the objects.
+    files: Vec<String>,
+    /// Labels and annotations; `None` for one that is removed.
+    pairs: Vec<(String, Option<String>)>,
+    overwrites: bool,
 }
 
-impl<'l> Command<'l> {
-    /// Parses a line with `kubectl label namespace NAME KEY=VALUE`; `None` for any other line.
-    fn parse(line: &'l str) -> Option<Self> {
-        let quotes = ['"', '\'', '`', '(', ')', ';'];
-        let mut words = line
-            .split_whitespace()
-            .map(|word| word.trim_matches(quotes));
-        words.find(|word| is_client(word))?;
-        words.find(|word| matches!(*word, "label" | "annotate"))?;
-        let mut command = Self {
-            names: Vec::new(),
-            is_for_all: false,
-            pairs: Vec::new(),
+impl Command {
+    /// Parses `kubectl label namespace NAME KEY=VALUE`, and the same with `annotate` and `patch`; `None` for any other
+    /// command.
+    fn parse(command: &ShellCommand, variables: &Variables) -> Option<Self> {
+        let mut words = command.words.iter();
+        let calls = |word: &str| {
+            let expanded = variables.expand(word).texts;
+            is_client(word) || expanded.iter().any(|text| is_client(text))
+        };
+        words.find(|word| calls(word))?;
+        let verb = words.find(|word| matches!(&***word, "label" | "annotate" | "patch"))?;
+        let mut parsed = Self {
+            overwrites: verb == "patch",
+            ..Self::default()
         };
         let mut has_kind = false;
-        for word in words {
-            if matches!(word, "&&" | "||" | "|" | "#") {
-                break;
+        while let Some(word) = words.next() {
+            if let Some(option) = word.strip_prefix('-').filter(|rest| !rest.is_empty()) {
+                let (name, value) = match option.split_once('=') {
+                    Some((name, value)) => (name, Some(value)),
+                    None => (option, None),
+                };
+                let mut value = || {
+                    value
+                        .or_else(|| words.next().map(String::as_str))
+                        .unwrap_or_default()
+                };
+                match name {
+                    "-all" => parsed.is_for_all = true,
+                    "-overwrite" => parsed.overwrites = true,
+                    "-dry-run" if option != "-dry-run=none" => return None,
+                    "l" | "-selector" => {
+                        value();
+                        parsed.is_for_all = true;
+                    }
+                    "f" | "-filename" => parsed.files.extend(variables.expand(value()).texts),
+                    "p" | "-patch" if verb == "patch" => {
+                        let texts = variables.expand(value()).texts;
+                        texts.iter().for_each(|text| parsed.add_patch(text));
+                    }
+                    _ if TAKING_VALUE.contains(&name) => {
+                        value();
+                    }
+                    _ => {}
+                }
+                continue;
             }
-            if matches!(word, "namespace" | "namespaces" | "ns") {
+            let expanded = variables.expand(word);
+            if matches!(&**word, "namespace" | "namespaces" | "ns") {
                 has_kind = true;
-            } else if word == "--all" {
-                command.is_for_all = true;
-            } else if word.starts_with('-') || word.ends_with('-') {
-                // An option, or a key that is removed.
-            } else if let Some((key, value)) = word.split_once('=') {
-                // A code span ends before the full stop of its sentence.
-                let value = value.trim_start_matches(quotes);
-                let value = value.split(quotes).next().unwrap_or_default();
-                command.pairs.push((key, value));
-            } else if let Some(name) = word
-                .strip_prefix("namespace/")
-                .or_else(|| word.strip_prefix("ns/"))
-            {
-                has_kind = true;
-                command.names.push(name);
-            } else if has_kind && command.pairs.is_empty() {
-                command.names.push(word);
+                continue;
+            }
+            let is_pair = word.contains('=');
+            let takes_names = has_kind && parsed.pairs.is_empty() && !is_pair;
+            let mut is_open = takes_names && expanded.is_open;
+            for text in &expanded.texts {
+                let name = KINDS.iter().find_map(|kind| text.strip_prefix(kind));
+                has_kind |= name.is_some();
+                if let Some((key, value)) = text.split_once('=') {
+                    // A code span ends before the full stop of its sentence.
+                    let value = value.trim_end_matches(['.', ',']);
+                    parsed.pairs.push((key.to_owned(), Some(value.to_owned())));
+                } else if let Some(key) = text.strip_suffix('-').filter(|_| name.is_none()) {
+                    parsed.pairs.push((key.to_owned(), None));
+                } else if name.is_some() || takes_names {
+                    let name = name.unwrap_or(text);
+                    match is_name(name) {
+                        true => parsed.names.push(name.to_owned()),
+                        false => is_open = true,
+                    }
+                }
+            }
+            // Words that only a part of is known: `ns/$NAME`.
+            if expanded.texts.is_empty() && KINDS.iter().any(|kind| word.starts_with(kind)) {
+                (has_kind, is_open) = (true, true);
+            }
+            parsed.is_open |= is_open;
+        }
+        (has_kind || !parsed.files.is_empty()).then_some(parsed)
+    }
+
+    /// Adds what a patch sets: a part of the object, or a list of JSON patches.
+    fn add_patch(&mut self, text: &str) {
+        let tree = parse_embedded(&text.into(), Span::new(0, text.len()));
+        let Some(root) = tree
+            .as_ref()
+            .ok()
+            .and_then(Option::as_ref)
+            .and_then(Tree::root)
+        else {
+            return;
+        };
+        let value = |node: NodeRef<'_>| node.text().filter(|_| !node.is_null()).map(str::to_owned);
+        for map in ["labels", "annotations"] {
+            let set = root.get("metadata").and_then(|metadata| metadata.get(map));
+            for entry in set.into_iter().flat_map(NodeRef::entries) {
+                let key = entry.key.text().unwrap_or_default().to_owned();
+                self.pairs.push((key, value(entry.value)));
+            }
+            let prefix = format!("/metadata/{map}/");
+            for item in root.items() {
+                let path = item.get("path").and_then(NodeRef::text).unwrap_or_default();
+                if let Some(key) = path.strip_prefix(&prefix) {
+                    let key = key.replace("~1", "/").replace("~0", "~");
+                    self.pairs.push((key, item.get("value").and_then(value)));
+                }
             }
         }
-        has_kind.then_some(command)
+    }
+
+    /// Returns the Namespaces of a command in `file`. A page has placeholders for names that the reader chooses.
+    fn targets(&self, sources: &SourceSet, file: &SourceFile) -> Vec<Target> {
+        let mut targets: Vec<Target> = self.names.iter().cloned().map(Some).collect();
+        for name in &self.files {
+            let places = [
+                sources.joined(folder(&file.path).trim_end_matches('/'), name),
+                sources.joined("", name),
+            ];
+            let found = places.iter().find_map(|place| sources.file(place));
+            targets.extend(found.into_iter().flat_map(namespaces).map(Some));
+        }
+        if self.is_for_all || self.is_open && !is_page(&file.path) {
+            targets.push(None);
+        }
+        targets
     }
 }
 
 /// Returns whether a word calls the client of a cluster, directly or through a variable.
 fn is_client(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
-    matches!(name, "oc" | "k") || name.to_ascii_lowercase().contains("kubectl")
+    let is_word = !word.contains(char::is_whitespace);
+    is_word && (matches!(name, "oc" | "k") || name.to_ascii_lowercase().contains("kubectl"))
+}
+
+fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    !text.is_empty()
+        && bytes.all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn is_page(path: &str) -> bool {
+    path.ends_with(".md")
+}
+
+/// Returns the names of the Namespaces in a file.
+fn namespaces(file: &SourceFile) -> impl Iterator<Item = String> {
+    let roots = file
+        .documents
+        .iter()
+        .filter_map(|document| document.tree()?.root());
+    roots.filter_map(|root| {
+        let is_namespace = root.get("kind")?.text() == Some("Namespace");
+        let name = root.get("metadata")?.get("name")?.text()?;
+        is_namespace.then(|| name.to_owned())
+    })
 }
 
 /// Returns whether a file describes jobs of a build server.
@@ -187,76 +404,6 @@ fn is_workflow(path: &str) -> bool {
     ]
     .iter()
     .any(|part| path.contains(part))
-}
-
-/// Splits a text into lines, each joined with those that it continues in, with the bytes of its first line.
-fn logical_lines(text: &str) -> Vec<(Span, String)> {
-    let mut lines: Vec<(Span, String)> = Vec::new();
-    let mut start = 0;
-    let mut is_continued = false;
-    for line in text.split_inclusive('\n') {
-        let shown = line.trim_end();
-        let (part, continues) = match shown.strip_suffix('\\') {
-            Some(part) => (part, true),
-            None => (shown, false),
-        };
-        let last = lines.last_mut().filter(|_| is_continued);
-        match last {
-            Some((_, joined)) => {
-                joined.push(' ');
-                joined.push_str(part);
-            }
-            None => {
-                let indent = part.len() - part.trim_start().len();
-                let span = Span::new(start + indent, start + part.len());
-                lines.push((span, part.to_owned()));
-            }
-        }
-        is_continued = continues;
-        start += line.len();
-    }
-    lines
-}
-
-/// Returns the values of variables that are assigned a text: `NS=shop`, `NS ?= shop`, `for NS in shop cart`.
-fn assignments(text: &str) -> HashMap<&str, Vec<&str>> {
-    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
-    for line in text.lines() {
-        let line = line.trim();
-        let line = line.strip_prefix("export ").unwrap_or(line);
-        if let Some((name, values)) = line
-            .strip_prefix("for ")
-            .and_then(|rest| rest.split_once(" in "))
-        {
-            let values = values.split([';', '#']).next().unwrap_or_default();
-            let known = found.entry(name.trim()).or_default();
-            known.extend(
-                values
-                    .split_whitespace()
-                    .map(|value| value.trim_matches(['"', '\''])),
-            );
-            continue;
-        }
-        let Some((name, value)) = line.split_once('=') else {
-            continue;
-        };
-        let name = name.trim_end_matches([' ', '?', ':', '+']);
-        let is_name = !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        if is_name {
-            let value = value.trim().trim_matches(['"', '\'']);
-            let default = value
-                .rsplit_once(":-")
-                .map(|(_, default)| default.trim_end_matches('}'));
-            found
-                .entry(name)
-                .or_default()
-                .push(default.unwrap_or(value));
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -324,7 +471,32 @@ mod tests {
                 0,
             ),
             (format!("kubectl label pod shop {key}"), vec![], 0),
-            (format!("# label namespace shop {key}"), vec![], 0),
+            (format!("label namespace shop {key}"), vec![], 0),
+            (format!("# kubectl label namespace shop {key}"), vec![], 0),
+            (format!("true # kubectl label ns shop {key}"), vec![], 0),
+            (format!("kubectl label ns other a=b && kubectl label ns shop {key}"), vec!["shop"], 0),
+            (format!("kubectl label ns shop a=b; kubectl label ns other {key}"), vec!["other"], 0),
+            (format!("kubectl label ns ${{NS:-shop}} {key}"), vec!["shop"], 0),
+            (format!("NAMESPACES=(shop\n  cart)\nfor n in \"${{NAMESPACES[@]}}\"; do kubectl label ns $n {key}; done"), vec!["cart", "shop"], 0),
+            (format!("ALL=\"a b\"\nfor n in $ALL; do kubectl label ns \"$n\" {key}; done"), vec!["a", "b"], 0),
+            (format!("for n in $(kubectl get ns -o name); do kubectl label ns $n {key}; done"), vec![], 1),
+            (format!("kubectl label ns ns-$1 {key}"), vec![], 1),
+            (format!("KEY={key}\nkubectl label ns shop $KEY"), vec!["shop"], 0),
+            ("MODE=enabled; kubectl label ns shop istio-injection=$MODE".to_owned(), vec!["shop"], 0),
+            (format!("kubectl label ns -l team=a {key}"), vec![], 1),
+            (format!("kubectl label ns --selector=team=a {key}"), vec![], 1),
+            (format!("kubectl label namespaces/shop {key}"), vec!["shop"], 0),
+            (format!("kubectl label ns shop -n default --context c {key}"), vec!["shop"], 0),
+            (format!("kubectl label ns shop {key} --dry-run=client"), vec![], 0),
+            (format!("kubectl label ns shop {key}\nkubectl label ns shop istio-injection-"), vec![], 0),
+            (format!("kubectl label ns shop istio-injection-\nkubectl label ns shop {key}"), vec!["shop"], 0),
+            (format!("echo \"kubectl label ns shop {key}\""), vec![], 0),
+            (format!("bash -c \"kubectl label ns shop {key}\""), vec!["shop"], 0),
+            (r#"kubectl patch ns shop -p '{"metadata":{"labels":{"istio-injection":"enabled"}}}'"#.to_owned(), vec!["shop"], 0),
+            (r#"kubectl patch namespace/shop --type=json -p='[{"op":"add","path":"/metadata/labels/istio-injection","value":"enabled"}]'"#.to_owned(), vec!["shop"], 0),
+            (format!("K := kubectl\nNS ?= shop\nmesh:\n\t@$(K) label ns $(NS) {key}"), vec!["shop"], 0),
+            (format!("all:\n\tfor n in a b; do $(KUBECTL) label ns $$n {key}; done"), vec!["a", "b"], 0),
+            (format!("ns := \"shop\"\nup:\n  kubectl label ns {{{{ns}}}} {key}"), vec!["shop"], 0),
         ] {
             let expected = (names.into_iter().map(str::to_owned).collect(), any);
             assert_eq!(labelled("a.sh", &text), expected, "{text}");

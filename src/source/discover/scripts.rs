@@ -37,9 +37,14 @@ pub fn scripts(set: &SourceSet, folders: &mut Folders, request: &Request) -> Vec
     read
 }
 
-/// Returns whether a text may contain a command that labels or annotates objects.
+/// Returns whether a text may contain a command that labels or annotates Namespaces, or objects of a file.
 #[must_use]
 pub fn labels_objects(text: &str) -> bool {
     let contains = |word: &str| memmem::find(text.as_bytes(), word.as_bytes()).is_some();
-    (contains(" label ") || contains(" annotate ")) && (contains(" namespace") || contains(" ns"))
+    [" label ", " annotate ", " patch "]
+        .into_iter()
+        .any(contains)
+        && [" namespace", " ns", " -f", " --filename"]
+            .into_iter()
+            .any(contains)
 }

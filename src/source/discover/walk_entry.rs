@@ -43,10 +43,19 @@ pub(in crate::source) fn is_temporary(name: &OsStr) -> bool {
 /// Returns whether a file may contain commands for a cluster.
 pub(in crate::source) fn is_script(name: &OsStr) -> bool {
     let extension = Path::new(name).extension();
-    extension.is_some_and(|extension| ["sh", "bash", "md"].iter().any(|known| extension == *known))
-        || ["Makefile", "makefile", "GNUmakefile", "justfile"]
+    extension.is_some_and(|extension| {
+        ["sh", "bash", "zsh", "mk", "md"]
             .iter()
-            .any(|known| name == *known)
+            .any(|known| extension == *known)
+    }) || [
+        "Makefile",
+        "makefile",
+        "GNUmakefile",
+        "justfile",
+        "Justfile",
+    ]
+    .iter()
+    .any(|known| name == *known)
 }
 
 pub(in crate::source) fn is_manifest(name: &OsStr) -> bool {

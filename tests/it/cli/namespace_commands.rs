@@ -136,3 +136,124 @@ fn a_command_of_the_tree_labels_the_namespace() {
     ]);
     assert_eq!(certainty(&project), None);
 }
+
+#[test]
+fn a_command_for_an_unknown_namespace_makes_all_of_the_tree_assumed() {
+    let enabled = "istio-injection=enabled";
+    for (path, text, expected) in [
+        (
+            "hack/a.sh",
+            format!("kubectl label ns $1 {enabled}\n"),
+            Some("assumed"),
+        ),
+        (
+            "hack/a.sh",
+            format!("kubectl label ns -l team=a {enabled}\n"),
+            Some("assumed"),
+        ),
+        (
+            "hack/a.sh",
+            format!("while read n; do kubectl label ns $n {enabled}; done\n"),
+            Some("assumed"),
+        ),
+        (
+            "hack/a.sh",
+            format!("# kubectl label ns $1 {enabled}\n"),
+            None,
+        ),
+        (
+            "hack/a.sh",
+            format!("kubectl label ns $1 {enabled} --dry-run=client\n"),
+            None,
+        ),
+        (
+            "hack/a.sh",
+            format!("kubectl label -f ../apps/ns.yaml {enabled}\n"),
+            Some("assumed"),
+        ),
+        (
+            "hack/a.sh",
+            format!("kubectl label -f apps/ns.yaml {enabled}\n"),
+            Some("assumed"),
+        ),
+        (
+            "hack/a.sh",
+            format!("kubectl label -f apps/web.yaml {enabled}\n"),
+            None,
+        ),
+        // The reader of a page chooses the name.
+        (
+            "docs/a.md",
+            format!("kubectl label ns $NS {enabled}\n"),
+            None,
+        ),
+        (
+            "demos/x/README.md",
+            format!("kubectl label ns --all {enabled}\n"),
+            None,
+        ),
+        (
+            "README.md",
+            format!("kubectl label ns --all {enabled}\n"),
+            Some("assumed"),
+        ),
+        (
+            ".github/workflows/a.yml",
+            format!(
+                "env: {{NS: shop}}\njobs:\n  a:\n    steps:\n    - run: >-\n        kubectl label ns $NS\n        {enabled}\n"
+            ),
+            Some("assumed"),
+        ),
+        (
+            ".github/workflows/a.yml",
+            format!(
+                "env: {{NS: cart}}\njobs:\n  a:\n    steps:\n    - run: |\n        kubectl label ns ${{{{ env.NS }}}} {enabled}\n"
+            ),
+            None,
+        ),
+        (
+            "mesh.mk",
+            format!("NS ?= shop\nup:\n\tkubectl label ns $(NS) {enabled}\n"),
+            Some("assumed"),
+        ),
+    ] {
+        let project = Project::with(&[
+            ("apps/ns.yaml", &namespace("team: a")),
+            ("apps/web.yaml", &web()),
+            (path, &text),
+        ]);
+        assert_eq!(certainty(&project).as_deref(), expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn a_command_overwrites_the_label_of_a_manifest() {
+    for (option, expected) in [("", None), (" --overwrite", Some("assumed"))] {
+        let project = Project::with(&[
+            ("apps/ns.yaml", &namespace(OFF)),
+            ("apps/web.yaml", &web()),
+            (
+                "a.sh",
+                &format!("kubectl label ns shop istio-injection=enabled{option}\n"),
+            ),
+        ]);
+        assert_eq!(certainty(&project).as_deref(), expected, "{option}");
+    }
+}
+
+#[test]
+fn a_page_of_another_folder_does_not_label_a_namespace_that_is_not_in_the_tree() {
+    let web = web().replace("namespace: shop", "namespace: default");
+    for (path, is_named) in [("demos/x/README.md", false), ("README.md", true)] {
+        let project = Project::with(&[
+            ("apps/web.yaml", &web),
+            ("apps/ns.yaml", &namespace("")),
+            (
+                path,
+                "kubectl label namespace default istio-injection=enabled\n",
+            ),
+        ]);
+        let out = project.run(&["check", "--fail-on=never"]).exits(0).stdout;
+        assert_eq!(out.contains(path), is_named, "{out}");
+    }
+}

@@ -106,8 +106,8 @@ impl<'c, 't> Injection<'c, 't> {
             .script_label()
             .filter(|label| label.mesh == Mesh::ISTIO && !is_given)?;
         let message = format!(
-            "namespace `{}` is labelled with `{}` by a command",
-            namespace.name, label.key
+            "a command sets `{}` on namespace `{}`",
+            label.key, namespace.name
         );
         let reason = Reason::without_place(message, Some(SETTLE));
         let mut fact = match &*label.key {
