@@ -13,7 +13,7 @@ use crate::gitops::configs::{self, ConfigReference};
 use crate::gitops::deployment::Deployment;
 use crate::kube::Object;
 use crate::source::SourceSet;
-use crate::yaml::{NodeRef, Scalar, resolve_plain};
+use crate::yaml::{NodeRef, plain_is_string};
 
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::dialect::Dialect;
@@ -183,12 +183,12 @@ impl Variables {
         }
     }
 
-    /// Fills in the variables with known values. Returns `None` if nothing changes, or if the result is too long or has
-    /// several lines.
+    /// Fills in the variables with known values, and returns the place of the longest one. Returns `None` if nothing changes,
+    /// or if the result is too long.
     fn fill<'v>(&'v self, text: &'v str) -> Option<(String, Option<&'v Origin>)> {
         let mut out = String::new();
         let mut rest = text;
-        let mut last_origin = None;
+        let mut longest: Option<(usize, &Origin)> = None;
         let mut is_changed = false;
         while let Some((before, after)) = rest.split_once("${") {
             out.push_str(before);
@@ -198,7 +198,12 @@ impl Variables {
             match value.and_then(|inside| self.value(inside)) {
                 Some((value, origin)) => {
                     out.push_str(value);
-                    last_origin = origin.or(last_origin);
+                    // Quotes may be the value of a variable, too.
+                    if let Some(origin) = origin
+                        && longest.is_none_or(|(length, _)| length < value.len())
+                    {
+                        longest = Some((value.len(), origin));
+                    }
                     is_changed = true;
                     rest = end.and_then(|end| after.get(end + 1..)).unwrap_or_default();
                 }
@@ -209,7 +214,8 @@ impl Variables {
             }
         }
         out.push_str(rest);
-        (is_changed && out.len() <= LONGEST && !out.contains('\n')).then_some((out, last_origin))
+        let origin = longest.map(|(_, origin)| origin);
+        (is_changed && out.len() <= LONGEST).then_some((out, origin))
     }
 }
 
@@ -225,8 +231,10 @@ fn substitute(resource: &mut Resource, variables: &Variables) {
     }
 }
 
-/// Fills in the variables of a scalar. Flux substitutes in the text of the build, which no longer has quotes: a
-/// result that looks like a number becomes a number.
+/// Fills in the variables of a scalar. Flux substitutes in the text of the build, which has quotes only where the text with
+/// the variable needs them: a result that looks like a number becomes a number, and quotes in the values are those of YAML.
+///
+/// Source: fluxcd/pkg, `SubstituteVariables` in `kustomize/kustomize_varsub.go`.
 fn fill(node: &mut Node, variables: &Variables) {
     let Value::Leaf(leaf) = &mut node.value else {
         return;
@@ -235,12 +243,25 @@ fn fill(node: &mut Node, variables: &Variables) {
     let Some((text, origin)) = variables.fill(&before) else {
         return;
     };
-    let quoted = text
-        .strip_prefix('"')
-        .and_then(|text| text.strip_suffix('"'));
-    leaf.is_text = quoted.is_some() || matches!(resolve_plain(&text), Scalar::Str(_));
-    leaf.text = quoted.unwrap_or(&text).into();
+    let is_plain = is_printed_plain(&before);
+    let quoted = ['"', '\'']
+        .into_iter()
+        .filter(|_| is_plain)
+        .find_map(|quote| Some((quote, text.strip_prefix(quote)?.strip_suffix(quote)?)));
+    leaf.is_text = !is_plain || quoted.is_some() || plain_is_string(&text);
+    leaf.text = match quoted {
+        Some(('\'', inside)) => inside.replace("''", "'").into(),
+        Some((_, inside)) => inside.into(),
+        None => text.into(),
+    };
     if let Some(origin) = origin {
         node.origin = origin.clone();
     }
+}
+
+/// Returns whether a text with a variable is printed without quotes.
+fn is_printed_plain(text: &str) -> bool {
+    let starts_plain = |c: char| c.is_alphanumeric() || matches!(c, '$' | '/' | '_' | '.' | '(');
+    let has_syntax = ["\n", ": ", " #"].iter().any(|part| text.contains(part));
+    text.starts_with(starts_plain) && !has_syntax && !text.ends_with([':', ' '])
 }

@@ -96,7 +96,8 @@ fn finding(
     let key = entry.key.text().filter(|_| !entry.key.is_merge_key())?;
     let scalar = entry.value.scalar()?;
     let text = entry.value.text()?;
-    if quoted_by_kustomize(object, holder, text) {
+    let is_variable = is_variable(cx, object, entry.value, text);
+    if !is_variable && quoted_by_kustomize(object, holder, text) {
         return None;
     }
     let message = format!(
@@ -108,7 +109,7 @@ fn finding(
     let mut finding = RULE.finding_on_deployed(object, entry.value.span(), message);
     let route = holder.child(key.to_owned());
     finding.field = Some(route.to_string());
-    if is_variable(cx, object, entry.value, text) {
+    if is_variable {
         let place = object.label_at(entry.key.span(), format!("this {word} takes the value"));
         finding.related.push(place);
         finding.help = Some(format!(

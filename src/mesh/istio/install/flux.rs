@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::kube::Object;
 use crate::mesh::{Fact, Reason, Version};
+use crate::source::placeholder;
 use crate::yaml::{FieldPath, NodeRef};
 
 use super::carrier::{Carrier, Part};
@@ -171,20 +172,20 @@ fn follow<'t>(
         text("kind").unwrap_or_default(),
         text("name").unwrap_or_default(),
     );
-    let mut unknown = |reason: &str| {
-        let message = format!("values come from {kind} `{name}`{reason}");
+    let mut unknown = |message: String| {
         unread.push(Reason::written(object.label_at(reference.span(), message)));
     };
+    let source = || format!("values come from {kind} `{name}`");
     let key = text("valuesKey").unwrap_or("values.yaml");
     let value = match around.config_value(object, (kind, name), key) {
         Ok(Some(value)) => value,
         Ok(None) if text("optional") == Some("true") => return None,
         Ok(None) => {
-            unknown(", which is not in the tree");
+            unknown(format!("{}, which is not in the tree", source()));
             return None;
         }
         Err(why) => {
-            unknown(&format!(": {why}"));
+            unknown(format!("values of the release are not known: {why}"));
             return None;
         }
     };
@@ -200,8 +201,13 @@ fn follow<'t>(
     }
     match Embedded::parse(&value.text, value.key.clone()) {
         Ok(parsed) => Some(Source::Text(parsed)),
+        // Flux, or another tool, fills them in before Helm reads the text.
+        Err(_) if placeholder::contains(&value.text) => {
+            unknown(format!("{}, whose variables are not known", source()));
+            None
+        }
         Err(error) => {
-            unknown(", whose text is not valid YAML");
+            unknown(format!("{}, whose text is not valid YAML", source()));
             unread.push(Embedded::broken(&value.text, &error, value.key));
             None
         }
