@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 
 use crate::gitops::named_source::SourceName;
 use crate::gitops::repositories::{Repositories, SourcePlace};
-use crate::kube::{Object, RenderingId};
+use crate::kube::{Object, RenderingId, Requirements};
 use crate::source::{SourceSet, paths};
 use crate::yaml::{FieldPath, NodeRef, parse_embedded};
 
@@ -215,9 +215,44 @@ fn application(template: &Node, origin: &Origin) -> Node {
     object
 }
 
-/// Returns the sets of values that a generator yields, `most` at the maximum; one empty set if the generator
-/// is not supported. `is_here` returns whether a `git` generator reads the repository of the set.
+/// Returns the sets of values that a generator yields and its `selector` selects, `most` at the maximum; one empty set if
+/// the generator is not supported. `is_here` returns whether a `git` generator reads the repository of the set.
+///
+/// Source: Argo CD 3.1, `Transform` in `applicationset/generators/generator_spec_processor.go`: the values are the labels.
 fn parameters<'t>(
+    folders: &Folders<'_>,
+    set: &Object<'_>,
+    generator: NodeRef<'t>,
+    most: usize,
+    is_here: &impl Fn(NodeRef<'t>) -> bool,
+    may_nest: bool,
+) -> Vec<Parameters> {
+    let mut found = generated(folders, set, generator, most, is_here, may_nest);
+    if let Some(selector) = generator.get_set("selector") {
+        let selector = Requirements::parse(Some(selector));
+        // A generator that is not supported may set further values.
+        let is_supported = |one: NodeRef<'t>| one.get("list").is_some() || one.get("git").is_some();
+        let nested = generator
+            .get("matrix")
+            .and_then(|matrix| matrix.get("generators"));
+        let is_open = match nested {
+            Some(nested) => !nested.items().all(is_supported),
+            None => !is_supported(generator),
+        };
+        found.retain(|parameters| {
+            let value = |key: &str| {
+                let mut sets = parameters.iter().rev();
+                sets.find_map(|values| Some(values.get(key)?.as_str()))
+            };
+            let mut required = selector.required();
+            let is_unknown = is_open && required.any(|(key, _)| value(key).is_none());
+            parameters.is_empty() || is_unknown || selector.matches(value)
+        });
+    }
+    found
+}
+
+fn generated<'t>(
     folders: &Folders<'_>,
     set: &Object<'_>,
     generator: NodeRef<'t>,

@@ -182,3 +182,33 @@ fn a_patch_that_is_a_template_is_not_parsed() {
         run.stdout
     );
 }
+
+#[test]
+fn a_selector_selects_applications() {
+    for (selector, is_deployed) in [
+        ("", true),
+        ("selector: {matchLabels: {env: prod}}", true),
+        ("selector: {matchLabels: {env: lab}}", false),
+        (
+            "selector: {matchExpressions: [{key: env, operator: NotIn, values: [prod]}]}",
+            false,
+        ),
+        ("selector: {matchLabels: {region: eu}}", false),
+    ] {
+        let list = format!("{{list: {{elements: [{{name: web, env: prod}}]}}, {selector}}}");
+        let nested =
+            format!("{{matrix: {{generators: [{list}, {{list: {{elements: [{{a: b}}]}}}}]}}}}");
+        let outer = format!(
+            "{{matrix: {{generators: [{{list: {{elements: [{{name: web}}]}}}}, {{list: {{elements: [{{env: prod}}]}}}}]}}, {selector}}}"
+        );
+        for generator in [list, nested, outer] {
+            let project = project(&set(&generator, "x-{{.name}}", "path: 'apps/{{.name}}'"));
+            let out = project.run(&["check", "--fail-on=never"]).exits(0).stdout;
+            assert_eq!(
+                out.contains("[strict-probe-not-rewritten]"),
+                is_deployed,
+                "{generator}: {out}"
+            );
+        }
+    }
+}
