@@ -300,6 +300,121 @@ fn a_variable_that_becomes_a_boolean_has_its_own_advice() {
     }
 }
 
+#[test]
+fn flux_inserts_values_into_the_text_of_the_build() {
+    let deployment = |annotations: &str| {
+        let pod = Pod::deployment("web")
+            .within("shop")
+            .annotations(annotations);
+        join(&[
+            INJECTED,
+            &pod.probe("livenessProbe", "httpGet: {port: 8080}")
+                .to_string(),
+        ])
+    };
+    let rewrite = deployment("sidecar.istio.io/rewriteAppHTTPProbers: '${R}'");
+    let of_namespace =
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, annotations: {a: '${R}'}}\n"
+            .to_owned();
+    let not_a_string = "error[annotation-not-a-string]";
+    for (apps, value, reported) in [
+        (&rewrite, "\"'false'\"", None),
+        (&rewrite, "'\"false\"'", None),
+        (&rewrite, "'false'", Some(not_a_string)),
+        (&rewrite, "'yes'", Some(not_a_string)),
+        (&rewrite, "'on'", Some(not_a_string)),
+        (&rewrite, "'y'", Some(not_a_string)),
+        (&rewrite, "'1'", Some(not_a_string)),
+        (
+            &of_namespace,
+            "'true'",
+            Some("annotation `a` must be a string"),
+        ),
+    ] {
+        let project = Project::with(&[
+            ("apps/web.yaml", apps),
+            (
+                "clusters/eu1/apps.yaml",
+                &flux(&format!("substitute: {{R: {value}}}")),
+            ),
+        ]);
+        let out = project.run(&["check", "--fail-on=never"]).exits(0).stdout;
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(
+            words.contains(not_a_string),
+            reported.is_some(),
+            "{value}: {out}"
+        );
+        assert!(
+            words.contains(reported.unwrap_or_default()),
+            "{value}: {out}"
+        );
+        assert!(!words.contains("annotation-bad-boolean"), "{value}: {out}");
+    }
+}
+
+#[test]
+fn the_place_of_a_value_is_not_that_of_its_quotes() {
+    let pod = Pod::deployment("web")
+        .within("shop")
+        .annotations("sidecar.istio.io/rewriteAppHTTPProbers: '${q}${R}${q}'")
+        .probe("livenessProbe", "httpGet: {port: 8080}")
+        .to_string();
+    let flux = flux("substitute: {q: '\"', R: maybe}").replace(", R: maybe", ",\n  R: maybe");
+    let project = Project::with(&[
+        ("apps/web.yaml", &join(&[INJECTED, &pod])),
+        ("clusters/eu1/apps.yaml", &flux),
+    ]);
+    let line = 1 + flux
+        .lines()
+        .position(|line| line.contains("R: maybe"))
+        .unwrap();
+    let out = lines(&project);
+    assert!(
+        out.contains(&format!("clusters/eu1/apps.yaml:{line}")),
+        "{out}"
+    );
+}
+
+#[test]
+fn flux_fills_in_values_before_helm_reads_them() {
+    let release = Manifest::new("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod")
+        .within("istio-system")
+        .spec("{chart: {spec: {chart: istiod, version: 1.28.1, sourceRef: {kind: HelmRepository, name: istio}}}, valuesFrom: [{kind: ConfigMap, name: values}]}")
+        .to_string();
+    for (text, substitute, is_off) in [
+        (
+            "'sidecarInjectorWebhook: {rewriteAppHTTPProbe: ${X}}'",
+            "X: 'false'",
+            true,
+        ),
+        (
+            "\"sidecarInjectorWebhook:\\n  rewriteAppHTTPProbe: ${X}\\n\"",
+            "X: 'false'",
+            true,
+        ),
+        (
+            "'sidecarInjectorWebhook: {rewriteAppHTTPProbe: ${X}}'",
+            "Y: 'false'",
+            false,
+        ),
+    ] {
+        let values = Manifest::config_map("values", &format!("values.yaml: {text}"));
+        let values = values.within("istio-system").to_string();
+        let istio = flux(&format!("substitute: {{{substitute}}}")).replace("./apps", "./istio");
+        let out = lines(&installed(&[
+            ("istio/istiod.yaml", &join(&[&release, &values])),
+            ("clusters/eu1/istio.yaml", &istio),
+        ]));
+        assert_eq!(
+            out.contains("error[tcp-probe-always-passes]"),
+            is_off,
+            "{text}: {out}"
+        );
+        assert!(!out.contains("syntax-error"), "{text}: {out}");
+    }
+}
+
 /// Returns a project with a workload and files that install the mesh.
 fn installed(files: &[(&str, &str)]) -> Project {
     let project = Project::with(&[("apps/web.yaml", &join(&[INJECTED, TCP]))]);
@@ -331,6 +446,17 @@ fn values_files_of_the_webhook_only_are_recognized() {
     assert_rewrite(
         &[("web/values.yaml", "web: {sidecarInjectorWebhook: true}\n")],
         false,
+    );
+    // An example does not contradict what is deployed.
+    let charts = "helmCharts: [{name: istiod, repo: 'https://istio-release.storage.googleapis.com/charts', version: 1.28.1, releaseName: istiod, valuesFile: values.yaml}]\n";
+    let example = REWRITE_OFF.replace("false", "true");
+    assert_rewrite(
+        &[
+            ("istio/kustomization.yaml", charts),
+            ("istio/values.yaml", REWRITE_OFF),
+            ("docs/example-values.yaml", &example),
+        ],
+        true,
     );
 }
 
@@ -383,6 +509,22 @@ fn values_of_a_release_come_from_config_maps_of_the_tree() {
         ],
         true,
     );
+}
+
+#[test]
+fn a_generator_of_a_chart_installs_the_mesh() {
+    let generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: istiod}\nname: istiod\nrepo: https://istio-release.storage.googleapis.com/charts\nversion: 1.28.1\nreleaseName: istiod\n";
+    for values in [
+        "valuesFile: values.yaml",
+        "valuesInline: {sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}}",
+    ] {
+        let out = lines(&installed(&[
+            ("istio/kustomization.yaml", "generators: [istiod.yaml]\n"),
+            ("istio/istiod.yaml", &format!("{generator}{values}\n")),
+            ("istio/values.yaml", REWRITE_OFF),
+        ]));
+        assert!(out.contains("[tcp-probe-always-passes]"), "{values}: {out}");
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn installs(files: &[(&str, &str)]) -> Vec<Install> {
         let chart = plain
             .iter()
             .find(|other| other.is_chart() && other.folder() == file.folder());
-        from_values_file(file, chart)
+        from_values_file(file, chart, false)
     });
     of_objects.chain(of_files).collect()
 }

@@ -82,6 +82,7 @@ fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
     let kustomizations = inventory.chart_kustomizations.iter();
     all.extend(kustomizations.flat_map(|file| from_kustomization(file, &around)));
     let read: HashSet<Arc<str>> = all.iter().flat_map(|piece| &piece.reads).cloned().collect();
+    let is_deployed = all.iter().any(|piece| piece.part == Part::ControlPlane);
     let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
     let charts: HashMap<&str, &PlainFile<'_>> =
         charts.map(|chart| (chart.folder(), chart)).collect();
@@ -89,7 +90,7 @@ fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
         // A values file that a release names is read as part of the release.
         if !read.contains(file.path) {
             let chart = charts.get(file.folder()).copied();
-            all.extend(from_values_file(file, chart));
+            all.extend(from_values_file(file, chart, is_deployed));
         }
     }
     all

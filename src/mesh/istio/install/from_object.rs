@@ -5,7 +5,8 @@ use crate::kube::Object;
 use super::carrier_context::CarrierContext;
 use super::installation::Install;
 use super::{
-    argo, config_map, flux, k3s, maistra, operator, rendered, sail, tag_service, webhook_config,
+    argo, config_map, flux, helm_charts, k3s, maistra, operator, rendered, sail, tag_service,
+    webhook_config,
 };
 
 /// Returns whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
@@ -19,6 +20,7 @@ pub fn concerns(object: &Object<'_>) -> bool {
         | ("helm.cattle.io", "HelmChart" | "HelmChartConfig")
         | ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
         | ("", "ConfigMap") => true,
+        ("", helm_charts::GENERATOR) => true,
         ("", "Service") => tag_service::concerns(object),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object).is_some(),
         _ => false,
@@ -40,6 +42,7 @@ pub fn from_object(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<
             webhook_config::read(object).into_iter().collect()
         }
         ("", "Service") => tag_service::read(object).into_iter().collect(),
+        ("", helm_charts::GENERATOR) => helm_charts::from_generator(object, around),
         ("", "ConfigMap") => config_map::read(object).into_iter().collect(),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object).into_iter().collect(),
         _ => Vec::new(),

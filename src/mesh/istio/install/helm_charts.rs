@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::finding::Label;
+use crate::kube::Object;
 use crate::mesh::Reason;
 use crate::yaml::NodeRef;
 
@@ -19,6 +20,9 @@ use super::values::Values;
 
 /// The fields of a kustomization that list charts.
 pub const FIELDS: [&str; 2] = ["helmCharts", "helmChartInflationGenerator"];
+
+/// The kind of the plugin that renders a chart, with the apiVersion `builtin`.
+pub(super) const GENERATOR: &str = "HelmChartInflationGenerator";
 
 /// The default folder of charts.
 const CHART_HOME: &str = "charts";
@@ -70,6 +74,23 @@ pub fn from_kustomization(file: &PlainFile<'_>, around: &CarrierContext<'_, '_>)
     entries
         .flat_map(|entry| read(file, &entry, around))
         .collect()
+}
+
+/// Reads a chart of Istio or of a network plugin in a file under `generators`, which has the fields of an entry.
+pub(super) fn from_generator<'t>(
+    object: &Object<'t>,
+    around: &CarrierContext<'_, 't>,
+) -> Vec<Install> {
+    let file = PlainFile {
+        path: object.path(),
+        real_path: None,
+        root: object.node,
+    };
+    let entry = Entry {
+        node: object.node,
+        is_old: false,
+    };
+    read(&file, &entry, around)
 }
 
 fn read<'t>(

@@ -16,10 +16,15 @@ use super::values::Values;
 ///
 /// `chart` is the `Chart.yaml` of the same folder, if there is one. If it depends on Istio's charts, their values are
 /// under the name or the alias; if it is a copy of one of them, they are at the top level. Without a chart, the keys
-/// of the file show whether they are values of istiod, also below the key of a subchart.
+/// of the file show whether they are values of istiod, also below the key of a subchart. If `is_deployed`, something else
+/// of the tree installs istiod, and the webhook alone is not enough: the file may be an example.
 /// Returns one installation per chart of Istio whose values the file contains.
 #[must_use]
-pub fn from_values_file(file: &PlainFile<'_>, chart: Option<&PlainFile<'_>>) -> Vec<Install> {
+pub fn from_values_file(
+    file: &PlainFile<'_>,
+    chart: Option<&PlainFile<'_>>,
+    is_deployed: bool,
+) -> Vec<Install> {
     if file.is_chart() || !file.root.is_mapping() {
         return Vec::new();
     }
@@ -29,7 +34,7 @@ pub fn from_values_file(file: &PlainFile<'_>, chart: Option<&PlainFile<'_>>) -> 
     };
     let charts = chart.map(charts_in).unwrap_or_default();
     if charts.is_empty() {
-        let keys = values_of_istiod(file.root);
+        let keys = values_of_istiod(file.root, is_deployed);
         return keys
             .map(|keys| {
                 let values = keys.iter().fold(values, |values, key| values.under(key));
@@ -78,15 +83,15 @@ fn blank(file: &PlainFile<'_>, node: NodeRef<'_>) -> Install {
 }
 
 /// Returns the values of istiod in a file: the whole file, or the values of a subchart.
-fn values_of_istiod(root: NodeRef<'_>) -> Option<Vec<String>> {
-    if looks_like_istiod(root) {
+fn values_of_istiod(root: NodeRef<'_>, is_deployed: bool) -> Option<Vec<String>> {
+    if looks_like_istiod(root, is_deployed) {
         return Some(Vec::new());
     }
     let below = |node: NodeRef<'_>| {
         let mut entries = node.entries();
         entries.find_map(|entry| {
             let key = entry.key.text()?.to_owned();
-            looks_like_istiod(entry.value).then_some(key)
+            looks_like_istiod(entry.value, is_deployed).then_some(key)
         })
     };
     if let Some(key) = below(root) {
@@ -97,7 +102,7 @@ fn values_of_istiod(root: NodeRef<'_>) -> Option<Vec<String>> {
 }
 
 /// Returns whether a mapping contains values of istiod: those of its webhook, or two other keys.
-fn looks_like_istiod(root: NodeRef<'_>) -> bool {
+fn looks_like_istiod(root: NodeRef<'_>, is_deployed: bool) -> bool {
     let root = ["defaults", "_internal_defaults_do_not_set"]
         .into_iter()
         .find_map(|key| root.get(key))
@@ -108,5 +113,7 @@ fn looks_like_istiod(root: NodeRef<'_>) -> bool {
     let namespace = root
         .get("global")
         .and_then(|global| global.get("istioNamespace"));
-    is_set("sidecarInjectorWebhook") || found + usize::from(namespace.is_some()) >= 2
+    let has_webhook = is_set("sidecarInjectorWebhook");
+    let others = found + usize::from(namespace.is_some());
+    has_webhook && !is_deployed || others + usize::from(has_webhook) >= 2
 }
