@@ -12,7 +12,7 @@ use crate::gitops::deployment::named_paths;
 use crate::gitops::named_entries::{names_in, text_nodes};
 use crate::kube::Object;
 use crate::kustomize::locate::{folder_of, strings, tree};
-use crate::source::{Content, SourceFile, SourceSet, is_kustomization, paths};
+use crate::source::{Content, SourceFile, SourceSet, is_kustomization, paths, setting_files};
 use crate::yaml::{NodeRef, Tree};
 
 /// The fields of objects, and of files of other tools, that name files or folders of the tree.
@@ -193,12 +193,17 @@ pub(super) fn files_named_by(sources: &SourceSet, path: &str) -> BTreeSet<String
             let home = home.and_then(NodeRef::text).unwrap_or("charts");
             found.insert(sources.joined(folder, home));
         }
+        let settings = root.into_iter().flat_map(setting_files);
+        let settings: BTreeSet<&str> = settings.filter_map(|(_, entry)| entry.text()).collect();
         let texts = text_nodes(file).filter(|(text, _)| !text.contains('\n'));
         for entry in texts.flat_map(|(text, _)| names_in(text)) {
             let path = sources.joined(folder, entry);
             if let Some(inner) = sources.kustomization_in(&path) {
                 pending.push(inner);
-            } else if !objects.contains(entry) && sources.file(&path).is_some() {
+            } else if let Some(named) = sources.file(&path).filter(|_| !objects.contains(entry)) {
+                if settings.contains(entry) {
+                    found.extend(names_of(named).paths(sources, &named.path));
+                }
                 found.insert(path);
             }
         }

@@ -134,6 +134,7 @@ makers! {
     Operator "apps.emqx.io" ["EMQX", "EmqxBroker", "EmqxEnterprise"] "";
     Operator "hivemq.com" ["HiveMQCluster", "HiveMQPlatform"] "";
     Operator "zookeeper.pravega.io" ["ZookeeperCluster"] "";
+    Operator "camel.apache.org" ["Integration", "Pipe"] "";
 
     // Databases and caches.
     Operator "postgresql.cnpg.io" ["Cluster"] "spec.inheritedMetadata";
@@ -161,6 +162,13 @@ makers! {
     Operator "druid.apache.org" ["Druid"] "spec.podAnnotations";
     Operator "solr.apache.org" ["SolrCloud"] "spec.customSolrKubeOptions.podOptions.annotations";
     Operator "infinispan.org" ["Infinispan"] "";
+    Operator "hazelcast.com" ["Hazelcast", "ManagementCenter"] "";
+    Operator "couchbase.com" ["CouchbaseCluster"] "";
+    Operator "planetscale.com" ["VitessCluster"] "";
+    Operator "mongodb.com" ["MongoDB", "MongoDBMultiCluster", "MongoDBOpsManager"] "";
+    Operator "kubedb.com" ["Cassandra", "ClickHouse", "Druid", "Elasticsearch", "FerretDB", "Kafka", "MariaDB", "Memcached",
+        "MongoDB", "MSSQLServer", "MySQL", "PerconaXtraDB", "PgBouncer", "Pgpool", "Postgres", "ProxySQL", "RabbitMQ",
+        "Redis", "RedisSentinel", "Singlestore", "Solr", "ZooKeeper"] "";
     Operator "dragonflydb.io" ["Dragonfly"] "spec.annotations";
     Operator "redis.redis.opstreelabs.in" ["Redis", "RedisCluster", "RedisReplication", "RedisSentinel"] "";
     Operator "databases.spotahome.com" ["RedisFailover"] "spec.redis.podAnnotations";

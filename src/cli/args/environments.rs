@@ -1,6 +1,6 @@
 //! The options that limit a report to some environments.
 
-use clap::Args;
+use clap::{Args, ValueHint};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct EnvironmentArgs {
@@ -9,10 +9,10 @@ pub(in crate::cli) struct EnvironmentArgs {
     /// The names are those that reports show, such as `in: prod-eu`, the folders that Flux and Argo CD deploy, and the
     /// names of the objects that deploy them. A name of several environments selects all of them. Files that belong to no
     /// environment are part of all.
-    #[arg(long, value_name = "NAME", help_heading = "Report")]
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other, help_heading = "Report")]
     overlay: Vec<String>,
     /// Same as --overlay.
-    #[arg(long, value_name = "NAME", help_heading = "Report")]
+    #[arg(long, value_name = "NAME", value_hint = ValueHint::Other, help_heading = "Report")]
     cluster: Vec<String>,
 }
 

@@ -51,10 +51,25 @@ fn image(object: &Object<'_>) -> Option<(Version, Span)> {
 fn chart_version(source: NodeRef<'_>, key: &str) -> Option<(Version, Span)> {
     let is_kuma = source.get("chart")?.text() == Some(CHART);
     let node = source.get(key).filter(|_| is_kuma)?;
-    let version: Version = node.text()?.parse().ok()?;
+    let version = release_of(node.text()?)?;
     let version = match (version.major, version.minor.checked_sub(4)) {
         (0, Some(minor)) if minor > 0 => Version::new(1, minor),
         _ => version,
     };
     Some((version, node.span()))
+}
+
+/// Returns the release of a chart version. Of a range, this is the lowest release, unless the range goes beyond 1.x: later
+/// releases differ.
+fn release_of(text: &str) -> Option<Version> {
+    let mut parts = text.split([',', ' ']).filter(|part| part.contains('.'));
+    let lowest = parts.next()?.trim_start_matches(['=', '~', '>', '^']);
+    let version: Version = lowest.parse().ok()?;
+    let bound = parts.find_map(|part| part.strip_prefix('<')?.parse::<Version>().ok());
+    let is_closed = match text.chars().next()? {
+        '^' => version.major == 1,
+        '>' => version.major == 1 && bound.is_some_and(|bound| bound <= Version::new(2, 0)),
+        _ => true,
+    };
+    (is_closed && !text.contains("||")).then_some(version)
 }

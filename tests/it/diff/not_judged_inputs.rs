@@ -130,6 +130,23 @@ fn values_files_of_charts_in_a_kustomization() {
     }
 }
 
+#[test]
+fn values_files_of_a_generator() {
+    let generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: web}\nname: web\nrepo: https://charts.example.com\nversion: 1.0.0\nreleaseName: web\nvaluesFile: values.yaml\n";
+    let files = [
+        ("chart/kustomization.yaml", "generators: [web.yaml]\n"),
+        ("chart/web.yaml", generator),
+        ("chart/values.yaml", "a: old\n"),
+        ("chart/test.yaml", "a: old\n"),
+    ];
+    assert_reads(
+        "chart/kustomization.yaml",
+        &files,
+        "chart/values.yaml",
+        "chart/test.yaml",
+    );
+}
+
 const RELEASE: &str = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: api, namespace: shop}\nspec:\n  chart: {spec: {chart: api, version: 1.0.0, sourceRef: {kind: HelmRepository, name: team}}}\n  valuesFrom: [{kind: ConfigMap, name: api-values}]\n  values: {a: old}\n";
 
 #[test]

@@ -348,6 +348,12 @@ fn the_release_of_an_installation_in_the_tree_applies() {
         (release("2.1.0"), "sidecar known"),
         (release("2.9.0"), "none known"),
         (release("2.x"), "none default"),
+        (release(">=1.8.0 <2.0.0"), "sidecar known"),
+        (release(">=1.8.0, <2.0.0"), "sidecar known"),
+        (release("^1.8.0"), "sidecar known"),
+        (release("~2.1.0"), "sidecar known"),
+        (release(">=1.8.0"), "none default"),
+        (release(">=1.8.0 <3.0.0"), "none default"),
         (
             format!(
                 "{}---\n{}",
