@@ -11,7 +11,7 @@ use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::kustomization::{Kustomization, is_nonempty};
 use crate::kustomize::lazy_object::LazyObject;
 use crate::kustomize::leaf::Origin;
-use crate::kustomize::locate::{Located, file, locate, strings};
+use crate::kustomize::locate::{Located, absent_path, file, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::resource::Resource;
@@ -271,12 +271,14 @@ fn pairs(
 
 /// Returns why kustomize cannot read an entry; `None` if it may be a file.
 fn missing_file(sources: &SourceSet, k: &Kustomization<'_>, entry: &str) -> Option<String> {
+    if absent_path(sources, k.folder, entry).is_some() {
+        return Some(format!("`{entry}` does not exist"));
+    }
     match locate(sources, k.folder, entry) {
-        Located::Absent => Some(format!("`{entry}` does not exist")),
         Located::Folder | Located::Kustomization(_) => {
             Some(format!("`{entry}` is a folder and not a file"))
         }
-        Located::File(_) | Located::Remote | Located::Missing => None,
+        _ => None,
     }
 }
 
