@@ -395,8 +395,8 @@ impl<'a> Causes<'a> {
     pub(super) fn of_files(&self, before: &ProbeState, after: &ProbeState) -> Option<Cause> {
         let states = [(Side::After, after), (Side::Before, before)];
         let parts = states.into_iter().flat_map(|(side, state)| {
-            let files = self.files_of(side, state).into_iter();
-            files.map(move |file| (side, file, Span::new(0, file.text.len())))
+            let parts = self.parts_of(side, state).into_iter();
+            parts.map(move |(file, span)| (side, file, span))
         });
         let (place, side) = self.diff().only_line(parts)?;
         let message = changed_handler(before, after);

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::finding::{Label, environment_file};
-use crate::source::{is_kustomization, paths};
+use crate::source::{SourceFile, is_kustomization, paths};
 use crate::yaml::Span;
 
-use super::cause::{Cause, Causes, NOT_FOUND};
+use super::cause::{Cause, Causes, NOT_FOUND, spec_of};
 use super::probe_state::ProbeState;
 use super::side::Side;
 use super::state::below_root;
 
-impl Causes<'_> {
+impl<'a> Causes<'a> {
     /// Returns the cause that the environment of a handler deploys it in only one state: its file, the entry of a
     /// kustomization, or the deploying object that only this state has, else another changed line of these files.
     pub(super) fn of_environment(&mut self, probe: &ProbeState, side: Side) -> Cause {
@@ -62,15 +62,27 @@ impl Causes<'_> {
     /// both states.
     fn changed_line_of_environment(&self, probe: &ProbeState, side: Side) -> Option<(Label, Side)> {
         let diff = self.diff();
-        let mut files = self.kustomizations_of(side, probe);
-        files.extend(self.deployer_of(side, probe));
-        let parts = files.into_iter().flat_map(|file| {
+        let kustomizations = self.kustomizations_of(side, probe).into_iter();
+        let whole = |file: &'a SourceFile| (file, Span::new(0, file.text.len()));
+        let own: Vec<(&SourceFile, Span)> = kustomizations
+            .map(whole)
+            .chain(self.deployer_of(side, probe))
+            .collect();
+        let others = own.iter().filter_map(|(file, _)| {
             let path = diff.path_in_other(side, &file.path);
-            let other = diff.set(side.other()).file(&path);
-            let other = other.map(|file| (side.other(), file));
-            std::iter::once((side, file)).chain(other)
+            diff.set(side.other()).file(&path)
         });
-        diff.only_line(parts.map(|(side, file)| (side, file, Span::new(0, file.text.len()))))
+        let others = others.flat_map(|file| {
+            let specs: Vec<Span> = match is_kustomization(&file.path) {
+                true => vec![Span::new(0, file.text.len())],
+                false => file.documents.iter().filter_map(spec_of).collect(),
+            };
+            specs
+                .into_iter()
+                .map(move |span| (side.other(), file, span))
+        });
+        let own = own.iter().map(|(file, span)| (side, *file, *span));
+        diff.only_line(own.chain(others))
     }
 }
 

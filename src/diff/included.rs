@@ -13,7 +13,7 @@ use crate::kube::Object;
 use crate::kustomize::closure::Closure;
 use crate::kustomize::locate::{Located, folder_of, locate, tree};
 use crate::source::{SourceFile, SourceSet, is_kustomization, patch_files, paths};
-use crate::yaml::Tree;
+use crate::yaml::{Span, Tree};
 
 use super::cause::{Causes, spec_of};
 use super::probe_state::ProbeState;
@@ -38,9 +38,9 @@ impl<'a> Causes<'a> {
         found
     }
 
-    /// Returns the files that decide how a workload is rendered: the kustomizations, their patches, the file of the workload
-    /// and the file of the deploying object.
-    pub(super) fn files_of(&self, side: Side, state: &ProbeState) -> Vec<&'a SourceFile> {
+    /// Returns the parts of files that decide how a workload is rendered: the kustomizations, their patches, the file of the
+    /// workload, and that of the deploying object without metadata.
+    pub(super) fn parts_of(&self, side: Side, state: &ProbeState) -> Vec<(&'a SourceFile, Span)> {
         let set = self.diff().set(side);
         let mut found = self.kustomizations_of(side, state);
         let patches = found.clone().into_iter().flat_map(|kustomization| {
@@ -54,8 +54,9 @@ impl<'a> Causes<'a> {
         });
         found.extend(patches);
         found.extend(set.file(&self.diff().shown(side, &state.file)));
-        found.extend(self.deployer_of(side, state));
-        found
+        let whole = found.into_iter();
+        let whole = whole.map(|file| (file, Span::new(0, file.text.len())));
+        whole.chain(self.deployer_of(side, state)).collect()
     }
 
     /// Returns the kustomizations that render a workload.
@@ -67,10 +68,19 @@ impl<'a> Causes<'a> {
         paths.filter_map(|path| set.file(path)).collect()
     }
 
-    /// Returns the file with the object of Flux or Argo CD that deploys a workload.
-    pub(super) fn deployer_of(&self, side: Side, state: &ProbeState) -> Option<&'a SourceFile> {
-        let path = self.diff().shown(side, state.deployer.as_ref()?);
-        self.diff().set(side).file(&path)
+    /// Returns the file with the object of Flux or Argo CD that deploys a workload: the parts that are not metadata.
+    pub(super) fn deployer_of(
+        &self,
+        side: Side,
+        state: &ProbeState,
+    ) -> impl Iterator<Item = (&'a SourceFile, Span)> + use<'a> {
+        let path = state.deployer.as_ref();
+        let path = path.map(|path| self.diff().shown(side, path));
+        let file = path.and_then(|path| self.diff().set(side).file(&path));
+        file.into_iter().flat_map(|file| {
+            let specs = file.documents.iter().filter_map(spec_of);
+            specs.map(move |spec| (file, spec))
+        })
     }
 }
 

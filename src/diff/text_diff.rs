@@ -180,19 +180,21 @@ impl<'a> TextDiff<'a> {
         line_label(file, *number)
     }
 
-    /// Returns the only line in the diff of some parts of files, or its replacement; `None` if there are several. A line and
-    /// the lines of the block below it count as one.
+    /// Returns the only line in the diff of some parts of files; `None` if there are several. A line and the lines of the block
+    /// below it count as one. If the other state has a line in its place, that of the first part is returned.
     pub(super) fn only_line<'f>(
         &self,
         parts: impl IntoIterator<Item = (Side, &'f SourceFile, Span)>,
     ) -> Option<(Label, Side)> {
         let mut found: BTreeMap<Side, (&SourceFile, BTreeSet<usize>)> = BTreeMap::new();
+        let mut preferred = None;
         for (side, file, span) in parts {
             let numbers = self.lines_in(side, file, span).map(|(number, _)| *number);
             let numbers: BTreeSet<usize> = numbers.collect();
             if numbers.is_empty() {
                 continue;
             }
+            preferred = preferred.or(Some(side));
             let (known, lines) = found.entry(side).or_insert((file, BTreeSet::new()));
             if known.path != file.path {
                 return None;
@@ -202,7 +204,8 @@ impl<'a> TextDiff<'a> {
         if !found.values().all(|(file, lines)| is_block(file, lines)) {
             return None;
         }
-        let (side, (file, lines)) = found.into_iter().next_back()?;
+        let side = preferred?;
+        let (file, lines) = found.get(&side)?;
         Some((line_label(file, *lines.first()?)?, side))
     }
 

@@ -100,7 +100,11 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
                 error => error.to_string(),
             };
             let mut finding = unreadable(file, &format!("{why}, so ignore files hide nothing"));
-            finding.help = error.help();
+            finding.help = match error {
+                GitError::NotInstalled => Some("install git".to_owned()),
+                GitError::DubiousOwnership(_) => error.help(),
+                _ => None,
+            };
             Some(finding)
         }
         Fault::DanglingLink => Some(unreadable(file, NO_SUCH_FILE)),

@@ -166,13 +166,13 @@ impl Git {
     /// Returns the error of a failed command.
     pub(super) fn failure<S: AsRef<OsStr>>(&self, arguments: &[S], output: &Output) -> GitError {
         let message = text(&output.stderr);
+        // A path with a final slash would not be equal to one in `safe.directory`.
+        let folder = || self.folder.components().as_path().to_path_buf();
         if message.contains("dubious ownership") {
-            // A path with a final slash would not be equal to the setting.
-            let folder = self.folder.components().as_path();
-            return GitError::DubiousOwnership(folder.to_path_buf());
+            return GitError::DubiousOwnership(folder());
         }
         if message.contains("not a git repository") {
-            return GitError::NotARepository(self.folder.clone());
+            return GitError::NotARepository(folder());
         }
         let words: Vec<OsString> = arguments.iter().map(Into::into).collect();
         let command = words

@@ -280,7 +280,7 @@ fn a_git_file_that_names_a_foreign_folder_is_not_followed() {
     project.write("home/git/gitdir", format!("{}\n", back.display()));
     project
         .run_in("repo", &["check"], "")
-        .stdout_contains("so ignore files hide nothing");
+        .stdout_contains("so ignore files hide");
 }
 
 #[test]
