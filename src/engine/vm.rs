@@ -1,14 +1,16 @@
 //! Generates files for virtual machines.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::filesystem::Kind;
 use crate::finding::{Finding, Label, Severity};
 use crate::rewrite::{self, GeneratedDocument};
 use crate::settings::Settings;
-use crate::source::{Role, SourceFile, SourceSet, io_error_reason, shown_path};
+use crate::source::{
+    Role, SourceFile, SourceSet, canonical, io_error_reason, resolved_as_named, shown_path,
+};
 use crate::yaml::Span;
 
 use crate::engine::analysis::{analyse, with_context};
@@ -16,9 +18,8 @@ use crate::engine::emit::text_of;
 use crate::engine::input_diagnostics::input_diagnostics;
 use crate::engine::notices::EDIT_REFUSED;
 use crate::engine::outcome::with_levels;
-use crate::engine::output_folder::OutputFolder;
 use crate::engine::panic_isolation::isolate_panics;
-use crate::engine::replace::{FileAttributes, replace};
+use crate::engine::replace::replace;
 use crate::engine::write::{WriteFailure, is_read};
 
 /// A generated file in memory.
@@ -140,7 +141,7 @@ pub fn write_generated(
     directory: &Path,
     set: &SourceSet,
 ) -> Result<Vec<WriteFailure>, String> {
-    let output = OutputFolder::find(&working_directory.join(directory)).map_err(|link| {
+    let output = resolved_as_named(&working_directory.join(directory)).map_err(|link| {
         let link = shown_path(&link, working_directory);
         format!("the link `{link}` leads out of the repository")
     })?;
@@ -162,7 +163,7 @@ pub fn write_generated(
     for made in files {
         let path = path_of(made);
         let shown = directory.join(&path);
-        if is_read(set, &output.place(&path)) {
+        if is_read(set, &output.join(&path)) {
             return Err(format!(
                 "it would overwrite the input `{}`",
                 shown.display()
@@ -174,7 +175,7 @@ pub fn write_generated(
     }
     let failures = files.iter().filter_map(|made| {
         let path = path_of(made);
-        let reason = write_one(&output, &path, &made.text).err()?;
+        let reason = write_one(&output.join(&path), &made.text).err()?;
         Some(WriteFailure {
             path: directory
                 .join(path)
@@ -197,17 +198,20 @@ fn folder_name(name: &str) -> String {
     }
 }
 
-fn write_one(output: &OutputFolder, below: &Path, text: &str) -> Result<(), String> {
+/// Writes a file, and creates the folders that contain it. The folders are in one that the user names, which may belong to
+/// a repository: a link in the path of the file is an error.
+fn write_one(path: &Path, text: &str) -> Result<(), String> {
     let write = || {
-        let (folder, name) = output.folder_of(below)?;
-        let original = match folder.kind(&name)? {
-            Some(Kind::File) => Some(folder.open_file(&name)?),
-            _ => None,
-        };
-        let attributes = original
-            .as_ref()
-            .map_or(FileAttributes::New, FileAttributes::File);
-        replace(&folder, &name, text.as_bytes(), attributes)
+        if let Some(folder) = path.parent() {
+            let exists = |folder: &&Path| folder.symlink_metadata().is_ok();
+            if let Some(existing) = folder.ancestors().find(exists)
+                && canonical(existing)? != existing
+            {
+                return Err(std::io::Error::other("a symbolic link is in the way"));
+            }
+            fs::create_dir_all(folder)?;
+        }
+        replace(path, text.as_bytes(), || Ok(true))
     };
     write().map_err(|error: std::io::Error| io_error_reason(&error))
 }

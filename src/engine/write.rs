@@ -7,13 +7,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::filesystem::{Folder, Kind};
+use crate::filesystem::{FileSystem, Kind};
 use crate::source::{
-    Content, SourceFile, SourceSet, canonical, io_error_reason, read_open, resolved_as_named,
+    Content, SourceFile, SourceSet, canonical, io_error_reason, resolved_as_named,
 };
 
 use super::changed::Changed;
-use super::replace::{FileAttributes, clean, replace, replace_while};
+use super::replace::{clean, replace};
 
 /// A file that could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,10 +27,9 @@ pub struct WriteFailure {
 /// Writes each file to a temporary file in the same folder, and renames that file. Returns the files that could not be
 /// written.
 ///
-/// Permissions, extended attributes and, as far as the system allows, the owner are kept. A file that the user may not
-/// write to is not replaced. Other hard links keep the old text. Files that are not on disk are skipped. Paths are
-/// resolved, so a link that someone has added to one of them is an error. Temporary files of killed runs in these folders
-/// are removed.
+/// Permissions and, as far as the system allows, the owner are kept. A file that the user may not write to is not
+/// replaced. Other hard links keep the old text. Files that are not on disk are skipped. A link at the end of a path is an
+/// error. Temporary files of killed runs in these folders are removed.
 #[must_use]
 pub fn write_all(changed: &[Changed]) -> Vec<WriteFailure> {
     let mut cleaned = BTreeSet::new();
@@ -49,37 +48,29 @@ pub fn write_all(changed: &[Changed]) -> Vec<WriteFailure> {
 }
 
 fn write_one(target: &Path, file: &Changed, cleaned: &mut BTreeSet<PathBuf>) -> Result<(), String> {
-    let (directory, name) = place(target)?;
-    let folder = Folder::open(directory).map_err(message)?;
-    let original = folder.open_file(name).map_err(message)?;
-    if original
-        .metadata()
-        .map_err(message)?
-        .permissions()
-        .readonly()
-    {
-        return Err("it is read-only".into());
-    }
-    may_write(&folder, name).map_err(message)?;
+    may_replace(target)?;
     // On other systems, temporary files are not locked, so the file of another run looks like a leftover.
-    if cfg!(unix) && cleaned.insert(directory.to_path_buf()) {
-        clean(&folder);
+    if cfg!(unix)
+        && let Some(folder) = target.parent()
+        && cleaned.insert(folder.to_path_buf())
+    {
+        clean(folder);
     }
-    let is_wanted = || is_wanted(&folder, name, file);
-    replace_while(
-        &folder,
-        name,
-        file.after.as_bytes(),
-        FileAttributes::File(&original),
-        is_wanted,
-    )
-    .map_err(message)
+    replace(target, file.after.as_bytes(), || is_wanted(target, file)).map_err(message)
 }
 
-/// Checks that the user may write to a file. A file is replaced by renaming, which the system allows for any file in a
-/// folder that the user may write to.
-fn may_write(folder: &Folder, name: &OsStr) -> io::Result<()> {
-    folder.open_to_write(name).map(drop)
+/// Checks that a path is a regular file that the user may write to. A file is replaced by renaming, which the system
+/// allows for any file in a folder that the user may write to.
+fn may_replace(path: &Path) -> Result<(), String> {
+    let metadata = fs::symlink_metadata(path).map_err(message)?;
+    if metadata.is_symlink() {
+        return Err("a symbolic link is in the way".into());
+    }
+    if metadata.permissions().readonly() {
+        return Err("it is read-only".into());
+    }
+    let opened = fs::OpenOptions::new().write(true).open(path);
+    opened.map(drop).map_err(message)
 }
 
 /// Returns the folder and the name of a file.
@@ -94,8 +85,8 @@ fn place(file: &Path) -> Result<(&Path, &OsStr), String> {
 ///
 /// # Errors
 /// The file contains another text.
-fn is_wanted(folder: &Folder, name: &OsStr, file: &Changed) -> io::Result<bool> {
-    let content = read_open(folder.open_file(name)?)?;
+fn is_wanted(path: &Path, file: &Changed) -> io::Result<bool> {
+    let content = FileSystem::default().read_resolved(path)?;
     if content == file.after.as_bytes() {
         Ok(false)
     } else if content == file.before.as_bytes() {
@@ -116,29 +107,18 @@ pub fn write_report(path: &Path, text: &str) -> Result<(), String> {
     if is_of_system(path) {
         return fs::write(path, text).map_err(message);
     }
-    let (folder, place) = report_folder(path)?;
-    let name = place.file_name().unwrap_or_default();
-    let content = text.as_bytes();
-    match folder.kind(name).map_err(message)? {
-        Some(Kind::Folder) => Err("it is a folder".into()),
-        Some(Kind::File) => {
-            let original = folder.open_file(name).map_err(message)?;
-            if original
-                .metadata()
-                .map_err(message)?
-                .permissions()
-                .readonly()
-            {
-                return Err("it is read-only".into());
-            }
-            may_write(&folder, name).map_err(message)?;
-            replace(&folder, name, content, FileAttributes::File(&original)).map_err(message)
+    let place = report_place(path)?;
+    match fs::symlink_metadata(&place).map(|metadata| Kind::from(metadata.file_type())) {
+        Ok(Kind::Folder) => return Err("it is a folder".into()),
+        Ok(Kind::File) => may_replace(&place)?,
+        Ok(Kind::Pipe | Kind::Socket | Kind::Device) => {
+            return fs::write(&place, text).map_err(message);
         }
-        None | Some(Kind::Link) => {
-            replace(&folder, name, content, FileAttributes::New).map_err(message)
-        }
-        Some(Kind::Pipe | Kind::Socket | Kind::Device) => fs::write(&place, text).map_err(message),
+        Ok(Kind::Link) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(message(error)),
     }
+    replace(&place, text.as_bytes(), || Ok(true)).map_err(message)
 }
 
 /// Returns whether a path belongs to the system, such as `/dev/stdout` and `/proc/self/fd/1`, which can lead to a file
@@ -147,8 +127,8 @@ fn is_of_system(path: &Path) -> bool {
     (path.starts_with("/dev") && !path.starts_with("/dev/shm")) || path.starts_with("/proc")
 }
 
-/// Opens the folder of a report. Also returns the resolved path of the report.
-fn report_folder(path: &Path) -> Result<(Folder, PathBuf), String> {
+/// Returns the resolved path of a report; a link at its end is not followed.
+fn report_place(path: &Path) -> Result<PathBuf, String> {
     let (directory, name) = place(path)?;
     let real = resolved_as_named(directory).map_err(|link| {
         let name = link.file_name().unwrap_or_default().display();
@@ -157,8 +137,7 @@ fn report_folder(path: &Path) -> Result<(Folder, PathBuf), String> {
     if !real.is_dir() {
         return Err("its folder does not exist".into());
     }
-    let folder = Folder::open(&real).map_err(message)?;
-    Ok((folder, real.join(name)))
+    Ok(real.join(name))
 }
 
 /// Returns whether `path` is a manifest that was read, which a report must not overwrite. A report of an earlier run may
@@ -200,13 +179,16 @@ pub fn append_report(path: &Path, text: &str) -> Result<(), String> {
     if path.is_dir() {
         return Err("it is a folder".into());
     }
+    let mut options = fs::OpenOptions::new();
+    options.append(true);
     let mut file = if is_of_system(path) {
-        let mut options = fs::OpenOptions::new();
-        options.append(true).open(path).map_err(message)?
+        options.open(path).map_err(message)?
     } else {
-        let (folder, place) = report_folder(path)?;
-        let name = place.file_name().unwrap_or_default();
-        folder.append(name).map_err(message)?
+        let place = report_place(path)?;
+        if place.is_symlink() {
+            return Err("a symbolic link is in the way".into());
+        }
+        options.create(true).open(&place).map_err(message)?
     };
     file.write_all(text.as_bytes()).map_err(message)
 }
@@ -308,23 +290,5 @@ mod tests {
             "it is read-only"
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), "b");
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn extended_attributes_are_kept() {
-        use rustix::fs::{XattrFlags, getxattr, setxattr};
-        let (_directory, folder) = folder();
-        let path = folder.join("x.yaml");
-        fs::write(&path, "a").unwrap();
-        let set = setxattr(&path, "user.owner", b"shop", XattrFlags::empty());
-        if set == Err(rustix::io::Errno::NOTSUP) {
-            // The file system of this machine has none.
-            return;
-        }
-        assert_eq!(write_all(&[changed(&path, "a", "b")]), []);
-        let mut value = [0; 16];
-        let length = getxattr(&path, "user.owner", &mut value).unwrap();
-        assert_eq!(&value[..length], b"shop");
     }
 }

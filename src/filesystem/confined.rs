@@ -36,9 +36,6 @@ impl Confinement {
 
     /// Returns a view of the files below the folders. All other paths look like paths that the system does not allow to
     /// read, also if a link leads to them.
-    ///
-    /// A link that someone puts into a path on disk after it was resolved is refused by [`Disk`](super::disk::Disk), so the
-    /// limit holds without a race.
     #[must_use]
     pub fn of(&self, files: FileSystem) -> FileSystem {
         FileSystem::new(ConfinedFiles {
@@ -122,12 +119,11 @@ impl ReadFiles for ConfinedFiles {
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
-        self.check(&without_dots(path))?;
-        self.files.entries(path)
+        self.files.entries(&self.resolved(path)?)
     }
 
     fn open_file(&self, path: &Path) -> io::Result<OpenFile> {
-        self.check(&without_dots(path))?;
+        self.resolved(path)?;
         self.files.open_file(path)
     }
 

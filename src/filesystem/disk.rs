@@ -4,8 +4,9 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::path_problem::PathProblem;
 use super::read_files::ReadFiles;
-use super::{Entry, Kind, OpenFile, canonical, entries, open_file};
+use super::{Entry, Kind, OpenFile, canonical};
 
 /// The files on disk.
 #[derive(Clone, Copy, Debug)]
@@ -34,14 +35,37 @@ impl ReadFiles for Disk {
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
-        entries(path)
+        let entry = |entry: io::Result<fs::DirEntry>| {
+            let entry = entry?;
+            let kind = Kind::from(entry.file_type()?);
+            let name = entry.file_name();
+            Ok(Entry { name, kind })
+        };
+        Ok(fs::read_dir(path)?.map(entry).collect())
     }
 
     fn open_file(&self, path: &Path) -> io::Result<OpenFile> {
-        OpenFile::on_disk(open_file(path)?)
+        // Opening a pipe would wait for a writer.
+        match Kind::from(fs::symlink_metadata(path)?.file_type()) {
+            Kind::File => OpenFile::on_disk(File::open(path)?),
+            Kind::Link => Err(io::Error::other("a symbolic link is in the way")),
+            _ => Err(io::Error::other("it is not a regular file")),
+        }
     }
 
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
         OpenFile::on_disk(File::open(path)?)
+    }
+}
+
+/// Returns the error of the system for a problem with a path.
+#[must_use]
+pub fn path_error(problem: PathProblem) -> io::Error {
+    match problem {
+        PathProblem::Missing => io::ErrorKind::NotFound.into(),
+        PathProblem::NotAFolder => io::ErrorKind::NotADirectory.into(),
+        PathProblem::TooLong => io::ErrorKind::InvalidFilename.into(),
+        PathProblem::TooManyLinks => io::Error::other("too many levels of symbolic links"),
+        PathProblem::NotALink => io::ErrorKind::InvalidInput.into(),
     }
 }

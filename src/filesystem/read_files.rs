@@ -45,13 +45,13 @@ pub trait ReadFiles: Debug + Send + Sync {
     /// Lists the folder at a resolved path, in any order.
     ///
     /// # Errors
-    /// The same as of [`ReadFiles::open_file`]. Entries that cannot be read are errors in the list.
+    /// The error of the system. Entries that cannot be read are errors in the list.
     fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>>;
 
     /// Opens the regular file at a resolved path for reading.
     ///
     /// # Errors
-    /// The error of the system; also if a component is a symbolic link, or if the path is not a regular file.
+    /// The error of the system; also if the path is a link, or is not a regular file.
     fn open_file(&self, path: &Path) -> io::Result<OpenFile>;
 
     /// Returns whether the entry at a resolved path comes from git, which tracks it.

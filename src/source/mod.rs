@@ -63,7 +63,7 @@ pub use on_disk::{
 pub use origin::mark_origins;
 pub use parse_budget::parse_budget;
 pub use patch_files::{mark_patches, patch_files};
-pub use read::{read_open, read_stream};
+pub use read::read_stream;
 pub use shared_files::SharedFiles;
 pub(crate) use shell_word::shell_word;
 pub use shown_path::{relative_path, shown_path};

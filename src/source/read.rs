@@ -1,6 +1,5 @@
 //! Reads files up to a maximum size of manifests.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -39,8 +38,7 @@ impl FileSystem {
     /// Reads the regular file at a resolved path.
     ///
     /// # Errors
-    /// The errors of [`FileSystem::read_file`], and an error if the path contains a link, which was created after the
-    /// path was resolved.
+    /// The errors of [`FileSystem::read_file`].
     pub fn read_resolved(&self, path: &Path) -> io::Result<Vec<u8>> {
         read(self.open_file(path)?)
     }
@@ -102,14 +100,6 @@ impl FileSystem {
         let length = self.file_length(path);
         length.is_ok_and(|length| length.is_some_and(|length| length <= ORDINARY))
     }
-}
-
-/// Reads an open file of the disk to its end.
-///
-/// # Errors
-/// The errors of [`FileSystem::read_file`].
-pub fn read_open(file: File) -> io::Result<Vec<u8>> {
-    read(OpenFile::on_disk(file)?)
 }
 
 /// Reads an open file to its end.

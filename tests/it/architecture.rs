@@ -68,13 +68,12 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
         &["diff/text_diff.rs", "report/diff.rs", "lsp/draft.rs"],
     ),
     ("hmac_sha256", &["report/html/policy.rs"]),
-    // The folders for a kustomization that leads to the user's own, and for values of charts.
-    ("tempfile", &["cli/render/"]),
+    // The folders for a kustomization that leads to the user's own, and for values of charts; and atomic writes.
+    ("tempfile", &["cli/render/", "engine/replace.rs"]),
     // The async runtime is only in the server.
     ("rmcp", &["mcp/"]),
     ("tokio", &["mcp/"]),
     ("percent_encoding", &["mcp/"]),
-    ("rustix", &["filesystem/", "engine/attributes.rs"]),
 ];
 
 /// Where programs are run: at the user's wish, and nowhere else.

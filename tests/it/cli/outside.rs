@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::manifest::{INJECTED as NAMESPACE, PROBED as WEB};
 use crate::support::project::Project;
@@ -301,78 +300,4 @@ fn an_option_that_is_also_the_name_of_a_file_is_rejected() {
         project.run_in("repo", &after_dashes, "");
         assert_eq!(keys(&project), SECRET);
     }
-}
-
-#[test]
-fn a_link_that_changes_during_the_run_is_not_followed_out_of_the_repository() {
-    let project = repository_next_to_home();
-    for number in 0..200 {
-        project.write(&format!("repo/{number}.yaml"), NAMESPACE);
-    }
-    project.write("repo/real.yaml", NAMESPACE);
-    project.write("home/secret.yaml", format!("a: [ # {SECRET}\n"));
-    symlink("../home/secret.yaml", project.path("repo/evil")).unwrap();
-    let place = project.path("repo/swapped.yaml");
-    let is_done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
-                for target in ["real.yaml", "../home/secret.yaml"] {
-                    let next = project.path("repo/next");
-                    let _ = fs::remove_file(&next);
-                    symlink(target, &next).unwrap();
-                    fs::rename(&next, &place).unwrap();
-                }
-            }
-        });
-        for _ in 0..60 {
-            let run = project.run_in("repo", &["check", "--isolated"], "");
-            let shown = format!("{}{}", run.stdout, run.stderr);
-            if shown.contains(SECRET) {
-                is_done.store(true, Ordering::Relaxed);
-            }
-            assert!(!shown.contains(SECRET), "{shown}");
-        }
-        is_done.store(true, Ordering::Relaxed);
-    });
-}
-
-/// Lists the files of a tree in which another process exchanges a folder with a link to a folder outside.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_folder_exchanged_with_a_link_during_the_walk_is_not_listed() {
-    use meshprobe::source::{Folders, Input, Request, find};
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-
-    let project = repository_next_to_home();
-    for number in 0..20 {
-        project.write(&format!("repo/d{number}/a.yaml"), NAMESPACE);
-    }
-    project.write("home/secret.yaml", SECRET);
-    // The longer the listing, the more time there is to exchange the folder back.
-    for number in 0..500 {
-        project.write(&format!("home/{number}"), "");
-    }
-    symlink(project.path("home"), project.path("link")).unwrap();
-    let request = Request {
-        targets: vec![Input::Path(project.path("repo"))],
-        working_directory: project.path("repo"),
-        ..Request::default()
-    };
-    let (folder, link) = (project.path("repo/d7"), project.path("link"));
-    let is_done = AtomicBool::new(false);
-    let listed = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !is_done.load(Ordering::Relaxed) {
-                let _ = renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE);
-            }
-        });
-        let listed = (0..500).any(|_| {
-            let found = find(&request, &mut Folders::default());
-            found.iter().any(|file| file.path.ends_with("secret.yaml"))
-        });
-        is_done.store(true, Ordering::Relaxed);
-        listed
-    });
-    assert!(!listed, "the folder outside was listed");
 }
