@@ -17,7 +17,6 @@ use crate::context::namespace_scripts::NamespaceScripts;
 use crate::context::network_plugin::policy_namespace::namespace_key;
 use crate::context::not_judged::{NotJudged, incomplete_pod, missing_folders};
 use crate::context::object_namespace::namespace_of;
-use crate::context::port_index::PortIndex;
 use crate::context::pull_in::FoundObject;
 use crate::context::reported::{Reported, is_target};
 use crate::context::service_selector::service_selector;
@@ -90,8 +89,6 @@ pub struct Inventory<'t> {
     pub(crate) configs: Configs<'t>,
     /// Objects of any mesh that have no field of their own, and definitions of such objects.
     pub(super) mesh_objects: NamespaceIndex<'t, MeshObject<'t>>,
-    /// What policies and Services state about single ports.
-    pub(super) ports: PortIndex<'t>,
     /// The folders that are separate environments.
     pub(super) environments: Environments,
     /// The clusters to which files are deployed.
@@ -265,7 +262,6 @@ impl<'t> Inventory<'t> {
 
     /// Indexes facts by port and by label selector. Call it after the last fact was added or replaced.
     pub(super) fn index(&mut self) {
-        self.ports = PortIndex::of(&self.peer_authentications, &self.services);
         self.services.index_labels(service_selector);
         self.inbound_filters.index_labels(workload_selector);
         self.network_policies.index_labels(|policy| {

@@ -37,7 +37,6 @@ mod origin;
 mod overlay_names;
 mod parent_folder;
 mod pod_security;
-mod port_index;
 mod pull_in;
 mod replaced_facts;
 mod replaced_workloads;
@@ -74,7 +73,6 @@ pub use istio::rewriting::{
     written_prober_env,
 };
 pub use istio::virtual_machines::VirtualMachines;
-pub(crate) use label_index::LabelIndex;
 pub(crate) use mesh::OtherMeshPod;
 pub use mesh::WorkloadMesh;
 pub use mesh_claims::MeshClaim;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::context::generated_pods::generated_pods;
 use crate::context::inventory::Inventory;
-use crate::context::istio::install::Alike;
 use crate::context::namespace_index::NamespaceIndex;
 use crate::context::replaced_workloads::{is_same_place, replacing};
 use crate::context::run_context::Context;
@@ -40,11 +39,9 @@ impl<'t> Context<'t> {
             replace_in(list, objects)?;
         }
         inventory.index();
-        self.planes_alike = Alike::of(&self.control_planes, inventory, self.settings);
         self.fact_cache = Arc::default();
         self.serving_planes = Arc::default();
         self.capture_cache = Arc::default();
-        self.authorizations = Arc::default();
         self.isolations = Arc::default();
         Some(())
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::context::environment_name::last_name;
 use crate::context::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
 use crate::context::inventory::Inventory;
-use crate::context::istio::authorization::cache::Authorizations;
 use crate::context::istio::install;
 use crate::context::network_policies::isolating::Isolations;
 use crate::context::unmodelled_changes::HiddenChanges;
@@ -29,10 +28,6 @@ pub struct Context<'t> {
     pub settings: &'t Settings,
     /// The control planes of the tree.
     pub control_planes: Arc<[Install]>,
-    /// Groups of control planes that state the same values.
-    pub(in crate::context) planes_alike: install::Alike,
-    /// The control planes by the pods that they may inject.
-    pub(in crate::context) plane_index: Arc<install::PlaneIndex>,
     /// What the tree states about the mesh of a cluster, independent of the control plane.
     pub cluster: Arc<[Install]>,
     /// The charts of network plugins.
@@ -47,8 +42,6 @@ pub struct Context<'t> {
     pub(in crate::context) serving_planes: Arc<ServingPlanesCache>,
     /// Cached capture rules of pods. They differ between alternatives.
     pub(in crate::context) capture_cache: Arc<CaptureCache>,
-    /// Cached decisions of policies about requests.
-    pub(in crate::context) authorizations: Arc<Authorizations>,
     /// Cached NetworkPolicies that isolate pods.
     pub(in crate::context) isolations: Arc<Isolations>,
     /// The facts that the user set, by file.
@@ -106,14 +99,11 @@ impl<'t> Context<'t> {
             fact_cache: Arc::default(),
             serving_planes: Arc::default(),
             capture_cache: Arc::default(),
-            authorizations: Arc::default(),
             isolations: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,
             settings,
-            planes_alike: install::Alike::of(&planes, &inventory, settings),
-            plane_index: Arc::new(install::PlaneIndex::of(&planes)),
             control_planes: planes.into(),
             cluster: cluster.into(),
             networks: networks.into(),

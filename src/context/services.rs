@@ -5,11 +5,10 @@ use std::ptr::from_ref;
 use hashbrown::HashSet;
 
 use crate::context::nearest::nearest;
-use crate::context::port_index::numeric_target;
 use crate::context::run_context::Context;
 use crate::context::service_selector::service_selector;
 use crate::finding::Label;
-use crate::kube::{Object, ServicePort, Workload};
+use crate::kube::{Object, ServicePort, Workload, integer};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
 use crate::mesh::istio::protocol::Protocol;
@@ -148,14 +147,8 @@ impl<'c, 't> Services<'c, 't> {
 
     /// Returns the first port of a Service that targets `port` of the pods of `workload`.
     fn leading_port(self, service: &Object<'t>, port: i64) -> Option<NodeRef<'t>> {
-        self.context
-            .inventory
-            .ports
-            .targeting(service, port)
-            .unwrap_or_else(|| {
-                let mut ports = ServicePort::all_of(service).map(|port| port.node);
-                ports.find(|node| target_port(*node, self.workload) == Some(port))
-            })
+        let mut ports = ServicePort::all_of(service).map(|port| port.node);
+        ports.find(|node| target_port(*node, self.workload) == Some(port))
     }
 
     /// Returns the ports of the Services that select the pods of `workload`, each with its Service and
@@ -173,7 +166,8 @@ impl<'c, 't> Services<'c, 't> {
         listed: &mut HashSet<usize>,
     ) -> Vec<(&'c Object<'t>, ServicePort<'t>, Option<i64>)> {
         self.ports_among(|service| {
-            let is_numeric = self.context.inventory.ports.is_numeric(service);
+            let mut ports = ServicePort::all_of(service);
+            let is_numeric = ports.all(|port| numeric_target(port.node).is_some());
             !is_numeric || listed.insert(from_ref(service).addr())
         })
     }
@@ -243,4 +237,17 @@ fn protocol_of(service: &Object<'_>, port: NodeRef<'_>) -> Fact<Protocol> {
         service.name()
     );
     Fact::known(protocol, service.label_at(node.span(), message))
+}
+
+/// Returns the target port of a Service port. The inner `None` means another protocol than TCP, which
+/// probes do not use; the outer `None` means that the target is a port name.
+fn numeric_target(port: NodeRef<'_>) -> Option<Option<i64>> {
+    let transport = port.get("protocol").and_then(NodeRef::text);
+    if matches!(transport, Some("UDP" | "SCTP")) {
+        return Some(None);
+    }
+    match port.get("targetPort") {
+        None => Some(port.get("port").and_then(integer)),
+        Some(target) => integer(target).map(Some),
+    }
 }

@@ -107,14 +107,6 @@ impl Requirements {
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         !self.is_void && self.may_match(label)
     }
-
-    /// Iterates over the labels that must be set to one of a list of values.
-    pub fn required(&self) -> impl Iterator<Item = (&str, &[String])> {
-        self.all.iter().filter_map(|(key, test)| match test {
-            Test::In(values) => Some((key.as_str(), values.as_slice())),
-            Test::NotIn(_) | Test::Exists | Test::DoesNotExist => None,
-        })
-    }
 }
 
 fn contains(values: &[String], value: &str) -> bool {

@@ -7,7 +7,6 @@ use crate::predict::{Alternative, Outcome, WorkloadPrediction, evident_alternati
 use crate::rules::context::{RuleContext, by_namespace};
 use crate::rules::registry::run_scope;
 use crate::rules::rule::Scope;
-use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;
 
 /// The outcomes of a broken handler.
@@ -36,7 +35,6 @@ fn notes(alternative: &Alternative<'_>) -> Vec<Finding> {
         context: &alternative.context,
         predictions,
         by_namespace: &by_namespace,
-        by_label: &PodLabels::default(),
         rewrite_effects: &RewriteEffects::default(),
     };
     // Only findings that follow from a verdict differ between alternatives.

@@ -4,9 +4,8 @@ use hashbrown::HashMap;
 
 use crate::context::{Context, NamespaceIndex, PolicyScope};
 use crate::finding::Label;
-use crate::kube::{LabelSelector, Object, PeerAuthentication};
+use crate::kube::Object;
 use crate::predict::{HandlerPrediction, WorkloadPrediction};
-use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::settings::MeshKind;
 
@@ -19,8 +18,6 @@ pub struct RuleContext<'s, 't> {
     pub predictions: &'s [WorkloadPrediction<'t>],
     /// The predictions by namespace, for rules about policies.
     pub by_namespace: &'s ByNamespace<'s, 't>,
-    /// The predictions by the selectors of policies, if there are many policies.
-    pub by_label: &'s PodLabels<'s, 't>,
     /// The effect of turning the rewrite on for each pod, predicted once per pod.
     pub(in crate::rules) rewrite_effects: &'s RewriteEffects,
 }
@@ -88,25 +85,10 @@ impl<'s, 't> RuleContext<'s, 't> {
                 .iter()
                 .filter(|pod| policy_applies(pod))
                 .collect(),
-            PolicyScope::Namespace => self
+            PolicyScope::Namespace | PolicyScope::Workloads => self
                 .in_namespace_of(policy)
                 .filter(|pod| policy_applies(pod))
                 .collect(),
-            PolicyScope::Workloads => {
-                let namespace = self.context.namespace_of(policy).name;
-                let selector = PeerAuthentication::of(policy).selector();
-                match self.by_label.selected(namespace, selector) {
-                    Some(pods) => pods
-                        .iter()
-                        .copied()
-                        .filter(|pod| policy_applies(pod))
-                        .collect(),
-                    None => self
-                        .in_namespace_of(policy)
-                        .filter(|pod| policy_applies(pod))
-                        .collect(),
-                }
-            }
             PolicyScope::None => Vec::new(),
         }
     }
@@ -121,31 +103,6 @@ impl<'s, 't> RuleContext<'s, 't> {
             PolicyScope::Namespace
         };
         self.workloads_of_policy(policy, policy_scope)
-    }
-
-    /// Returns the workloads of [`RuleContext::workloads_in_scope`] that have the labels of `selector`, and possibly
-    /// others of them.
-    #[must_use]
-    pub fn workloads_matching(
-        &self,
-        policy: &Object<'t>,
-        selector: LabelSelector<'t>,
-    ) -> Vec<&'s WorkloadPrediction<'t>> {
-        let namespace = self.context.namespace_of(policy).name;
-        let of_namespace = !self.context.istio_policy(policy).is_in_root_namespace();
-        let selected = self.by_label.selected(namespace, selector);
-        match selected.filter(|_| of_namespace) {
-            Some(pods) => {
-                let policy_applies = |pod: &&WorkloadPrediction<'t>| {
-                    let policy_scope = PolicyScope::Namespace;
-                    self.context
-                        .istio_policy(policy)
-                        .applies_to(policy_scope, &pod.workload)
-                };
-                pods.iter().copied().filter(policy_applies).collect()
-            }
-            None => self.workloads_in_scope(policy),
-        }
     }
 
     /// Returns those of `facts` that are in a namespace of the workloads, in their order.

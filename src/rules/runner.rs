@@ -7,7 +7,6 @@ use crate::finding::Finding;
 use crate::predict::{EnvironmentNames, WorkloadPrediction};
 use crate::rules::support::chart_objects::ChartObjects;
 use crate::rules::support::other_outcomes::OtherOutcomes;
-use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::rules::support::{fix_safety, overlays};
 
@@ -44,7 +43,6 @@ pub fn check_marked(
     mark: Mark<'_>,
 ) -> Found {
     let by_namespace = by_namespace(context, predictions);
-    let by_label = PodLabels::of(context, predictions);
     let names = EnvironmentNames::with_objects(predictions, context.inventory.namespaces.iter());
     let charts = ChartObjects::of(predictions);
     let environments = (&names, &charts);
@@ -52,7 +50,6 @@ pub fn check_marked(
         context,
         predictions,
         by_namespace: &by_namespace,
-        by_label: &by_label,
         rewrite_effects: &RewriteEffects::default(),
     };
     let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
@@ -78,7 +75,6 @@ pub fn check_marked(
                 context,
                 predictions,
                 by_namespace: &by_namespace,
-                by_label: &by_label,
                 rewrite_effects: &RewriteEffects::default(),
             };
             let alternatives = alternatives::check(context, predictions);

@@ -288,8 +288,7 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
 
     /// Returns the place of a mode that another tool fills in.
     fn undecided_mode(self, policy: &Object<'t>, port: i64) -> Option<Label> {
-        let of_port = self.context.inventory.ports.mode(policy, port);
-        let of_port = of_port.and_then(|port_mode| port_mode.mode);
+        let of_port = mode_of_port(policy, port);
         let mode = [PeerAuthentication::of(policy).mode(), of_port]
             .into_iter()
             .flatten()
@@ -298,7 +297,7 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
     }
 
     fn port_mode(self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {
-        let mode = self.context.inventory.ports.mode(policy, port)?.mode?;
+        let mode = mode_of_port(policy, port)?;
         written(policy, mode, &format!("port {port}"))
     }
 
@@ -387,4 +386,10 @@ impl<'c, 't> Istio<'c, 't> {
             Arc::new(NearestPolicies::of(policies, nearest(wanted, location)))
         })
     }
+}
+
+/// Returns the mode that a policy sets for a port.
+fn mode_of_port<'t>(policy: &Object<'t>, port: i64) -> Option<Entry<'t>> {
+    let mut modes = PeerAuthentication::of(policy).ports();
+    modes.find(|mode| mode.port == Some(port))?.mode
 }

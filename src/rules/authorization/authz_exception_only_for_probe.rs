@@ -76,7 +76,7 @@ struct Audience<'s, 't> {
 impl<'s, 't> Audience<'s, 't> {
     fn of(cx: &RuleContext<'s, 't>, policy: &Object<'t>, selector: &LabelSelector<'t>) -> Self {
         let mut by_path: HashMap<&str, Vec<Probe<'_, '_>>> = HashMap::new();
-        for pod in cx.workloads_matching(policy, selector.clone()) {
+        for pod in cx.workloads_in_scope(policy) {
             if selector.matches(pod.workload.template.labels()) {
                 for handler in &pod.handlers {
                     if let Some(path) = path_of(handler) {

@@ -2,7 +2,7 @@
 
 use crate::context::inbound_patch;
 use crate::finding::Finding;
-use crate::kube::{Object, workload_selector};
+use crate::kube::Object;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
 
@@ -22,7 +22,7 @@ fn check(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report<'t>(cx: &RuleContext<'_, 't>, filter: &Object<'t>) -> Option<Finding> {
     let (index, apply_to) = inbound_patch(filter)?;
     let (pod, handler) = cx
-        .workloads_matching(filter, workload_selector(filter))
+        .workloads_in_scope(filter)
         .into_iter()
         .filter(|pod| cx.context.istio_policy(filter).filters(&pod.workload))
         .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))

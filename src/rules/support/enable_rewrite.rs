@@ -19,7 +19,6 @@ use crate::rules::probe_rewriting::{
 };
 use crate::rules::startup::{native_sidecar_startup_deadlock, poststart_http_before_sidecar};
 use crate::rules::status_port::app_probe_on_status_port;
-use crate::rules::support::pod_labels::PodLabels;
 use crate::rules::support::pod_metadata::{self, MetadataMap, has_comment};
 use crate::rules::support::rewrite_effect::{RewriteEffect, RewriteEffects};
 use crate::rules::traffic_capture::{localhost_destination_changed, status_port_in_include_list};
@@ -182,7 +181,6 @@ fn rule_with_new_finding<'t>(
             context: cx.context,
             predictions,
             by_namespace: &by_namespace,
-            by_label: &PodLabels::default(),
             rewrite_effects: &RewriteEffects::default(),
         };
         (rule.check)(&alone)

@@ -13,7 +13,6 @@ pub(in crate::rules) mod hold_application;
 pub(in crate::rules) mod namespace_labels;
 pub(in crate::rules) mod other_outcomes;
 pub(in crate::rules) mod overlays;
-pub(in crate::rules) mod pod_labels;
 pub(in crate::rules) mod pod_metadata;
 pub(in crate::rules) mod policy_pods;
 pub(in crate::rules) mod policy_values;

@@ -2,7 +2,7 @@
 
 use crate::context::Dataplane;
 use crate::finding::Finding;
-use crate::kube::{Object, integer, selects_workload, workload_selector};
+use crate::kube::{Object, integer, selects_workload};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::rules::RuleContext;
 use crate::rules::rule::declare_rule;
@@ -38,7 +38,7 @@ fn report<'t>(
     let tls = listener.entry("tls").filter(|tls| !tls.value.is_null())?;
     let port = listener.get("port")?.get("number").and_then(integer)?;
     let mode = cx
-        .workloads_matching(sidecar, workload_selector(sidecar))
+        .workloads_in_scope(sidecar)
         .into_iter()
         .filter(|pod| {
             pod.dataplane.value == Dataplane::Sidecar && selects_workload(sidecar, &pod.workload)

@@ -1,10 +1,8 @@
 //! Decides which `AuthorizationPolicy` allows or denies the request of a probe.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use crate::context::istio::authorization::applying::ApplyingPolicies;
-use crate::context::istio::authorization::cache::CachedDenial;
 use crate::context::istio::authorization::denial::{
     Authorization, AuthzDenial, DenialReason, MismatchReason,
 };
@@ -23,10 +21,7 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
         if self.context.inventory.authorization_policies.is_empty() {
             return none_denies();
         }
-        let key = (self.audience(), request.clone());
-        let all = &self.context.inventory.authorization_policies;
-        let work_out = || decision(all, &self.applying_policies(), request);
-        self.context.authorizations.decisions.of(key, work_out)
+        decision(&self.applying_policies(), request)
     }
 
     /// Returns what denies a request; `None` if nothing certainly denies it.
@@ -35,64 +30,37 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
         if self.decide(request).value != Authorization::Denied {
             return None;
         }
-        let key = (self.audience(), request.clone());
-        let work_out = || self.first_denial(request);
-        let refused = self.context.authorizations.denials.of(key, work_out)?;
-        let (policy, rule) = self.rule_at(refused.place)?;
-        Some(AuthzDenial {
-            reason: refused.reason,
-            policy: policy.clone(),
-            rule,
-            mismatch: refused.mismatch,
-        })
-    }
-
-    fn first_denial(self, request: &Request) -> Option<CachedDenial> {
-        let (all, applying) = (
-            &self.context.inventory.authorization_policies,
-            self.applying_policies(),
-        );
+        let applying = self.applying_policies();
         let as_http = Request {
             is_http: true,
             ..request.clone()
         };
         let lost = !request.is_http && self.decide(&as_http).value == Authorization::Allowed;
         let denial = |by, policy: &Object<'t>, rule: Option<NodeRef<'t>>| {
-            Some(CachedDenial {
+            Some(AuthzDenial {
                 reason: if lost { DenialReason::FieldsLost } else { by },
-                place: self.rule_place(policy, rule)?,
+                policy: policy.clone(),
+                rule,
                 mismatch: match rule {
                     Some(rule) if depends_on_token(rule) => MismatchReason::Token,
                     Some(rule) if depends_on_identity(rule) => MismatchReason::Identity,
                     Some(_) => MismatchReason::AllCallers,
-                    None => why_not_allowed(applying.all(all), request),
+                    None => why_not_allowed(&applying.0, request),
                 },
             })
         };
-        if let Some((policy, rule)) = applying.found(all, Action::Deny, request, Match::Yes) {
+        if let Some((policy, rule)) = applying.found(Action::Deny, request, Match::Yes) {
             return denial(DenialReason::Deny, policy, Some(rule));
         }
-        if lost
-            && let Some((policy, rule)) = applying.found(all, Action::Allow, &as_http, Match::Yes)
-        {
+        if lost && let Some((policy, rule)) = applying.found(Action::Allow, &as_http, Match::Yes) {
             return denial(DenialReason::NoAllow, policy, Some(rule));
         }
-        let first = applying.first_allowing(all)?;
-        denial(DenialReason::NoAllow, first, None)
+        denial(DenialReason::NoAllow, applying.first_allowing()?, None)
     }
 
     /// Returns the `AuthorizationPolicy`s that apply to the pods of `workload`.
-    pub(in crate::context) fn applying_policies(self) -> Arc<ApplyingPolicies> {
-        let key = self.audience();
-        let work_out = || {
-            let all = &self.context.inventory.authorization_policies;
-            let positions = self
-                .policies()
-                .into_iter()
-                .filter_map(|policy| all.element_offset(policy));
-            Arc::new(ApplyingPolicies::of(all, positions.collect()))
-        };
-        self.context.authorizations.applying.of(key, work_out)
+    pub(in crate::context) fn applying_policies(self) -> ApplyingPolicies<'c, 't> {
+        ApplyingPolicies(self.policies())
     }
 
     fn policies(self) -> Vec<&'c Object<'t>> {
@@ -117,12 +85,8 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
 }
 
 /// Decides about a request to a pod to which these policies apply.
-fn decision(
-    all: &[Object<'_>],
-    applying: &ApplyingPolicies,
-    request: &Request,
-) -> Fact<Authorization> {
-    let found = |action, kind| applying.found(all, action, request, kind);
+fn decision(applying: &ApplyingPolicies<'_, '_>, request: &Request) -> Fact<Authorization> {
+    let found = |action, kind| applying.found(action, request, kind);
     let because = |value, policy: &Object<'_>, message: String| {
         Fact::known(value, policy.label_at(policy.name_span(), message))
     };
@@ -145,7 +109,7 @@ fn decision(
     if let Some(found) = found(Action::Deny, Match::Unknown) {
         return unknown(found);
     }
-    let Some(first) = applying.first_allowing(all) else {
+    let Some(first) = applying.first_allowing() else {
         return none_denies();
     };
     if found(Action::Allow, Match::Yes).is_some() {
@@ -232,11 +196,9 @@ fn depends_on_token(rule: NodeRef<'_>) -> bool {
 
 /// Returns why no ALLOW rule matches the request: a rule that matches apart from its `from` and
 /// identity conditions requires an identity; otherwise, the fields of all rules differ.
-fn why_not_allowed<'a, 't: 'a>(
-    policies: impl Iterator<Item = &'a Object<'t>>,
-    request: &Request,
-) -> MismatchReason {
+fn why_not_allowed(policies: &[&Object<'_>], request: &Request) -> MismatchReason {
     let mut rules = policies
+        .iter()
         .filter(|policy| action(policy) == Action::Allow)
         .filter_map(|policy| policy.node.get("spec")?.get("rules"))
         .flat_map(NodeRef::items)

@@ -1,8 +1,6 @@
 //! Decides which `AuthorizationPolicy` allows or denies a request.
 
 pub(in crate::context) mod applying;
-pub(in crate::context) mod audience;
-pub(in crate::context) mod cache;
 pub(in crate::context) mod decide;
 pub(in crate::context) mod denial;
 pub(in crate::context) mod http_rules;

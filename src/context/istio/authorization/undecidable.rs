@@ -4,7 +4,6 @@ use crate::kube::Object;
 use crate::mesh::istio::authz::{self, Match, Request};
 use crate::yaml::NodeRef;
 
-use crate::context::istio::authorization::cache::UndecidedRule;
 use crate::context::istio::authorization::rules::{Action, texts};
 use crate::context::istio::facets::AuthorizationFacts;
 
@@ -27,27 +26,14 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
     /// it depends on; `None` if there is no such policy.
     #[must_use]
     pub fn undecidable(self, request: &Request) -> Option<UndecidablePolicy<'t>> {
-        let key = (self.audience(), request.clone());
-        let work_out = || self.first_undecided(request);
-        let open = self.context.authorizations.undecided.of(key, work_out)?;
-        let (policy, rule) = self.rule_at(open.place)?;
-        Some(UndecidablePolicy {
-            policy: policy.clone(),
-            rule: rule?,
-            denies: open.denies,
-            on: open.on,
-        })
-    }
-
-    fn first_undecided(self, request: &Request) -> Option<UndecidedRule> {
-        let all = &self.context.inventory.authorization_policies;
         let applying = self.applying_policies();
-        let of = |action, kind| applying.found(all, action, request, kind);
+        let of = |action, kind| applying.found(action, request, kind);
         let custom =
             || of(Action::Custom, Match::Yes).or_else(|| of(Action::Custom, Match::Unknown));
         if let Some((policy, rule)) = custom() {
-            return Some(UndecidedRule {
-                place: self.rule_place(policy, Some(rule))?,
+            return Some(UndecidablePolicy {
+                policy: policy.clone(),
+                rule,
                 denies: false,
                 on: "the answer of an external authorizer".to_owned(),
             });
@@ -55,8 +41,9 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
         let [deny, allow] = [Action::Deny, Action::Allow].map(|action| of(action, Match::Unknown));
         let denies = deny.is_some();
         let (policy, rule) = deny.or(allow)?;
-        Some(UndecidedRule {
-            place: self.rule_place(policy, Some(rule))?,
+        Some(UndecidablePolicy {
+            policy: policy.clone(),
+            rule,
             denies,
             on: open_part(rule, request).map_or_else(
                 || "a value that only the running mesh knows".to_owned(),

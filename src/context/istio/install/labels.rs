@@ -45,33 +45,6 @@ impl<'a> Labels<'a> {
             _ => self.namespace?.get(key)?.text(),
         }
     }
-
-    /// Lists labels of the namespace: at least those that [`Self::namespace`] returns.
-    pub(in crate::context) fn of_namespace(&self) -> Vec<(&'a str, &'a str)> {
-        let deciding = [
-            (keys::NAMESPACE_INJECTION, self.input.namespace_injection),
-            (keys::REVISION, self.input.namespace_revision),
-            (NAMESPACE_NAME, Some(self.input.namespace)),
-            (MEMBER_OF, self.member_of),
-        ];
-        let deciding = deciding.into_iter();
-        let mut all: Vec<_> = deciding
-            .filter_map(|(key, value)| Some((key, value?)))
-            .collect();
-        all.extend(texts(self.namespace));
-        all
-    }
-
-    /// Lists labels of the pod: at least those that [`Self::pod`] returns.
-    pub(in crate::context) fn of_pod(&self) -> Vec<(&'a str, &'a str)> {
-        texts(self.pod).collect()
-    }
-}
-
-/// Iterates over the entries of a mapping whose key and value are texts.
-fn texts(mapping: Option<NodeRef<'_>>) -> impl Iterator<Item = (&str, &str)> {
-    let entries = mapping.into_iter().flat_map(NodeRef::effective_entries);
-    entries.filter_map(|entry| Some((entry.key.text()?, entry.value.text()?)))
 }
 
 impl<'c, 't> Injection<'c, 't> {

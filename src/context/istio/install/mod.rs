@@ -3,12 +3,10 @@
 //! Distance decides as for every other fact: the control planes whose files are nearest to the
 //! workload's, and those in folders above it, are in scope. Of one revision, only the nearest is.
 
-pub(in crate::context) mod alike;
 pub(in crate::context) mod assemble;
 pub(in crate::context) mod conflict;
 pub(in crate::context) mod facts;
 pub(in crate::context) mod labels;
-pub(in crate::context) mod plane_index;
 pub(in crate::context) mod positions;
 pub(in crate::context) mod proxy_settings;
 pub(in crate::context) mod server;
@@ -16,8 +14,6 @@ pub(in crate::context) mod serving;
 mod source_places;
 pub(in crate::context) mod view;
 
-pub(in crate::context) use alike::Alike;
 pub(in crate::context) use assemble::{Installations, installations};
 pub use conflict::Conflict;
-pub(in crate::context) use plane_index::PlaneIndex;
 pub use view::InstallView;

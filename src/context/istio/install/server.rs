@@ -9,8 +9,6 @@ use crate::mesh::{Fact, Reason};
 
 use crate::context::istio::facets::ControlPlanes;
 use crate::context::istio::install::labels::Labels;
-use crate::context::istio::install::plane_index::Possible;
-use crate::context::istio::install::positions::positions;
 use crate::context::istio::install::view::NAMED;
 
 /// The option that settles which revisions are served.
@@ -56,9 +54,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         if scope.is_empty() {
             return without_planes(labels);
         }
-        let in_scope: Vec<usize> = positions(&self.context.control_planes, scope);
-        let possible = self.context.plane_index.possible(labels);
-        let hits = self.hits(&in_scope, &possible, labels);
+        let hits = self.hits(scope.iter().copied(), labels);
         if !hits.is_empty() {
             let hook = hits.iter().find_map(|(_, hook)| *hook);
             let planes = hits.iter().map(|(plane, _)| *plane).collect();
@@ -72,7 +68,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
             return Server::NotRequested;
         }
         assumed_name(labels)
-            .or_else(|| self.out_of_scope(labels, &possible))
+            .or_else(|| self.out_of_scope(labels))
             .or_else(|| open(scope))
             .or_else(|| self.by_istioctl(scope, input))
             .unwrap_or_else(|| Server::NotServed {
@@ -109,9 +105,8 @@ impl<'c, 't> ControlPlanes<'c, 't> {
 
     /// Returns the control planes elsewhere in the tree that serve the name, as an assumption: that is more likely than
     /// that none serves it.
-    fn out_of_scope(self, labels: &Labels<'_>, possible: &Possible) -> Option<Server<'c>> {
-        let all: Vec<usize> = possible.keys().copied().collect();
-        let hits = self.hits(&all, possible, labels);
+    fn out_of_scope(self, labels: &Labels<'_>) -> Option<Server<'c>> {
+        let hits = self.hits(self.context.control_planes.iter(), labels);
         let (first, hook) = *hits.first()?;
         let message = "a control plane elsewhere in the tree serves this workload";
         let place = Label {
@@ -128,19 +123,14 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         })
     }
 
-    /// Returns the nearest of the control planes at `positions` that inject, each with its webhook if the tree holds it;
+    /// Returns the nearest of `planes` that inject, each with its webhook if the tree holds it;
     /// the chosen one if one is.
     fn hits(
         self,
-        positions: &[usize],
-        possible: &Possible,
+        planes: impl Iterator<Item = &'c Install>,
         labels: &Labels<'_>,
     ) -> Vec<(&'c Install, Option<&'c Webhook>)> {
-        let planes = positions.iter().filter_map(|at| {
-            let hooks = possible.get(at)?;
-            let plane = self.context.control_planes.get(*at)?;
-            serves(plane, hooks, labels).map(|hook| (plane, hook))
-        });
+        let planes = planes.filter_map(|plane| Some((plane, serves(plane, labels)?)));
         let mut all: Vec<_> = planes.collect();
         let near = |plane: &Install| nearness(&plane.place.path, labels.path);
         let best = all.iter().map(|(plane, _)| near(plane)).max();
@@ -184,15 +174,11 @@ fn assumed_name<'a>(labels: &Labels<'_>) -> Option<Server<'a>> {
     })
 }
 
-/// Returns whether a control plane injects: its webhooks decide as far as the tree holds them. `hooks` are the positions
-/// of those that may select the pod.
-fn serves<'a>(
-    plane: &'a Install,
-    hooks: &[usize],
-    labels: &Labels<'_>,
-) -> Option<Option<&'a Webhook>> {
-    let literal = hooks.iter().filter_map(|at| plane.webhooks.get(*at));
-    let hook = literal
+/// Returns whether a control plane injects: its webhooks decide as far as the tree holds them.
+fn serves<'a>(plane: &'a Install, labels: &Labels<'_>) -> Option<Option<&'a Webhook>> {
+    let hook = plane
+        .webhooks
+        .iter()
         .filter(|hook| hook.matches(|key| labels.namespace(key), |key| labels.pod(key)))
         .min_by_key(|hook| hook.unevaluated.is_some());
     if hook.is_some() {

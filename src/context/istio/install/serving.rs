@@ -149,11 +149,7 @@ impl<'c, 't> ControlPlanes<'c, 't> {
         if self.context.control_planes.is_empty() {
             return Arc::default();
         }
-        let work_out = || {
-            let mut found = positions(&self.context.control_planes, &self.find_scope(object));
-            self.context.planes_alike.enough(&mut found);
-            found.into()
-        };
+        let work_out = || positions(&self.context.control_planes, &self.find_scope(object));
         self.context
             .fact_cache
             .planes
