@@ -26,12 +26,14 @@ use super::surroundings;
 use super::threads::{cores, pool};
 
 pub(super) fn run(session: &Session, args: &LspArgs) -> Result<Exit, Stop> {
-    let failed = |error: io::Error| Stop::usage(format!("cannot start a thread: {error}"));
-    let (connection, written) = lsp::stdio().map_err(failed)?;
+    let (connection, threads) = Connection::stdio();
     let exit = serve_with(session, args, &connection)?;
     drop(connection);
-    // The last answers are still being written.
-    let _ = written.recv();
+    // After `exit`, the last answers are still being written. A client that has not sent it may have died with its end of
+    // the input still open, so that the reader never ends.
+    if exit == Exit::Success {
+        let _ = threads.join();
+    }
     Ok(exit)
 }
 

@@ -9,8 +9,6 @@ use lsp_server::Request;
 use serde_json::Value;
 
 use super::buffers::Buffers;
-use super::requests;
-use super::workspace_pull::WorkspacePull;
 use crate::source::SourceSet;
 
 /// The time without another change after which an analysis starts: changes that the client sends together are analysed
@@ -21,26 +19,8 @@ const QUIET: Duration = Duration::from_millis(3);
 pub(super) enum Job {
     /// Something has changed.
     Change(Change),
-    /// The client has sent a request about the files.
-    Query(Query),
-}
-
-/// A request about the files.
-pub(super) enum Query {
-    /// About a document of the folder.
-    Document(Request),
-    /// For the diagnostics of all folders.
-    Workspace(Arc<WorkspacePull>),
-}
-
-impl Query {
-    /// Returns whether it requests diagnostics.
-    pub(super) fn is_pull(&self) -> bool {
-        match self {
-            Self::Document(request) => request.method == requests::DOCUMENT_DIAGNOSTICS,
-            Self::Workspace(_) => true,
-        }
-    }
+    /// The client has sent a request about a document of the folder.
+    Query(Request),
 }
 
 /// What has changed since the last job.
@@ -82,7 +62,7 @@ impl Change {
 /// A change, and the requests that the analysis after it answers.
 pub(super) struct Next {
     pub(super) change: Change,
-    pub(super) queries: Vec<Query>,
+    pub(super) queries: Vec<Request>,
 }
 
 /// Waits for the changes that follow `first`. Returns `None` if the server ends.

@@ -29,15 +29,12 @@ mod session;
 mod settings;
 mod shared;
 mod shown_file;
-mod transport;
 mod uri;
 mod view;
 mod watched_files;
 mod worker;
-mod workspace_pull;
 mod workspaces;
 
 pub use loader::{Loader, Plan, SettingsError, Suppress};
 pub use root::Root;
 pub use server::{Environment, serve};
-pub use transport::stdio;

@@ -24,8 +24,6 @@ pub(super) struct Publisher {
     published: HashMap<Uri, (Option<i32>, u64)>,
     /// Those that the client requests.
     reports: Reports,
-    /// Whether the client requests the diagnostics of all documents.
-    is_workspace_pulled: bool,
 }
 
 impl Publisher {
@@ -87,15 +85,6 @@ impl Publisher {
         self.reports.document(&params.text_document.uri, previous)
     }
 
-    /// Returns the reports of all documents. From now on, nothing is published: the client requests everything.
-    pub(super) fn pulled_by_workspace(&mut self, client: &Client) -> &Reports {
-        if !self.is_workspace_pulled {
-            self.is_workspace_pulled = true;
-            self.publish_changes(client, Vec::new());
-        }
-        &self.reports
-    }
-
     fn send(&mut self, client: &Client, buffers: &Buffers, all: HashMap<Uri, Vec<Diagnostic>>) {
         let mut all: Vec<(Uri, Vec<Diagnostic>)> = all.into_iter().collect();
         all.sort_by(|one, other| one.0.0.cmp(&other.0.0));
@@ -113,10 +102,9 @@ impl Publisher {
         if !client.supports.pull_diagnostics {
             return self.publish_changes(client, reports);
         }
-        // The client requests those of open documents. Clients that do not know `workspace/diagnostic` get the others.
-        let is_pushed =
-            |(_, report): &&(Uri, Report)| report.version.is_none() && !self.is_workspace_pulled;
-        let pushed = reports.iter().filter(is_pushed).cloned().collect();
+        // The client requests those of open documents, and gets the others.
+        let is_closed = |(_, report): &&(Uri, Report)| report.version.is_none();
+        let pushed = reports.iter().filter(is_closed).cloned().collect();
         self.publish_changes(client, pushed);
         if self.reports.replace(reports) {
             client.refresh_diagnostics();

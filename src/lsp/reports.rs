@@ -3,8 +3,7 @@
 use gen_lsp_types::{
     Diagnostic, DocumentDiagnosticReport, FullDocumentDiagnosticReport,
     RelatedFullDocumentDiagnosticReport, RelatedUnchangedDocumentDiagnosticReport,
-    UnchangedDocumentDiagnosticReport, Uri, WorkspaceDocumentDiagnosticReport,
-    WorkspaceFullDocumentDiagnosticReport, WorkspaceUnchangedDocumentDiagnosticReport,
+    UnchangedDocumentDiagnosticReport, Uri,
 };
 use hashbrown::HashMap;
 
@@ -23,10 +22,6 @@ impl Report {
     /// Returns the id that the client sends with its next request. Equal diagnostics have equal ids.
     fn result_id(&self) -> String {
         format!("{:016x}", self.hash)
-    }
-
-    fn full(&self) -> FullDocumentDiagnosticReport {
-        FullDocumentDiagnosticReport::new(Some(self.result_id()), self.diagnostics.clone())
     }
 }
 
@@ -66,45 +61,7 @@ impl Reports {
             let unchanged = UnchangedDocumentDiagnosticReport::new(id);
             return RelatedUnchangedDocumentDiagnosticReport::new(None, unchanged).into();
         }
-        RelatedFullDocumentDiagnosticReport::new(None, report.full()).into()
+        let full = FullDocumentDiagnosticReport::new(Some(id), report.diagnostics.clone());
+        RelatedFullDocumentDiagnosticReport::new(None, full).into()
     }
-
-    /// Returns the reports of all documents that have diagnostics, or for which the client has a previous report.
-    pub(super) fn workspace(
-        &self,
-        previous: &HashMap<Uri, String>,
-    ) -> Vec<(Uri, WorkspaceDocumentDiagnosticReport)> {
-        let known = self
-            .by_uri
-            .iter()
-            .filter(|(uri, report)| !report.diagnostics.is_empty() || previous.contains_key(*uri));
-        let mut reports: Vec<_> = known
-            .map(|(uri, report)| {
-                let id = report.result_id();
-                let item = if previous.get(uri) == Some(&id) {
-                    WorkspaceUnchangedDocumentDiagnosticReport::new(
-                        uri.clone(),
-                        report.version,
-                        UnchangedDocumentDiagnosticReport::new(id),
-                    )
-                    .into()
-                } else {
-                    WorkspaceFullDocumentDiagnosticReport::new(
-                        uri.clone(),
-                        report.version,
-                        report.full(),
-                    )
-                    .into()
-                };
-                (uri.clone(), item)
-            })
-            .collect();
-        reports.sort_by(|one, other| one.0.0.cmp(&other.0.0));
-        reports
-    }
-}
-
-/// Returns the report of a document about which no folder knows anything.
-pub(super) fn empty_report() -> DocumentDiagnosticReport {
-    Reports::default().document(&Uri::from(""), None)
 }

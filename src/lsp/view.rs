@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 
-use super::jobs::{Change, Job, Next, Query, collect};
+use lsp_server::Request;
+
+use super::jobs::{Change, Job, Next, collect};
 use super::loader::Plan;
 use super::progress::Progress;
 use super::reload::Loaded;
@@ -62,7 +64,7 @@ struct View<'w> {
     progress: Option<Progress>,
     /// The change that has led to the state, and the requests that the state answers first.
     change: Change,
-    queries: Vec<Query>,
+    queries: Vec<Request>,
     /// The next change, and its plan if it is an edit; `None` if the server ends.
     next: Option<Next>,
     next_plan: Option<Plan>,

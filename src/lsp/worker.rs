@@ -6,10 +6,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use gen_lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
+use lsp_server::Request;
 use serde_json::Value;
 
 use super::analysis::Analysis;
-use super::jobs::{Change, Job, Next, Query, collect};
+use super::jobs::{Change, Job, Next, collect};
 use super::loader::{Plan, SettingsError};
 use super::progress::Progress;
 use super::publisher::Publisher;
@@ -90,7 +91,7 @@ impl Worker {
         &mut self,
         mut live: LiveCheck<'_, '_>,
         plan: &Plan,
-        (change, mut queries): (&Change, Vec<Query>),
+        (change, mut queries): (&Change, Vec<Request>),
         progress: &mut Option<Progress>,
     ) -> Option<Next> {
         (plan.suppress)(live.set, &mut live.outcome);
@@ -112,7 +113,7 @@ impl Worker {
                 supports: self.shared.client.supports,
             };
             let is_outdated = matches!(waiting, Some(Job::Change(_)));
-            let is_pull = queries.iter().any(Query::is_pull);
+            let is_pull = queries.iter().any(requests::is_pull);
             if !is_outdated || is_pull || self.is_overdue() {
                 self.publish(&analysis);
             }
@@ -138,37 +139,27 @@ impl Worker {
     }
 
     /// Answers a request.
-    fn answer(&mut self, analysis: &Analysis<'_, '_>, query: Query) {
-        if let Some(Query::Document(request)) = self.pulled(query) {
-            self.shared.answer(analysis, request);
+    fn answer(&mut self, analysis: &Analysis<'_, '_>, request: Request) {
+        match requests::is_pull(&request) {
+            true => self.answer_pull(request),
+            false => self.shared.answer(analysis, request),
         }
     }
 
     /// Answers a request about a folder that has never had valid settings.
-    fn answer_without_analysis(&mut self, query: Query) {
-        if let Some(Query::Document(request)) = self.pulled(query) {
-            self.shared.respond(request.id, Ok(Value::Null));
+    fn answer_without_analysis(&mut self, request: Request) {
+        match requests::is_pull(&request) {
+            true => self.answer_pull(request),
+            false => self.shared.respond(request.id, Ok(Value::Null)),
         }
     }
 
-    /// Answers a request for diagnostics from those that were published or computed last. Returns other requests.
-    fn pulled(&mut self, query: Query) -> Option<Query> {
-        match query {
-            Query::Workspace(pull) => {
-                let client = &self.shared.client;
-                pull.add(self.publisher.pulled_by_workspace(client));
-                None
-            }
-            Query::Document(request) if request.method == requests::DOCUMENT_DIAGNOSTICS => {
-                let id = request.id;
-                let answer = self.shared.unless_cancelled(&id, || {
-                    requests::typed(request.params, |params| self.publisher.report(&params))
-                });
-                self.shared.respond(id, answer);
-                None
-            }
-            query => Some(query),
-        }
+    /// Answers a request for diagnostics from those that were computed last.
+    fn answer_pull(&mut self, request: Request) {
+        let answer = self.shared.unless_cancelled(&request.id, || {
+            requests::typed(request.params, |params| self.publisher.report(&params))
+        });
+        self.shared.respond(request.id, answer);
     }
 
     /// Publishes the diagnostics of an analysis.
@@ -189,7 +180,7 @@ impl Worker {
     }
 
     /// Waits for the next change of a folder that has never had valid settings.
-    pub(super) fn wait(&mut self, change: &Change, queries: Vec<Query>) -> Option<Next> {
+    pub(super) fn wait(&mut self, change: &Change, queries: Vec<Request>) -> Option<Next> {
         let problems = problem_diagnostics(&self.problems);
         self.publisher
             .publish_only(&self.shared.client, &change.buffers, problems);

@@ -169,18 +169,9 @@ async def test_diagnostics_follow_unsaved_edits(workspace: Workspace):
     assert "strict-probe-not-rewritten" not in codes(found)
 
 
-async def test_diagnostics_of_all_files_are_requested_once(workspace: Workspace):
+async def test_diagnostics_of_closed_files_are_published(workspace: Workspace):
     await workspace.open(BROKEN)
-    # Until the client requests those of the workspace, those of closed files are published.
     assert workspace.client.diagnostics[workspace.uri("mesh.yaml")]
-    pull = workspace.client.workspace_diagnostic_async
-    report = await pull(types.WorkspaceDiagnosticParams(previous_result_ids=[]))
-    ids = {item.uri: item.result_id for item in report.items}
-    assert set(ids) == {workspace.uri("mesh.yaml"), workspace.uri("web.yaml")}
-    previous = [types.PreviousResultId(uri, value) for uri, value in ids.items()]
-    report = await pull(types.WorkspaceDiagnosticParams(previous_result_ids=previous))
-    assert {item.kind for item in report.items} == {"unchanged"}
-    assert not any(workspace.client.diagnostics.values())
 
 
 async def test_half_typed_text_keeps_hints_lenses_and_hovers(workspace: Workspace):

