@@ -58,7 +58,8 @@ mod with_server {
                 stdout.clone(),
                 stderr.clone(),
             )
-            .confined(confinement, command.directory.clone());
+            .confined(confinement, command.directory.clone())
+            .keeping_report();
             if let Some(home) = &self.home {
                 session = session.with_variable("HOME", home);
             }
@@ -66,6 +67,7 @@ mod with_server {
             arguments.extend(command.arguments.iter().cloned());
             let exit = run_arguments(&arguments, &session);
             mcp::Output {
+                report: session.take_report(),
                 code: exit.code(),
                 stdout: stdout.text(),
                 stderr: stderr.text(),

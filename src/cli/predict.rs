@@ -5,8 +5,8 @@ use crate::engine::{self, Exit, UnknownEnvironments, failing, write_report};
 use crate::finding::Severity;
 use crate::mesh::{Mesh, Version};
 use crate::predict::{self, WorkloadPrediction};
-use crate::report::prediction::{self, Explanation, ProbeView, Report, WorkloadRows};
-use crate::report::{self, ReportRoot, TerminalStyle};
+use crate::report::prediction::{self, Explanation, PredictReport, ProbeView, WorkloadRows};
+use crate::report::{self, Report, ReportRoot, TerminalStyle};
 use crate::settings::FailOn;
 use crate::source::SourceSet;
 
@@ -76,12 +76,20 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let style = terminal_style(session, OutputStream::Stdout, args.common.color);
     let width = line_width(session, OutputStream::Stdout);
     let format = format_of_stdout(args);
-    let text = text_of(view.as_ref(), format, &page, (style, width))?;
-    let audience = match format {
-        PredictFormat::Table | PredictFormat::Explanations => Audience::People,
-        PredictFormat::Json | PredictFormat::Html => Audience::Programs,
-    };
-    session.write_report(OutputStream::Stdout, &text, audience)?;
+    if format == PredictFormat::Json {
+        let report = match view {
+            Some(Shown::Json(report)) => report,
+            _ => PredictReport::default(),
+        };
+        session.print_json(Report::Predict(report))?;
+    } else {
+        let text = text_of(view.as_ref(), format, &page, (style, width))?;
+        let audience = match format {
+            PredictFormat::Table | PredictFormat::Explanations => Audience::People,
+            PredictFormat::Json | PredictFormat::Html => Audience::Programs,
+        };
+        session.write_report(OutputStream::Stdout, &text, audience)?;
+    }
     let broken = failing(&findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
@@ -128,13 +136,14 @@ fn shown(
         PredictFormat::Explanations => {
             Shown::Explanations(prediction::explanations(context, predictions, &machines))
         }
-        PredictFormat::Json => json(&Report::new(context, predictions, &machines, not_judged)),
+        PredictFormat::Json => Shown::Json(PredictReport::new(
+            context,
+            predictions,
+            &machines,
+            not_judged,
+        )),
         PredictFormat::Html => Shown::Probes(report::html_probes(context, predictions, root)),
     }
-}
-
-fn json(report: &Report) -> Shown {
-    Shown::Json(serde_json::to_string_pretty(report))
 }
 
 /// Returns the text of a report. JSON and HTML are complete documents, even without predictions.
@@ -145,7 +154,7 @@ fn text_of(
     (style, width): (TerminalStyle, Option<usize>),
 ) -> Result<String, Stop> {
     let empty = match format {
-        PredictFormat::Json => json(&Report::empty()),
+        PredictFormat::Json => Shown::Json(PredictReport::default()),
         PredictFormat::Html => Shown::Probes(Vec::new()),
         PredictFormat::Table | PredictFormat::Explanations => Shown::Nothing,
     };
@@ -153,8 +162,9 @@ fn text_of(
         Shown::Nothing => String::new(),
         Shown::Rows(rows) => report::predictions(rows, style, width),
         Shown::Explanations(all) => report::explanations(all, style),
-        Shown::Json(Ok(text)) => report::json_safe(&format!("{text}\n")),
-        Shown::Json(Err(error)) => return Err(Stop::usage(error.to_string())),
+        Shown::Json(report) => {
+            report::json(report).map_err(|error| Stop::usage(error.to_string()))?
+        }
         Shown::Probes(probes) => page(probes),
     })
 }
@@ -163,7 +173,7 @@ fn text_of(
 enum Shown {
     Rows(Vec<WorkloadRows>),
     Explanations(Vec<Explanation>),
-    Json(serde_json::Result<String>),
+    Json(PredictReport),
     Probes(Vec<ProbeView>),
     Nothing,
 }

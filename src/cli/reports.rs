@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
 use crate::report::prediction::ProbeView;
-use crate::report::{self, Hint, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
+use crate::report::{
+    self, CheckReport, Hint, Report, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle,
+};
 use crate::settings::Settings;
 use crate::source::{SourceSet, canonical};
 
@@ -130,6 +132,9 @@ impl<'a> Reports<'a> {
         style: TerminalStyle,
     ) -> Result<(), Stop> {
         let format = self.args.report.output_format;
+        if let (OutputFormat::Json, OutputStream::Stdout) = (format, stream) {
+            return self.session.print_json(Report::Check(self.json(reported)));
+        }
         let text = self.text(reported, format, style)?;
         self.session
             .write_report(stream, &text, format.audience())?;
@@ -167,6 +172,13 @@ impl<'a> Reports<'a> {
         }
     }
 
+    fn json(&self, reported: Reported<'_>) -> CheckReport {
+        let Reported { set, outcome, .. } = reported;
+        let statistics = self.args.statistics;
+        let statistics = statistics.then(|| report::statistics(outcome));
+        CheckReport::new(set, outcome, statistics)
+    }
+
     fn text(
         &self,
         reported: Reported<'_>,
@@ -175,10 +187,9 @@ impl<'a> Reports<'a> {
     ) -> Result<String, Stop> {
         let Reported { set, outcome, .. } = reported;
         let results = self.results(reported);
-        let counts = || report::statistics(outcome);
         let statistics = self.args.statistics;
         let written = match format {
-            OutputFormat::Json => report::json(set, outcome, statistics.then(counts)),
+            OutputFormat::Json => report::json(&self.json(reported)),
             OutputFormat::Sarif => report::sarif(&results),
             OutputFormat::Gitlab => report::gitlab(&results),
             OutputFormat::Github => Ok(report::github(&results)),
@@ -187,7 +198,9 @@ impl<'a> Reports<'a> {
             OutputFormat::Html => Ok(report::html_check(&results, reported.probes)),
             OutputFormat::Full | OutputFormat::Concise => {
                 let mut text = match format {
-                    _ if statistics => report::statistics_table(&counts(), style),
+                    _ if statistics => {
+                        report::statistics_table(&report::statistics(outcome), style)
+                    }
                     OutputFormat::Concise => report::concise(set, &outcome.findings, style),
                     _ => report::full(set, &outcome.findings, style),
                 };

@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use crate::filesystem::{Confinement, FileSystem};
-use crate::report::{escape_commands, escape_control};
+use crate::report::{self, Report, escape_commands, escape_control};
 use crate::source::{io_error_reason, read_stream};
 
 use super::stop::Stop;
@@ -27,6 +27,8 @@ pub struct Session {
     confinement: Option<Confinement>,
     tree: Option<PathBuf>,
     ends_process: bool,
+    /// The report, for a caller that takes it instead of its text.
+    report: Option<Mutex<Option<Report>>>,
 }
 
 struct Stream<T> {
@@ -60,6 +62,7 @@ impl Session {
             confinement: None,
             tree: None,
             ends_process: true,
+            report: None,
         }
     }
 
@@ -82,6 +85,7 @@ impl Session {
             confinement: None,
             tree: None,
             ends_process: false,
+            report: None,
         }
     }
 
@@ -101,6 +105,35 @@ impl Session {
         self.confinement = Some(confinement);
         self.tree = Some(tree);
         self
+    }
+
+    /// Keeps the report of the run as data, instead of writing its JSON to standard output.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub(super) fn keeping_report(mut self) -> Self {
+        self.report = Some(Mutex::default());
+        self
+    }
+
+    /// Returns the report that was kept.
+    #[cfg(feature = "mcp")]
+    pub(super) fn take_report(&self) -> Option<Report> {
+        locked(self.report.as_ref()?).take()
+    }
+
+    /// Keeps a report, or writes its JSON to standard output.
+    pub(super) fn print_json(&self, report: Report) -> Result<(), Stop> {
+        if let Some(kept) = &self.report {
+            *locked(kept) = Some(report);
+            return Ok(());
+        }
+        let text = match &report {
+            Report::Check(report) => report::json(report),
+            Report::Predict(report) => report::json(report),
+            Report::Changes(report) => report::json(report),
+        };
+        let text = text.map_err(|error| Stop::usage(error.to_string()))?;
+        self.print_data(&text)
     }
 
     /// Returns the files that the run reads.

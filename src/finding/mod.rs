@@ -14,6 +14,8 @@ mod shared_note;
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use crate::yaml::Span;
 
 pub use certainty::Certainty;
@@ -62,7 +64,8 @@ impl Severity {
 }
 
 /// The Kubernetes object that a finding is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ObjectRef {
     /// The API version, such as `apps/v1`.
     pub api_version: String,

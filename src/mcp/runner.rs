@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use crate::report::Report;
+
 /// A command of the program, and what it may read.
 #[derive(Clone, Debug)]
 pub struct Command {
@@ -21,11 +23,13 @@ pub struct Command {
 }
 
 /// The result of a command.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Output {
     /// The exit code: 0, 1 for findings or changes, 2 for a failure.
     pub code: u8,
-    /// The text on standard output.
+    /// The report, if the command writes one in JSON.
+    pub report: Option<Report>,
+    /// The text on standard output, without the report.
     pub stdout: String,
     /// The text on standard error.
     pub stderr: String,

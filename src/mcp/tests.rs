@@ -26,6 +26,7 @@ impl Runner for Endless {
         self.was_stopped.store(true, Ordering::Relaxed);
         Output {
             code: 2,
+            report: None,
             stdout: String::new(),
             stderr: "error: stopped\n".into(),
         }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::NotJudged;
 use crate::finding::{Finding, Label, Severity};
 
-use super::escape::json_safe;
+use super::entries::json;
 use super::results::Results;
 use super::source_location::{LineRegion, line_region, source_path};
 use crate::report::text::finding_lines;
@@ -50,7 +50,7 @@ pub fn gitlab(results: &Results<'_>) -> serde_json::Result<String> {
         let not_judged = results.outcome.not_judged.iter();
         issues.extend(not_judged.map(|found| not_judged_issue(results, found, &mut seen)));
     }
-    Ok(json_safe(&serde_json::to_string_pretty(&issues)?) + "\n")
+    json(&issues)
 }
 
 fn issue(results: &Results<'_>, finding: &Finding, seen: &mut BTreeMap<u128, usize>) -> Issue {

@@ -8,6 +8,7 @@ mod conjugation;
 mod counted;
 mod counted_files;
 mod diff;
+mod entries;
 mod escape;
 mod excerpt;
 mod explanation;
@@ -25,9 +26,7 @@ mod line_hash;
 mod markdown;
 mod name_list;
 mod not_judged;
-mod not_judged_entry;
 mod not_shown;
-mod object_entry;
 mod outcome_tone;
 pub mod prediction;
 mod predictions;
@@ -59,13 +58,14 @@ pub use ci_log::escape_commands;
 pub use concise::concise;
 pub use counted::counted;
 pub use diff::diff;
+pub use entries::{Report, json};
 pub use escape::{escape_control, json_safe};
 pub use explanation::explanations;
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::{html_changes, html_check, html_predict, html_probes};
 pub use inline_markdown::{code_span, fenced_block, inline_markdown};
-pub use json::json;
+pub use json::CheckReport;
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
 pub use not_judged::{missing_verdicts, not_judged_lines, not_judged_message};
@@ -81,3 +81,10 @@ pub use summary::{Hint, summary_line};
 pub use symptoms::{SymptomMatch, symptom_list, symptom_page, symptom_probes, symptoms_json};
 pub use unproven_release::unproven_release_note;
 pub use wrap::wrap;
+
+#[cfg(feature = "mcp")]
+pub(crate) use entries::{NotJudgedEntry, ReasonEntry, RelatedEntry};
+#[cfg(feature = "mcp")]
+pub(crate) use json::FindingEntry;
+#[cfg(feature = "mcp")]
+pub(crate) use text::path_of;

@@ -9,7 +9,7 @@ use crate::engine::{Notice, explained};
 use crate::finding::{Environment, Finding, Label, RuleId, SuppressedBy, Suppression, page_url};
 use crate::source::SourceSet;
 
-use super::escape::json_safe;
+use super::entries;
 use super::file_hashes::FileHashes;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
 use super::report_root::ReportRoot;
@@ -76,7 +76,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
             json!({ "executionSuccessful": true, "toolExecutionNotifications": notifications });
         put(run, "invocations", json!([invocation]));
     }
-    Ok(json_safe(&serde_json::to_string_pretty(&report)?) + "\n")
+    entries::json(&report)
 }
 
 /// Returns the notifications of a run: that findings are omitted, that nothing is judged, and each thing that is not

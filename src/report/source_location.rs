@@ -56,6 +56,11 @@ pub(super) fn source_location(set: &SourceSet, label: &Label) -> SourceLocation 
 }
 
 impl SourceLocation {
+    /// Returns the line in the source file, if it is known.
+    pub(super) fn line(&self) -> Option<usize> {
+        self.place.map(|place| place.start.line)
+    }
+
     /// Returns path, line and column, as far as known.
     pub(super) fn shown(&self) -> String {
         with_place(&self.path, self.place)

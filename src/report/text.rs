@@ -68,7 +68,7 @@ pub(super) fn subject(finding: &Finding) -> String {
 }
 
 /// Returns the namespace, kind and name of an object, such as `shop/Deployment/web`.
-pub(super) fn path_of(object: &ObjectRef) -> String {
+pub(crate) fn path_of(object: &ObjectRef) -> String {
     object
         .namespace
         .iter()

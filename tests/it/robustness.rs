@@ -65,7 +65,7 @@ proptest! {
             let shown = report::full(&set, &outcome.findings, look) + &report::concise(&set, &outcome.findings, look);
             prop_assert!(look.color || !shown.chars().any(|c| c.is_control() && c != '\n'));
         }
-        let json = report::json(&set, &outcome, None).unwrap_or_default();
+        let json = report::json(&report::CheckReport::new(&set, &outcome, None)).unwrap_or_default();
         prop_assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
         prop_assert!(!json.chars().any(|c| c.is_control() && c != '\n'));
     }
@@ -82,7 +82,7 @@ proptest! {
         let shown = report::full(&set, &findings, look);
         prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n'));
         let outcome = Outcome { findings, ..Outcome::default() };
-        prop_assert!(report::json(&set, &outcome, None).is_ok());
+        prop_assert!(report::json(&report::CheckReport::new(&set, &outcome, None)).is_ok());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::engine::write_report;
-use crate::report::changes::{self, Changes};
-use crate::report::{self, ReportRoot, Results, TerminalStyle};
+use crate::report::changes::{self, ChangeReport, Changes};
+use crate::report::{self, Report, ReportRoot, Results, TerminalStyle};
 use crate::settings::{FailOn, RequiredVerdicts};
 
 use super::super::args::{ChangeFormat, DiffArgs};
@@ -71,6 +71,11 @@ impl<'a> Reports<'a> {
     pub(super) fn print(&self, changes: &Changes<'_>) -> Result<(), Stop> {
         let style = terminal_style(self.session, OutputStream::Stdout, self.args.common.color);
         let format = self.args.report.output_format;
+        if format == ChangeFormat::Json {
+            return self
+                .session
+                .print_json(Report::Changes(ChangeReport::new(changes)));
+        }
         let text = self.text(changes, format, style)?;
         self.session
             .write_report(OutputStream::Stdout, &text, format.audience())
@@ -102,7 +107,7 @@ impl<'a> Reports<'a> {
             notes: &changes.comparison.notes,
         };
         let written = match format {
-            ChangeFormat::Json => changes::json(changes),
+            ChangeFormat::Json => report::json(&ChangeReport::new(changes)),
             ChangeFormat::Sarif => report::sarif(&results),
             ChangeFormat::Gitlab => report::gitlab(&results),
             ChangeFormat::Github => Ok(report::github(&results)),

@@ -1,72 +1,28 @@
-//! The report of `diff`.
+//! The changes of `diff`.
 
 use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::report::changes::{ChangeCounts, ChangeEntry, PredictionEntry, ProbeEntry};
 
 use super::super::clean::{clean, clean_all};
-use super::fact::{Fact, ReportedFact};
-use super::{Text, at, line, not_judged, reasons};
-
-/// The report of `diff --output-format json`.
-#[derive(Debug, Deserialize)]
-pub(in crate::mcp) struct ChangeReport {
-    changes: Vec<ReportedChange>,
-    pub(in crate::mcp) newly_not_judged: Vec<not_judged::Reported>,
-    pub(in crate::mcp) summary: ChangeSummary,
-}
+use super::fact::Fact;
+use super::{Text, at, line, reasons};
 
 /// The numbers of the whole comparison, not only of this answer.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 pub(in crate::mcp) struct ChangeSummary {
     /// Probes that become worse.
-    regressions: u64,
+    regressions: usize,
     /// Probes whose outcome changes, but is neither better nor worse.
-    changed: u64,
+    changed: usize,
     /// Probes that become better.
-    improvements: u64,
+    improvements: usize,
     /// Probes whose outcome does not change.
-    unchanged: u64,
+    unchanged: usize,
     /// Of these, the probes that have a fault in both states; `check` lists them.
-    unchanged_faults: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedChange {
-    class: String,
-    path: String,
-    line: Option<u64>,
-    probe: Option<ReportedProbe>,
-    before: Option<ReportedState>,
-    after: Option<ReportedState>,
-    finding: Option<ReportedFinding>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedProbe {
-    kind: String,
-    namespace: Option<String>,
-    name: String,
-    container: String,
-    slot: String,
-    overlay: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedState {
-    outcome: String,
-    why: String,
-    certainty: String,
-    kubelet: Option<String>,
-    rewritten_to: Option<String>,
-    assumptions: Vec<String>,
-    because: Vec<ReportedFact>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedFinding {
-    rule: String,
-    message: String,
+    unchanged_faults: usize,
 }
 
 /// A probe, or a finding that is not about a probe, that changes.
@@ -74,7 +30,7 @@ struct ReportedFinding {
 #[schemars(crate = "rmcp::schemars")]
 pub(in crate::mcp) struct Change {
     /// `regression`, `changed`, `improvement`, `added` or `removed`.
-    class: String,
+    class: &'static str,
     /// The file and line.
     at: String,
     /// The probe, as `namespace/Kind/name: slot of container`.
@@ -97,10 +53,10 @@ pub(in crate::mcp) struct Change {
 #[schemars(crate = "rmcp::schemars")]
 struct State {
     /// `ok`, `fails`, `always-passes` and others, as in `predict`.
-    outcome: String,
+    outcome: &'static str,
     /// The reason in a few words.
     why: String,
-    certainty: String,
+    certainty: &'static str,
     /// The text that the kubelet will print in the events of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     kubelet: Option<String>,
@@ -113,9 +69,15 @@ struct State {
     assumptions: Vec<String>,
 }
 
-impl ChangeReport {
-    pub(in crate::mcp) fn changes(&self) -> Vec<Change> {
-        self.changes.iter().map(Change::from).collect()
+impl From<ChangeCounts> for ChangeSummary {
+    fn from(counts: ChangeCounts) -> Self {
+        Self {
+            regressions: counts.regressions,
+            changed: counts.changed,
+            improvements: counts.improvements,
+            unchanged: counts.unchanged,
+            unchanged_faults: counts.unchanged_faults,
+        }
     }
 }
 
@@ -136,14 +98,14 @@ impl ChangeSummary {
     }
 }
 
-impl From<&ReportedChange> for Change {
-    fn from(change: &ReportedChange) -> Self {
+impl From<&ChangeEntry> for Change {
+    fn from(change: &ChangeEntry) -> Self {
         let probe = change.probe.as_ref();
         let finding = change.finding.as_ref();
         Self {
-            class: change.class.clone(),
+            class: change.class,
             at: at(&change.path, change.line),
-            probe: probe.map(ReportedProbe::name),
+            probe: probe.map(name),
             overlay: probe.and_then(|probe| probe.overlay.as_deref()).map(clean),
             finding: finding
                 .map(|finding| clean(&format!("{}: {}", finding.rule, finding.message))),
@@ -153,27 +115,25 @@ impl From<&ReportedChange> for Change {
     }
 }
 
-impl ReportedProbe {
-    fn name(&self) -> String {
-        let Self {
-            kind,
-            name,
-            container,
-            slot,
-            ..
-        } = self;
-        let namespace = self.namespace.as_deref().map(|name| format!("{name}/"));
-        let namespace = namespace.unwrap_or_default();
-        clean(&format!("{namespace}{kind}/{name}: {slot} of {container}"))
-    }
+fn name(probe: &ProbeEntry) -> String {
+    let namespace = probe.namespace.as_deref().map(|name| format!("{name}/"));
+    let namespace = namespace.unwrap_or_default();
+    let ProbeEntry {
+        kind,
+        name,
+        container,
+        slot,
+        ..
+    } = probe;
+    clean(&format!("{namespace}{kind}/{name}: {slot} of {container}"))
 }
 
-impl From<&ReportedState> for State {
-    fn from(state: &ReportedState) -> Self {
+impl From<&PredictionEntry> for State {
+    fn from(state: &PredictionEntry) -> Self {
         Self {
-            outcome: state.outcome.clone(),
+            outcome: state.outcome,
             why: clean(&state.why),
-            certainty: state.certainty.clone(),
+            certainty: state.certainty,
             kubelet: state.kubelet.as_deref().map(clean),
             rewritten_to: state.rewritten_to.as_deref().map(clean),
             because: Fact::all(&state.because),

@@ -1,21 +1,15 @@
 //! A fact that decides, with its line.
 
 use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::report::{ReasonEntry, RelatedEntry};
 
 use super::super::clean::clean;
 use super::at;
 
 /// The longest list of facts in an item.
 const MOST: usize = 10;
-
-/// A fact of a report.
-#[derive(Debug, Deserialize)]
-pub(in crate::mcp) struct ReportedFact {
-    path: Option<String>,
-    line: Option<u64>,
-    message: String,
-}
 
 /// A fact that decides.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,17 +22,31 @@ pub(in crate::mcp) struct Fact {
     fact: String,
 }
 
+impl From<&ReasonEntry> for Fact {
+    fn from(reason: &ReasonEntry) -> Self {
+        Self {
+            at: reason.path.as_deref().map(|path| at(path, reason.line)),
+            fact: clean(&reason.message),
+        }
+    }
+}
+
+impl From<&RelatedEntry> for Fact {
+    fn from(related: &RelatedEntry) -> Self {
+        Self {
+            at: Some(at(&related.path, related.line)),
+            fact: clean(&related.message),
+        }
+    }
+}
+
 impl Fact {
     /// Shortens the facts of a report.
-    pub(super) fn all(reported: &[ReportedFact]) -> Vec<Self> {
-        let mut facts: Vec<Self> = reported
-            .iter()
-            .take(MOST)
-            .map(|fact| Self {
-                at: fact.path.as_deref().map(|path| at(path, fact.line)),
-                fact: clean(&fact.message),
-            })
-            .collect();
+    pub(super) fn all<'r, T>(reported: &'r [T]) -> Vec<Self>
+    where
+        Self: From<&'r T>,
+    {
+        let mut facts: Vec<Self> = reported.iter().take(MOST).map(Self::from).collect();
         if let Some(more) = reported.len().checked_sub(MOST).filter(|more| *more > 0) {
             facts.push(Self {
                 at: None,

@@ -1,95 +1,36 @@
-//! The report of `check`.
+//! The findings and numbers of `check`.
 
 use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::engine::Summary;
+use crate::report::FindingEntry;
 
 use super::super::clean::{clean, clean_all};
-use super::fact::{Fact, ReportedFact};
-use super::object::Object;
-use super::{Text, at, line, not_judged, reasons};
-
-/// The report of `check --output-format json`.
-#[derive(Debug, Deserialize)]
-pub(in crate::mcp) struct CheckReport {
-    pub(in crate::mcp) findings: Vec<ReportedFinding>,
-    pub(in crate::mcp) not_judged: Vec<not_judged::Reported>,
-    summary: ReportedSummary,
-}
-
-/// A finding of the report.
-#[derive(Debug, Deserialize)]
-pub(in crate::mcp) struct ReportedFinding {
-    rule: String,
-    severity: String,
-    certainty: String,
-    message: String,
-    path: String,
-    line: Option<u64>,
-    object: Option<Object>,
-    container: Option<String>,
-    #[serde(default)]
-    overlays: Vec<String>,
-    outcome: Option<String>,
-    kubelet: Option<String>,
-    related: Vec<ReportedFact>,
-    assumptions: Vec<String>,
-    help: Option<String>,
-    fix: Option<ReportedFix>,
-    suppressed: Option<serde_json::Value>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedFix {
-    applicability: String,
-    reason: Option<String>,
-    title: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedSummary {
-    files: ReportedFiles,
-    workloads: u64,
-    handlers: u64,
-    not_judged: u64,
-    errors: u64,
-    warnings: u64,
-    notes: u64,
-    suppressed: u64,
-    configured: Option<ReportedConfigured>,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedConfigured {
-    predictions: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct ReportedFiles {
-    read: u64,
-    broken: u64,
-}
+use super::fact::Fact;
+use super::{Text, at, line, name, reasons};
 
 /// The numbers of a whole check, not only of this answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
 pub(in crate::mcp) struct CheckSummary {
     /// Files that were read.
-    files: u64,
+    files: usize,
     /// Files that are not valid or could not be read. Findings name them.
-    broken_files: u64,
+    broken_files: usize,
     /// Workloads in these files.
-    workloads: u64,
+    workloads: usize,
     /// Probes and hooks of these workloads.
-    handlers: u64,
-    errors: u64,
-    warnings: u64,
-    notes: u64,
+    handlers: usize,
+    errors: usize,
+    warnings: usize,
+    notes: usize,
     /// Findings that the user has suppressed; they are not listed.
-    suppressed: u64,
+    suppressed: usize,
     /// Probes and hooks that would have another outcome without the facts in `.meshprobe.yaml`.
-    configured: u64,
+    configured: usize,
     /// Objects and files that could not be judged: no finding there does not mean that the probes work.
-    not_judged: u64,
+    not_judged: usize,
 }
 
 /// A finding.
@@ -97,11 +38,11 @@ pub(in crate::mcp) struct CheckSummary {
 #[schemars(crate = "rmcp::schemars")]
 pub(in crate::mcp) struct Finding {
     /// The id of the rule, for `explain_rule`.
-    rule: String,
+    rule: &'static str,
     /// `error`, `warning` or `note`.
-    severity: String,
+    severity: &'static str,
     /// `known` and `default` rest on the files; `assumed` and `unknown` depend on the assumptions.
-    certainty: String,
+    certainty: &'static str,
     /// What is wrong and why.
     message: String,
     /// The file and line of the probe or object.
@@ -116,7 +57,7 @@ pub(in crate::mcp) struct Finding {
     overlays: Vec<String>,
     /// What the probe will do: `fails`, `always-passes`, `target-changed`, `refused`, `unknown` and others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<String>,
+    outcome: Option<&'static str>,
     /// The text that the kubelet will print in the events of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     kubelet: Option<String>,
@@ -136,17 +77,17 @@ pub(in crate::mcp) struct Finding {
 #[schemars(crate = "rmcp::schemars")]
 struct FixSummary {
     /// `safe`; `unsafe`, which may change running pods; or `display-only`, which a person must apply.
-    applicability: String,
+    applicability: &'static str,
     title: String,
     /// Why it is not safe.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-impl CheckReport {
-    pub(in crate::mcp) fn summary(&self) -> CheckSummary {
-        let summary = &self.summary;
-        CheckSummary {
+impl From<&Summary> for CheckSummary {
+    fn from(summary: &Summary) -> Self {
+        let configured = summary.configured.as_ref();
+        Self {
             files: summary.files.read,
             broken_files: summary.files.broken,
             workloads: summary.workloads,
@@ -155,18 +96,9 @@ impl CheckReport {
             warnings: summary.warnings,
             notes: summary.notes,
             suppressed: summary.suppressed,
-            configured: summary
-                .configured
-                .as_ref()
-                .map_or(0, |configured| configured.predictions),
+            configured: configured.map_or(0, |configured| configured.predictions),
             not_judged: summary.not_judged,
         }
-    }
-
-    /// Returns the findings that are not suppressed.
-    pub(in crate::mcp) fn active(&self) -> impl Iterator<Item = Finding> {
-        let active = |finding: &&ReportedFinding| finding.suppressed.is_none();
-        self.findings.iter().filter(active).map(Finding::from)
     }
 }
 
@@ -203,24 +135,24 @@ impl CheckSummary {
     }
 }
 
-impl From<&ReportedFinding> for Finding {
-    fn from(reported: &ReportedFinding) -> Self {
+impl From<&FindingEntry> for Finding {
+    fn from(reported: &FindingEntry) -> Self {
         Self {
-            rule: reported.rule.clone(),
-            severity: reported.severity.clone(),
-            certainty: reported.certainty.clone(),
+            rule: reported.rule,
+            severity: reported.severity,
+            certainty: reported.certainty,
             message: clean(&reported.message),
             at: at(&reported.path, reported.line),
-            object: reported.object.as_ref().map(Object::name),
+            object: reported.object.as_ref().map(name),
             container: reported.container.as_deref().map(clean),
             overlays: clean_all(&reported.overlays),
-            outcome: reported.outcome.clone(),
+            outcome: reported.outcome,
             kubelet: reported.kubelet.as_deref().map(clean),
             because: Fact::all(&reported.related),
             assumptions: clean_all(&reported.assumptions),
             help: reported.help.as_deref().map(clean),
             fix: reported.fix.as_ref().map(|fix| FixSummary {
-                applicability: fix.applicability.clone(),
+                applicability: fix.applicability,
                 title: clean(&fix.title),
                 reason: fix.reason.as_deref().map(clean),
             }),

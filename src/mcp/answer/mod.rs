@@ -1,19 +1,21 @@
-//! Reports of the program in JSON, and the shorter items of answers.
+//! The items of answers, which are shorter than those of reports.
 
 mod change;
 mod fact;
 mod finding;
 mod not_judged;
-mod object;
 mod probe;
 
-pub(super) use change::{Change, ChangeReport, ChangeSummary};
+pub(super) use change::{Change, ChangeSummary};
 pub(super) use fact::Fact;
-pub(super) use finding::{CheckReport, CheckSummary, Finding};
+pub(super) use finding::{CheckSummary, Finding};
 pub(super) use not_judged::NotJudged;
-pub(super) use probe::{PredictReport, Probe};
+pub(super) use probe::{Probe, probes};
 
 use std::fmt::Write as _;
+
+use crate::finding::ObjectRef;
+use crate::report::path_of;
 
 /// An item of an answer as text.
 pub(super) trait Text {
@@ -38,8 +40,13 @@ fn reasons(out: &mut String, because: &[Fact], assumptions: &[String]) {
     }
 }
 
+/// Returns `namespace/Kind/name`.
+fn name(object: &ObjectRef) -> String {
+    super::clean::clean(&path_of(object))
+}
+
 /// Returns `file:line`.
-fn at(path: &str, line: Option<u64>) -> String {
+fn at(path: &str, line: Option<usize>) -> String {
     let path = super::clean::clean(path);
     match line {
         Some(line) => format!("{path}:{line}"),

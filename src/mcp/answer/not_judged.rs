@@ -1,22 +1,12 @@
 //! Objects and files that could not be judged.
 
 use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::report::NotJudgedEntry;
 
 use super::super::clean::clean;
-use super::object::Object;
-use super::{Text, at, line};
-
-/// An entry of a report.
-#[derive(Debug, Deserialize)]
-pub(in crate::mcp) struct Reported {
-    reason: String,
-    message: String,
-    path: String,
-    line: Option<u64>,
-    object: Option<Object>,
-    help: String,
-}
+use super::{Text, at, line, name};
 
 /// Something that runs pods and could not be judged.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -28,19 +18,19 @@ pub(in crate::mcp) struct NotJudged {
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
     /// The kind of the reason.
-    reason: String,
+    reason: &'static str,
     /// What could not be judged, and why.
     message: String,
     /// What to do.
     help: String,
 }
 
-impl From<&Reported> for NotJudged {
-    fn from(reported: &Reported) -> Self {
+impl From<&NotJudgedEntry> for NotJudged {
+    fn from(reported: &NotJudgedEntry) -> Self {
         Self {
             at: at(&reported.path, reported.line),
-            object: reported.object.as_ref().map(Object::name),
-            reason: clean(&reported.reason),
+            object: reported.object.as_ref().map(name),
+            reason: reported.reason,
             message: clean(&reported.message),
             help: clean(&reported.help),
         }

@@ -1,80 +1,14 @@
-//! The report of `predict`.
+//! The probes of `predict`.
 
 use rmcp::schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use crate::finding::ObjectRef;
+use crate::report::prediction::{HandlerReport, MachineReport, PredictReport, WorkloadReport};
 
 use super::super::clean::{clean, clean_all};
-use super::fact::{Fact, ReportedFact};
-use super::object::Object;
-use super::{Text, at, line, not_judged, reasons};
-
-/// The report of `predict --output-format json`.
-#[derive(Debug, Deserialize)]
-pub(in crate::mcp) struct PredictReport {
-    workloads: Vec<Workload>,
-    #[serde(default)]
-    machines: Vec<Machine>,
-    pub(in crate::mcp) not_judged: Vec<not_judged::Reported>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Workload {
-    path: String,
-    object: Object,
-    overlay: Option<String>,
-    mesh: Value,
-    dataplane: Value,
-    handlers: Vec<Handler>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Value {
-    value: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Handler {
-    container: String,
-    slot: String,
-    kind: String,
-    path: Option<String>,
-    line: Option<u64>,
-    rewritten: bool,
-    mtls: Option<String>,
-    outcome: String,
-    certainty: String,
-    kubelet: Option<String>,
-    becomes: Option<Becomes>,
-    assumptions: Vec<String>,
-    because: Vec<ReportedFact>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Becomes {
-    #[serde(rename = "httpGet")]
-    http_get: HttpGet,
-}
-
-#[derive(Debug, Deserialize)]
-struct HttpGet {
-    path: String,
-    port: i64,
-    scheme: Option<String>,
-}
-
-/// The check of a WorkloadGroup, a virtual machine.
-#[derive(Debug, Deserialize)]
-struct Machine {
-    path: String,
-    object: Object,
-    overlay: Option<String>,
-    kind: String,
-    line: Option<u64>,
-    outcome: String,
-    certainty: String,
-    assumptions: Vec<String>,
-    because: Vec<ReportedFact>,
-}
+use super::fact::Fact;
+use super::{Text, at, line, name, reasons};
 
 /// The prediction for one probe or hook.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -85,9 +19,9 @@ pub(in crate::mcp) struct Probe {
     #[serde(skip_serializing_if = "Option::is_none")]
     container: Option<String>,
     /// `livenessProbe`, `readinessProbe`, `startupProbe`, `postStart`, `preStop`, or `probe` of a WorkloadGroup.
-    slot: String,
+    slot: &'static str,
     /// `httpGet`, `tcpSocket`, `grpc`, `exec` and others.
-    kind: String,
+    kind: &'static str,
     /// The file and line of the probe.
     at: String,
     /// The kustomization or deploying object in which the prediction holds; missing for plain manifests.
@@ -95,22 +29,22 @@ pub(in crate::mcp) struct Probe {
     overlay: Option<String>,
     /// The mesh of the pod; missing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mesh: Option<String>,
+    mesh: Option<&'static str>,
     /// `sidecar`, `ambient`, `uncaptured`, `none` or `unknown`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    dataplane: Option<String>,
+    dataplane: Option<&'static str>,
     /// The mode of mutual TLS at the port, where it matters.
     #[serde(skip_serializing_if = "Option::is_none")]
-    mtls: Option<String>,
+    mtls: Option<&'static str>,
     /// Whether the mesh rewrites the probe.
     rewritten: bool,
     /// The request of the kubelet after the rewrite.
     #[serde(skip_serializing_if = "Option::is_none")]
     rewritten_to: Option<String>,
     /// `ok`, `fails`, `always-passes`, `target-changed`, `refused`, `broken-without-mesh`, `not-in-mesh` or `unknown`.
-    outcome: String,
+    outcome: &'static str,
     /// `known` and `default` rest on the files; `assumed` and `unknown` depend on the assumptions.
-    certainty: String,
+    certainty: &'static str,
     /// The text that the kubelet will print in the events of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     kubelet: Option<String>,
@@ -120,56 +54,46 @@ pub(in crate::mcp) struct Probe {
     assumptions: Vec<String>,
 }
 
-impl PredictReport {
-    /// Returns one item per probe of the workloads whose name contains `workload`.
-    pub(in crate::mcp) fn probes(&self, workload: Option<&str>) -> Vec<Probe> {
-        let matches = |object: &Object| workload.is_none_or(|text| object.matches(text));
-        let pods = self
-            .workloads
-            .iter()
-            .filter(|pod| matches(&pod.object))
-            .flat_map(|pod| pod.handlers.iter().map(|handler| of_handler(pod, handler)));
-        let machines = self
-            .machines
-            .iter()
-            .filter(|machine| matches(&machine.object));
-        pods.chain(machines.map(of_machine)).collect()
-    }
+/// Returns one item per probe of the workloads whose name contains `workload`.
+pub(in crate::mcp) fn probes(report: &PredictReport, workload: Option<&str>) -> Vec<Probe> {
+    let matches = |object: &ObjectRef| workload.is_none_or(|text| name(object).contains(text));
+    let pods = report.workloads.iter().filter(|pod| matches(&pod.object));
+    let pods = pods.flat_map(|pod| pod.handlers.iter().map(|handler| of_handler(pod, handler)));
+    let machines = report
+        .machines
+        .iter()
+        .filter(|machine| matches(&machine.object));
+    pods.chain(machines.map(of_machine)).collect()
 }
 
-fn of_handler(pod: &Workload, handler: &Handler) -> Probe {
+fn of_handler(pod: &WorkloadReport, handler: &HandlerReport) -> Probe {
     let path = handler.path.as_deref().unwrap_or(&pod.path);
-    let request = handler.becomes.as_ref().map(|becomes| {
-        let HttpGet { path, port, scheme } = &becomes.http_get;
-        let scheme = scheme.as_deref().unwrap_or("HTTP");
-        clean(&format!("{scheme} GET :{port}{path}"))
-    });
     Probe {
-        object: pod.object.name(),
+        object: name(&pod.object),
         container: Some(clean(&handler.container)),
-        slot: handler.slot.clone(),
-        kind: handler.kind.clone(),
+        slot: handler.slot,
+        kind: handler.kind,
         at: at(path, handler.line),
         overlay: pod.overlay.as_deref().map(clean),
-        mesh: pod.mesh.value.clone(),
-        dataplane: pod.dataplane.value.clone(),
-        mtls: handler.mtls.clone(),
+        mesh: pod.mesh.value,
+        dataplane: Some(pod.dataplane.value),
+        mtls: handler.mtls,
         rewritten: handler.rewritten,
-        rewritten_to: request,
-        outcome: handler.outcome.clone(),
-        certainty: handler.certainty.clone(),
+        rewritten_to: handler.rewritten_request().as_deref().map(clean),
+        outcome: handler.outcome,
+        certainty: handler.certainty,
         kubelet: handler.kubelet.as_deref().map(clean),
         because: Fact::all(&handler.because),
         assumptions: clean_all(&handler.assumptions),
     }
 }
 
-fn of_machine(machine: &Machine) -> Probe {
+fn of_machine(machine: &MachineReport) -> Probe {
     Probe {
-        object: machine.object.name(),
+        object: name(&machine.object),
         container: None,
-        slot: "probe".into(),
-        kind: machine.kind.clone(),
+        slot: "probe",
+        kind: machine.kind,
         at: at(&machine.path, machine.line),
         overlay: machine.overlay.as_deref().map(clean),
         mesh: None,
@@ -177,8 +101,8 @@ fn of_machine(machine: &Machine) -> Probe {
         mtls: None,
         rewritten: false,
         rewritten_to: None,
-        outcome: machine.outcome.clone(),
-        certainty: machine.certainty.clone(),
+        outcome: machine.outcome,
+        certainty: machine.certainty,
         kubelet: None,
         because: Fact::all(&machine.because),
         assumptions: clean_all(&machine.assumptions),
@@ -188,11 +112,11 @@ fn of_machine(machine: &Machine) -> Probe {
 impl Probe {
     /// Returns whether the outcome is one that a user has to act on, or that is not known.
     pub(in crate::mcp) fn is_fault(&self) -> bool {
-        !matches!(self.outcome.as_str(), "ok" | "not-in-mesh")
+        !matches!(self.outcome, "ok" | "not-in-mesh")
     }
 
-    pub(in crate::mcp) fn outcome(&self) -> &str {
-        &self.outcome
+    pub(in crate::mcp) const fn outcome(&self) -> &'static str {
+        self.outcome
     }
 }
 

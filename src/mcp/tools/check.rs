@@ -4,7 +4,9 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::answer::{CheckReport, CheckSummary, Finding, NotJudged};
+use crate::report::Report;
+
+use super::super::answer::{CheckSummary, Finding};
 use super::super::error::ToolError;
 use super::super::page::Paging;
 use super::arguments::parse;
@@ -77,11 +79,18 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     }
     let root = invocation.root();
     let output = invocation.run(call);
-    let report: CheckReport = report::parse(&output)?;
-    let page = input.paging.of("check", report.active().collect())?;
-    let not_judged = report.not_judged.iter().map(NotJudged::from).collect();
-    let rest = Rest::new(root, &page, not_judged, &output);
-    let summary = report.summary();
+    let Some(Report::Check(report)) = &output.report else {
+        return Err(report::failure(&output));
+    };
+    let active = report
+        .findings
+        .iter()
+        .filter(|finding| !finding.is_suppressed());
+    let page = input
+        .paging
+        .of("check", active.map(Finding::from).collect())?;
+    let rest = Rest::new(root, &page, &report.not_judged, &output);
+    let summary = CheckSummary::from(&report.summary);
     let text = report::text(&summary.text(), &page, &rest);
     let findings = page.items;
     Answer::new(

@@ -6,7 +6,9 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::answer::{NotJudged, PredictReport, Probe};
+use crate::report::Report;
+
+use super::super::answer::{Probe, probes};
 use super::super::error::ToolError;
 use super::super::page::Paging;
 use super::arguments::parse;
@@ -47,7 +49,7 @@ struct Input {
 #[schemars(crate = "rmcp::schemars")]
 struct Output {
     /// How many of the selected probes have each outcome.
-    outcomes: BTreeMap<String, usize>,
+    outcomes: BTreeMap<&'static str, usize>,
     /// The probes, sorted by file and line.
     probes: Vec<Probe>,
     #[serde(flatten)]
@@ -60,16 +62,17 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     invocation.flag("output-format=json");
     let root = invocation.root();
     let output = invocation.run(call);
-    let report: PredictReport = report::parse(&output)?;
-    let mut probes = report.probes(input.workload.as_deref());
+    let Some(Report::Predict(report)) = &output.report else {
+        return Err(report::failure(&output));
+    };
+    let mut probes = probes(report, input.workload.as_deref());
     probes.retain(|probe| !input.only_faults || probe.is_fault());
     let mut outcomes = BTreeMap::new();
     for probe in &probes {
-        *outcomes.entry(probe.outcome().to_owned()).or_default() += 1;
+        *outcomes.entry(probe.outcome()).or_default() += 1;
     }
     let page = input.paging.of("predict", probes)?;
-    let not_judged = report.not_judged.iter().map(NotJudged::from).collect();
-    let rest = Rest::new(root, &page, not_judged, &output);
+    let rest = Rest::new(root, &page, &report.not_judged, &output);
     let text = report::text(&first_line(&outcomes), &page, &rest);
     let probes = page.items;
     Answer::new(
@@ -82,7 +85,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     )
 }
 
-fn first_line(outcomes: &BTreeMap<String, usize>) -> String {
+fn first_line(outcomes: &BTreeMap<&'static str, usize>) -> String {
     if outcomes.is_empty() {
         return "no probe is selected".into();
     }

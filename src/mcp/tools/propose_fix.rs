@@ -100,7 +100,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     let root = invocation.root();
     let output = invocation.run(call);
     if output.code == 2 && output.stdout.is_empty() {
-        return Err(ToolError::of_command(&output.stderr));
+        return Err(report::failure(&output));
     }
     let page = input.paging.of("propose_fix", parts(&output.stdout))?;
     answer(input.kind, root, &page, &output)

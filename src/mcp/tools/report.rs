@@ -1,17 +1,15 @@
-//! Reads the output of a command, and composes the text of an answer.
+//! Composes the text of an answer.
 
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+
+use crate::report::NotJudgedEntry;
 
 use super::super::answer::{NotJudged, Text};
 use super::super::clean::clean;
 use super::super::error::ToolError;
 use super::super::page::Page;
 use super::super::runner::Output;
-
-/// The exit code of a command that failed.
-const FAILURE: u8 = 2;
 
 /// The most entries of what is not judged, and the most notes, in one answer.
 const MOST: usize = 5;
@@ -37,16 +35,9 @@ pub(super) struct Rest {
     next_cursor: Option<String>,
 }
 
-/// Parses the JSON report of a command.
-///
-/// # Errors
-/// The command failed without a report.
-pub(super) fn parse<T: DeserializeOwned>(output: &Output) -> Result<T, ToolError> {
-    if output.code == FAILURE && output.stdout.is_empty() {
-        return Err(ToolError::of_command(&output.stderr));
-    }
-    serde_json::from_str(&output.stdout)
-        .map_err(|error| ToolError::new(format!("cannot read the report of meshprobe: {error}")))
+/// Returns the error of a command that has no report.
+pub(super) fn failure(output: &Output) -> ToolError {
+    ToolError::of_command(&output.stderr)
 }
 
 /// Returns the lines of standard error as notes.
@@ -59,13 +50,13 @@ impl Rest {
     pub(super) fn new<T>(
         root: Option<String>,
         page: &Page<T>,
-        not_judged: Vec<NotJudged>,
+        not_judged: &[NotJudgedEntry],
         output: &Output,
     ) -> Self {
         Self {
             root,
             more_not_judged: not_judged.len().checked_sub(MOST).filter(|more| *more > 0),
-            not_judged: not_judged.into_iter().take(MOST).collect(),
+            not_judged: not_judged.iter().take(MOST).map(NotJudged::from).collect(),
             notes: notes(output),
             next_cursor: page.next_cursor.clone(),
         }

@@ -4,7 +4,9 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::answer::{Change, ChangeReport, ChangeSummary, NotJudged};
+use crate::report::Report;
+
+use super::super::answer::{Change, ChangeSummary};
 use super::super::error::ToolError;
 use super::super::page::Paging;
 use super::arguments::parse;
@@ -93,18 +95,18 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     );
     let root = invocation.root();
     let output = invocation.run(call);
-    let report: ChangeReport = report::parse(&output)?;
-    let page = input.paging.of("what_if", report.changes())?;
-    let not_judged = report
-        .newly_not_judged
-        .iter()
-        .map(NotJudged::from)
-        .collect();
-    let rest = Rest::new(root, &page, not_judged, &output);
-    let text = report::text(&report.summary.text(), &page, &rest);
+    let Some(Report::Changes(report)) = &output.report else {
+        return Err(report::failure(&output));
+    };
+    let page = input
+        .paging
+        .of("what_if", report.changes.iter().map(Change::from).collect())?;
+    let rest = Rest::new(root, &page, &report.newly_not_judged, &output);
+    let summary = ChangeSummary::from(report.summary);
+    let text = report::text(&summary.text(), &page, &rest);
     Answer::new(
         &Output {
-            summary: report.summary,
+            summary,
             changes: page.items,
             rest,
         },

@@ -4,165 +4,154 @@ use serde::Serialize;
 
 use crate::diff::{Cause, Change, Class, ProbeState, Side};
 use crate::finding::Finding;
-use crate::mesh::Reason;
-use crate::report::escape::json_safe;
-use crate::report::not_judged_entry::{NotJudgedEntry, not_judged_entries};
+use crate::report::entries::{NotJudgedEntry, ReasonEntry, Tool, not_judged_entries};
 use crate::report::source_location::source_location;
+use crate::report::text::path_of;
 use crate::source::SourceSet;
 
 use super::Changes;
 
-/// Returns all changes.
-///
-/// # Errors
-/// Never in practice: all keys are strings.
-pub fn json(changes: &Changes<'_>) -> serde_json::Result<String> {
-    let comparison = changes.comparison;
-    let count = |class: Class| {
+impl ChangeReport {
+    /// Builds the report of all changes.
+    #[must_use]
+    pub fn new(changes: &Changes<'_>) -> Self {
+        let comparison = changes.comparison;
+        let count = |class: Class| {
+            let all = comparison.changes.iter();
+            all.filter(|change| change.class == class).count()
+        };
+        let state = |name: &str| StateEntry {
+            name: name.to_owned(),
+        };
+        let set = changes.after.set;
         let all = comparison.changes.iter();
-        all.filter(|change| change.class == class).count()
-    };
-    let report = Report {
-        version: 1,
-        before: StateEntry {
-            name: changes.before.name,
-        },
-        after: StateEntry {
-            name: changes.after.name,
-        },
-        changes: comparison
-            .changes
-            .iter()
-            .map(|change| entry(changes, change))
-            .collect(),
-        newly_not_judged: not_judged_entries(changes.after.set, &comparison.newly_not_judged),
-        changed_not_judged: not_judged_entries(changes.after.set, &comparison.changed_not_judged),
-        notes: &comparison.notes,
-        summary: Summary {
-            regressions: count(Class::Regression),
-            added: count(Class::Added),
-            changed: count(Class::Changed),
-            improvements: count(Class::Improvement),
-            removed: count(Class::Removed),
-            unchanged: comparison.unchanged,
-            unchanged_faults: comparison.unchanged_faults,
-            renamed: comparison.renamed,
-            unchanged_findings: comparison.unchanged_findings,
-            added_without_fault: comparison.added_without_fault,
-            suppressed: comparison.suppressed,
-        },
-        tool: Tool {
-            name: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
-        },
-    };
-    Ok(json_safe(&serde_json::to_string_pretty(&report)?) + "\n")
+        Self {
+            version: 1,
+            before: state(changes.before.name),
+            after: state(changes.after.name),
+            changes: all.map(|change| entry(changes, change)).collect(),
+            newly_not_judged: not_judged_entries(set, &comparison.newly_not_judged),
+            changed_not_judged: not_judged_entries(set, &comparison.changed_not_judged),
+            notes: comparison.notes.clone(),
+            summary: ChangeCounts {
+                regressions: count(Class::Regression),
+                added: count(Class::Added),
+                changed: count(Class::Changed),
+                improvements: count(Class::Improvement),
+                removed: count(Class::Removed),
+                unchanged: comparison.unchanged,
+                unchanged_faults: comparison.unchanged_faults,
+                renamed: comparison.renamed,
+                unchanged_findings: comparison.unchanged_findings,
+                added_without_fault: comparison.added_without_fault,
+                suppressed: comparison.suppressed,
+            },
+            tool: Tool::MESHPROBE,
+        }
+    }
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+/// The report of `diff`.
+#[derive(Debug, Serialize)]
+pub struct ChangeReport {
     version: u32,
-    before: StateEntry<'a>,
-    after: StateEntry<'a>,
-    changes: Vec<ChangeEntry<'a>>,
-    newly_not_judged: Vec<NotJudgedEntry>,
+    before: StateEntry,
+    after: StateEntry,
+    /// The changes.
+    pub changes: Vec<ChangeEntry>,
+    /// What only the second state does not judge.
+    pub newly_not_judged: Vec<NotJudgedEntry>,
     changed_not_judged: Vec<NotJudgedEntry>,
-    notes: &'a [String],
-    summary: Summary,
+    notes: Vec<String>,
+    /// The numbers of the whole comparison.
+    pub summary: ChangeCounts,
     tool: Tool,
 }
 
-#[derive(Serialize)]
-struct StateEntry<'a> {
-    name: &'a str,
+#[derive(Debug, Serialize)]
+struct StateEntry {
+    name: String,
 }
 
-#[derive(Serialize)]
-struct Summary {
-    regressions: usize,
-    added: usize,
-    changed: usize,
-    improvements: usize,
+/// The numbers of a comparison.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ChangeCounts {
+    pub regressions: usize,
+    pub added: usize,
+    pub changed: usize,
+    pub improvements: usize,
     removed: usize,
-    unchanged: usize,
-    unchanged_faults: usize,
+    pub unchanged: usize,
+    pub unchanged_faults: usize,
     renamed: usize,
     unchanged_findings: usize,
     added_without_fault: usize,
     suppressed: usize,
 }
 
-#[derive(Serialize)]
-struct Tool {
-    name: &'static str,
-    version: &'static str,
-}
-
-#[derive(Serialize)]
-struct ChangeEntry<'a> {
-    class: &'static str,
+/// A probe, or a finding that is not about a probe, that changes.
+#[derive(Debug, Serialize)]
+pub struct ChangeEntry {
+    pub class: &'static str,
     /// The state that contains `path` and `line`.
     state: &'static str,
-    path: String,
-    line: Option<usize>,
+    pub path: String,
+    pub line: Option<usize>,
     column: Option<usize>,
     /// The handler; null for a finding that is not about a handler.
-    probe: Option<ProbeEntry<'a>>,
-    before: Option<PredictionEntry<'a>>,
-    after: Option<PredictionEntry<'a>>,
+    pub probe: Option<ProbeEntry>,
+    pub before: Option<PredictionEntry>,
+    pub after: Option<PredictionEntry>,
     /// The finding; null for a handler.
-    finding: Option<FindingEntry<'a>>,
-    cause: Option<CauseEntry<'a>>,
+    pub finding: Option<ChangedFinding>,
+    cause: Option<CauseEntry>,
     /// What still contains a handler that an environment does not deploy any more; null for all other changes.
-    remains: Option<&'a str>,
+    remains: Option<String>,
 }
 
-#[derive(Serialize)]
-struct ProbeEntry<'a> {
-    kind: &'a str,
-    namespace: Option<&'a str>,
-    name: &'a str,
-    container: &'a str,
-    slot: &'static str,
-    environment: Option<&'a str>,
-    overlay: Option<&'a str>,
+/// The probe of a change.
+#[derive(Debug, Serialize)]
+pub struct ProbeEntry {
+    pub kind: String,
+    pub namespace: Option<String>,
+    pub name: String,
+    pub container: String,
+    pub slot: &'static str,
+    environment: Option<String>,
+    pub overlay: Option<String>,
     /// What was named differently before, such as "container `web`".
     renamed_from: Option<String>,
 }
 
-#[derive(Serialize)]
-struct PredictionEntry<'a> {
-    outcome: &'static str,
-    why: &'a str,
-    certainty: &'static str,
-    kubelet: Option<&'a str>,
-    probe: &'a str,
-    rewritten_to: Option<&'a str>,
-    assumptions: &'a [String],
-    because: Vec<ReasonEntry<'a>>,
+/// The prediction in one state.
+#[derive(Debug, Serialize)]
+pub struct PredictionEntry {
+    pub outcome: &'static str,
+    pub why: String,
+    pub certainty: &'static str,
+    pub kubelet: Option<String>,
+    probe: String,
+    pub rewritten_to: Option<String>,
+    pub assumptions: Vec<String>,
+    pub because: Vec<ReasonEntry>,
 }
 
-#[derive(Serialize)]
-struct ReasonEntry<'a> {
-    path: Option<String>,
-    line: Option<usize>,
-    message: &'a str,
-}
-
-#[derive(Serialize)]
-struct FindingEntry<'a> {
-    rule: &'a str,
+/// The finding of a change.
+#[derive(Debug, Serialize)]
+pub struct ChangedFinding {
+    pub rule: &'static str,
     severity: &'static str,
     certainty: &'static str,
-    message: &'a str,
+    pub message: String,
     object: Option<String>,
-    container: Option<&'a str>,
-    field: Option<&'a str>,
+    container: Option<String>,
+    field: Option<String>,
 }
 
-#[derive(Serialize)]
-struct CauseEntry<'a> {
-    message: &'a str,
+/// The cause of a change.
+#[derive(Debug, Serialize)]
+struct CauseEntry {
+    message: String,
     path: Option<String>,
     line: Option<usize>,
     /// The state that contains the line.
@@ -171,7 +160,7 @@ struct CauseEntry<'a> {
     source: Option<&'static str>,
 }
 
-fn entry<'a>(changes: &Changes<'_>, change: &'a Change) -> ChangeEntry<'a> {
+fn entry(changes: &Changes<'_>, change: &Change) -> ChangeEntry {
     let set = changes.state_of_change(change).set;
     let place = change.place().map(|label| source_location(set, label));
     let start = place.as_ref().and_then(|place| place.place);
@@ -188,82 +177,64 @@ fn entry<'a>(changes: &Changes<'_>, change: &'a Change) -> ChangeEntry<'a> {
         after: after.map(|state| prediction(changes.after.set, state)),
         finding: change.finding().map(finding),
         cause: change.cause.as_ref().map(|found| cause(changes, found)),
-        remains: change.remains.as_deref(),
+        remains: change.remains.clone(),
     }
 }
 
-fn probe<'a>(change: &Change, state: &'a ProbeState) -> ProbeEntry<'a> {
+fn probe(change: &Change, state: &ProbeState) -> ProbeEntry {
     let id = &state.id;
     let (before, after) = change.probe_states();
     ProbeEntry {
-        kind: &id.kind,
-        namespace: id.namespace.as_deref(),
-        name: &id.name,
-        container: &id.container,
+        kind: id.kind.clone(),
+        namespace: id.namespace.clone(),
+        name: id.name.clone(),
+        container: id.container.clone(),
         slot: id.slot,
-        environment: state.environment_name.as_deref(),
-        overlay: id.environment.as_deref(),
+        environment: state.environment_name.as_ref().map(ToString::to_string),
+        overlay: id.environment.clone(),
         renamed_from: before
             .zip(after)
             .and_then(|(old, new)| new.renamed_from(old)),
     }
 }
 
-fn prediction<'a>(set: &SourceSet, state: &'a ProbeState) -> PredictionEntry<'a> {
+fn prediction(set: &SourceSet, state: &ProbeState) -> PredictionEntry {
     PredictionEntry {
         outcome: state.outcome.as_str(),
-        why: &state.why,
+        why: state.why.clone(),
         certainty: state.certainty.as_str(),
-        kubelet: state.kubelet.as_deref(),
-        probe: &state.written,
-        rewritten_to: Some(&*state.rewritten_to).filter(|text| !text.is_empty()),
-        assumptions: &state.assumptions,
+        kubelet: state.kubelet.clone(),
+        probe: state.written.clone(),
+        rewritten_to: Some(state.rewritten_to.clone()).filter(|text| !text.is_empty()),
+        assumptions: state.assumptions.clone(),
         because: state
             .because
             .iter()
-            .map(|found| reason(set, found))
+            .map(|found| ReasonEntry::new(set, found).without_rendered())
             .collect(),
     }
 }
 
-fn reason<'a>(set: &SourceSet, reason: &'a Reason) -> ReasonEntry<'a> {
-    let label = reason.place.as_ref();
-    let place = label.map(|label| source_location(set, label));
-    ReasonEntry {
-        path: place.as_ref().map(|place| place.path.to_string()),
-        line: place.and_then(|place| place.place.map(|place| place.start.line)),
-        message: &reason.message,
-    }
-}
-
-fn finding(finding: &Finding) -> FindingEntry<'_> {
-    let object = finding.object.as_ref();
-    FindingEntry {
+fn finding(finding: &Finding) -> ChangedFinding {
+    ChangedFinding {
         rule: finding.rule.as_str(),
         severity: finding.severity.as_str(),
         certainty: finding.certainty.as_str(),
-        message: &finding.message,
-        object: object.map(|object| {
-            let parts = [
-                object.namespace.as_deref(),
-                Some(&object.kind),
-                Some(&object.name),
-            ];
-            parts.into_iter().flatten().collect::<Vec<_>>().join("/")
-        }),
-        container: finding.container.as_deref(),
-        field: finding.field.as_deref(),
+        message: finding.message.clone(),
+        object: finding.object.as_ref().map(path_of),
+        container: finding.container.clone(),
+        field: finding.field.clone(),
     }
 }
 
-fn cause<'a>(changes: &Changes<'_>, cause: &'a Cause) -> CauseEntry<'a> {
+fn cause(changes: &Changes<'_>, cause: &Cause) -> CauseEntry {
     let set = changes.state_of(cause.side).set;
     let place = cause
         .place
         .as_ref()
         .map(|label| source_location(set, label));
     CauseEntry {
-        message: &cause.message,
+        message: cause.message.clone(),
         path: place.as_ref().map(|place| place.path.to_string()),
         line: place.and_then(|place| place.place.map(|place| place.start.line)),
         state: match cause.side {

@@ -15,7 +15,9 @@ use crate::source::SourceSet;
 pub use concise::concise;
 pub use findings::{regressions, with_causes};
 pub use full::{full, last_lines};
-pub use json::json;
+pub use json::ChangeReport;
+#[cfg(feature = "mcp")]
+pub(crate) use json::{ChangeCounts, ChangeEntry, PredictionEntry, ProbeEntry};
 pub use markdown::markdown;
 pub use words::summary;
 

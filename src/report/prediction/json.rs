@@ -1,9 +1,11 @@
 //! The stable JSON format of `predict --output-format json`, version 1.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use crate::context::{Context, NotJudged};
-use crate::finding::{Certainty, ObjectRef};
+use crate::finding::{Certainty, Label, ObjectRef};
 use crate::kube::Object;
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::{Fact, Mesh, Reason};
@@ -11,96 +13,109 @@ use crate::source::SourceSet;
 use crate::yaml::Span;
 
 use crate::predict::{HandlerPrediction, MachinePrediction, WorkloadPrediction, assumptions};
-use crate::report::not_judged_entry::{NotJudgedEntry, not_judged_entries};
-use crate::report::object_entry::ObjectEntry;
+use crate::report::entries::{NotJudgedEntry, ReasonEntry, RenderedEntry, not_judged_entries};
+use crate::report::source_location::source_location;
 
-/// The JSON output of `predict`: one entry per workload, in the order of the tree.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    version: u32,
-    workloads: Vec<WorkloadReport>,
+/// The report of `predict`: one entry per workload, in the order of the tree.
+#[derive(Debug, Default, Serialize)]
+pub struct PredictReport {
+    version: Version,
+    /// The workloads.
+    pub workloads: Vec<WorkloadReport>,
     /// Virtual machines; omitted if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    machines: Vec<MachineReport>,
-    not_judged: Vec<NotJudgedEntry>,
+    pub machines: Vec<MachineReport>,
+    /// What is not judged.
+    pub not_judged: Vec<NotJudgedEntry>,
 }
 
+/// The version of the format.
 #[derive(Debug, Serialize)]
-struct MachineReport {
-    path: String,
+struct Version(u32);
+
+impl Default for Version {
+    fn default() -> Self {
+        Self(1)
+    }
+}
+
+/// The check of a virtual machine.
+#[derive(Debug, Serialize)]
+pub struct MachineReport {
+    pub path: String,
     document: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rendered: Option<RenderedReport>,
-    object: ObjectEntry,
-    overlay: Option<String>,
-    kind: &'static str,
+    rendered: Option<RenderedEntry>,
+    pub object: ObjectRef,
+    pub overlay: Option<String>,
+    pub kind: &'static str,
     field: &'static str,
-    line: Option<usize>,
-    outcome: &'static str,
+    pub line: Option<usize>,
+    pub outcome: &'static str,
     why: &'static str,
-    certainty: &'static str,
-    assumptions: Vec<String>,
-    because: Vec<ReasonReport>,
+    pub certainty: &'static str,
+    pub assumptions: Vec<String>,
+    pub because: Vec<ReasonEntry>,
 }
 
+/// A workload with its probes and hooks.
 #[derive(Debug, Serialize)]
-struct WorkloadReport {
-    path: String,
+pub struct WorkloadReport {
+    pub path: String,
     document: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rendered: Option<RenderedReport>,
-    object: ObjectEntry,
-    overlay: Option<String>,
-    mesh: FactReport<Option<&'static str>>,
-    dataplane: FactReport<&'static str>,
-    handlers: Vec<HandlerReport>,
+    rendered: Option<RenderedEntry>,
+    pub object: ObjectRef,
+    pub overlay: Option<String>,
+    pub mesh: FactReport<Option<&'static str>>,
+    pub dataplane: FactReport<&'static str>,
+    pub handlers: Vec<HandlerReport>,
 }
 
+/// A fact with its provenance.
 #[derive(Debug, Serialize)]
-struct FactReport<T> {
-    value: T,
+pub struct FactReport<T> {
+    /// The value.
+    pub value: T,
     certainty: &'static str,
-    because: Vec<ReasonReport>,
+    because: Vec<ReasonEntry>,
 }
 
-/// The rendered line that was predicted, if a tool generated it.
+/// A probe or hook.
 #[derive(Debug, Serialize)]
-struct RenderedReport {
-    path: String,
-    line: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct ReasonReport {
-    path: Option<String>,
-    line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rendered: Option<RenderedReport>,
-    message: String,
-}
-
-#[derive(Debug, Serialize)]
-struct HandlerReport {
-    container: String,
+pub struct HandlerReport {
+    pub container: String,
     list: &'static str,
-    slot: &'static str,
-    kind: &'static str,
+    pub slot: &'static str,
+    pub kind: &'static str,
     field: String,
     /// The file of the line if it is not that of the workload, because a patch added it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<String>,
-    line: Option<usize>,
+    pub path: Option<String>,
+    pub line: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rendered: Option<RenderedReport>,
-    rewritten: bool,
+    rendered: Option<RenderedEntry>,
+    pub rewritten: bool,
     captured: Option<bool>,
-    mtls: Option<&'static str>,
-    outcome: &'static str,
-    certainty: &'static str,
-    kubelet: Option<String>,
+    pub mtls: Option<&'static str>,
+    pub outcome: &'static str,
+    pub certainty: &'static str,
+    pub kubelet: Option<String>,
     becomes: Option<BecomesReport>,
-    assumptions: Vec<String>,
-    because: Vec<ReasonReport>,
+    pub assumptions: Vec<String>,
+    pub because: Vec<ReasonEntry>,
+}
+
+impl HandlerReport {
+    /// Returns the request of the kubelet after the rewrite, such as `HTTP GET :15020/app-health/web/readyz`.
+    #[must_use]
+    pub fn rewritten_request(&self) -> Option<String> {
+        let target = &self.becomes.as_ref()?.http_get;
+        Some(format!(
+            "{} GET :{}{}",
+            target.scheme, target.port, target.path
+        ))
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -132,21 +147,7 @@ fn is_plain(scheme: &str) -> bool {
     scheme == "HTTP"
 }
 
-/// The version of the JSON output.
-const VERSION: u32 = 1;
-
-impl Report {
-    /// Builds the report of a run that predicted nothing.
-    #[must_use]
-    pub const fn empty() -> Self {
-        Self {
-            version: VERSION,
-            workloads: Vec::new(),
-            machines: Vec::new(),
-            not_judged: Vec::new(),
-        }
-    }
-
+impl PredictReport {
     /// Builds the report of the workloads that are targets, of the machines, and of what is not judged.
     #[must_use]
     pub fn new(
@@ -155,112 +156,64 @@ impl Report {
         machines: &[MachinePrediction<'_>],
         not_judged: &[NotJudged],
     ) -> Self {
-        let places = |path: &str, span: Span| report_location(context.sources, path, span);
+        let set = context.sources;
         let targets = predictions.iter().filter(|prediction| prediction.is_target);
         Self {
-            version: VERSION,
-            workloads: targets.map(|p| workload(p, &places)).collect(),
-            machines: machines
-                .iter()
-                .map(|prediction| machine(prediction, &places))
-                .collect(),
-            not_judged: not_judged_entries(context.sources, not_judged),
+            workloads: targets.map(|pod| workload(set, pod)).collect(),
+            machines: machines.iter().map(|found| machine(set, found)).collect(),
+            not_judged: not_judged_entries(set, not_judged),
+            ..Self::default()
         }
     }
 }
 
-/// The place that a report shows: in the file that the user edits.
-struct ReportLocation {
-    path: String,
-    line: Option<usize>,
-    rendered: Option<RenderedReport>,
-}
-
-fn report_location(sources: &SourceSet, path: &str, span: Span) -> ReportLocation {
-    let line = sources.file(path).map(|file| file.line_of(span));
-    match sources.source_of(path, span) {
-        Some(source) => ReportLocation {
-            path: source.path.to_string(),
-            line: source.place.map(|(start, _)| start.line),
-            rendered: line.map(|line| RenderedReport {
-                path: path.to_owned(),
-                line,
-            }),
-        },
-        None => ReportLocation {
-            path: path.to_owned(),
-            line,
-            rendered: None,
-        },
-    }
-}
-
-type Places<'a> = &'a dyn Fn(&str, Span) -> ReportLocation;
-
-fn workload(prediction: &WorkloadPrediction<'_>, places: Places<'_>) -> WorkloadReport {
+fn workload(set: &SourceSet, prediction: &WorkloadPrediction<'_>) -> WorkloadReport {
     let object = &prediction.workload.object;
-    let location = places(object.path(), object.name_span());
+    let location = source_location(set, &own_label(object, object.name_span()));
+    let handlers = prediction.handlers.iter();
     WorkloadReport {
-        path: location.path,
+        path: location.path.to_string(),
         document: object.document.index,
-        rendered: location.rendered,
-        object: ObjectRef {
-            namespace: prediction.namespace.clone(),
-            ..object.reference()
-        }
-        .into(),
+        rendered: RenderedEntry::of(&location),
+        object: reference(object, prediction.namespace.as_ref()),
         overlay: object.overlay.as_ref().map(ToString::to_string),
-        mesh: fact(&prediction.mesh, |mesh| mesh.map(Mesh::as_str), places),
-        dataplane: fact(
-            &prediction.dataplane,
-            |dataplane| dataplane.as_str(),
-            places,
-        ),
-        handlers: prediction
-            .handlers
-            .iter()
-            .map(|prediction| handler(object, prediction, places))
+        mesh: fact(set, &prediction.mesh, |mesh| mesh.map(Mesh::as_str)),
+        dataplane: fact(set, &prediction.dataplane, |dataplane| dataplane.as_str()),
+        handlers: handlers
+            .map(|prediction| handler(set, object, prediction))
             .collect(),
     }
 }
 
-fn machine(prediction: &MachinePrediction<'_>, places: Places<'_>) -> MachineReport {
+fn machine(set: &SourceSet, prediction: &MachinePrediction<'_>) -> MachineReport {
     let object = &prediction.group;
-    let location = places(object.path(), prediction.probe.key.span());
+    let location = source_location(set, &own_label(object, prediction.probe.key.span()));
     MachineReport {
-        path: location.path,
+        path: location.path.to_string(),
         document: object.document.index,
-        rendered: location.rendered,
-        object: ObjectRef {
-            namespace: prediction.namespace.clone(),
-            ..object.reference()
-        }
-        .into(),
+        rendered: RenderedEntry::of(&location),
+        object: reference(object, prediction.namespace.as_ref()),
         overlay: object.overlay.as_ref().map(ToString::to_string),
         kind: prediction.kind,
         field: "spec.probe",
-        line: location.line,
+        line: location.line(),
         outcome: prediction.outcome.as_str(),
         why: prediction.why,
         certainty: prediction.certainty.as_str(),
         assumptions: assumptions(&prediction.because),
-        because: prediction
-            .because
-            .iter()
-            .map(|r| reason(r, places))
-            .collect(),
+        because: reasons(set, &prediction.because),
     }
 }
 
 fn handler(
+    set: &SourceSet,
     object: &Object<'_>,
     prediction: &HandlerPrediction<'_>,
-    places: Places<'_>,
 ) -> HandlerReport {
     let verdict = &prediction.verdict;
     let handler = &prediction.handler;
     let at = object.label_at(handler.key.span(), "");
-    let location = places(&at.path, at.span);
+    let location = source_location(set, &at);
     HandlerReport {
         container: prediction.container.name().to_owned(),
         list: prediction.container.list.key(),
@@ -270,9 +223,9 @@ fn handler(
             .as_ref()
             .map_or("unreadable", |action| action.key()),
         field: handler.within.to_string(),
-        path: (at.path != *object.path()).then_some(location.path),
-        line: location.line,
-        rendered: location.rendered,
+        path: (at.path != *object.path()).then(|| location.path.to_string()),
+        line: location.line(),
+        rendered: RenderedEntry::of(&location),
         rewritten: prediction.rewritten,
         captured: prediction.captured.as_ref().map(|fact| fact.value),
         mtls: prediction.mtls.as_ref().map(mode_text),
@@ -281,8 +234,31 @@ fn handler(
         kubelet: verdict.kubelet.clone(),
         becomes: becomes(prediction),
         assumptions: verdict.assumptions(),
-        because: verdict.because.iter().map(|r| reason(r, places)).collect(),
+        because: reasons(set, &verdict.because),
     }
+}
+
+/// Returns a label in the file of an object.
+fn own_label(object: &Object<'_>, span: Span) -> Label {
+    Label {
+        path: Arc::clone(object.path()),
+        span,
+        message: String::new(),
+    }
+}
+
+fn reference(object: &Object<'_>, namespace: Option<&String>) -> ObjectRef {
+    ObjectRef {
+        namespace: namespace.cloned(),
+        ..object.reference()
+    }
+}
+
+fn reasons(set: &SourceSet, because: &[Reason]) -> Vec<ReasonEntry> {
+    because
+        .iter()
+        .map(|reason| ReasonEntry::new(set, reason))
+        .collect()
 }
 
 /// Returns the handler after the rewrite, if it is rewritten.
@@ -309,29 +285,10 @@ pub(in crate::report) fn mode_text(mode: &Fact<MtlsMode>) -> &'static str {
     }
 }
 
-fn fact<T: Copy, U>(
-    fact: &Fact<T>,
-    value: impl FnOnce(T) -> U,
-    places: Places<'_>,
-) -> FactReport<U> {
+fn fact<T: Copy, U>(set: &SourceSet, fact: &Fact<T>, value: impl FnOnce(T) -> U) -> FactReport<U> {
     FactReport {
         value: value(fact.value),
         certainty: fact.certainty.as_str(),
-        because: fact.because.iter().map(|r| reason(r, places)).collect(),
-    }
-}
-
-fn reason(reason: &Reason, places: Places<'_>) -> ReasonReport {
-    let place = reason.place.as_ref();
-    let location = place.map(|place| places(&place.path, place.span));
-    let (path, line, rendered) = match location {
-        Some(location) => (Some(location.path), location.line, location.rendered),
-        None => (None, None, None),
-    };
-    ReasonReport {
-        path,
-        line,
-        rendered,
-        message: reason.message.clone(),
+        because: reasons(set, &fact.because),
     }
 }

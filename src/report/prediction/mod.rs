@@ -12,7 +12,9 @@ mod workload_rows;
 
 pub use explanation::{explanations, explanations_at};
 pub use explanation_lines::{Explanation, Line, Noted};
-pub use json::Report;
+pub use json::PredictReport;
+#[cfg(feature = "mcp")]
+pub(crate) use json::{HandlerReport, MachineReport, WorkloadReport};
 pub use markdown::explanation_markdown;
 pub(in crate::report) use probe_view::own_certainty;
 pub use probe_view::{DecidingLine, ProbeView, probe_views};
