@@ -63,11 +63,8 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     ("lsp_server", &["lsp/", "cli/lsp.rs"]),
     ("terminal_size", &["cli/"]),
     ("granit_parser", &["yaml/"]),
-    (
-        "similar",
-        &["diff/text_diff.rs", "report/diff.rs", "lsp/draft.rs"],
-    ),
-    ("hmac_sha256", &["report/html/policy.rs"]),
+    ("similar", &["diff/text_diff.rs", "report/diff.rs"]),
+    ("maud", &["report/html/"]),
     // The folders for a kustomization that leads to the user's own, and for values of charts; and atomic writes.
     ("tempfile", &["cli/render/", "engine/replace.rs"]),
     // The async runtime is only in the server.

@@ -1,15 +1,16 @@
 //! One change: the prediction before and after, next to each other, or a finding.
 
+use maud::{Markup, html};
+
 use crate::diff::{Change, ProbeState};
 use crate::report::changes::{Changes, ReportedState};
 use crate::report::prediction::{DecidingLine, own_certainty};
 
-use super::filters::FilterKeys;
+use super::filters::{FilterKeys, joined, some};
 use super::finding_block::{Shown, field_list, finding_block, tag};
 use super::lines::{certainty, deciding_lines, place_of};
-use super::markup::{Markup, element};
+use super::markup::{Message, Text};
 use super::places::Places;
-use super::probe_card::joined;
 use super::tone::{change_class, outcome_class};
 use super::way::{WayTexts, way};
 
@@ -29,44 +30,33 @@ pub(super) fn change_item(changes: &Changes<'_>, keys: &FilterKeys<'_>, change: 
         return finding_item(changes, change, &namespace);
     };
     let (before, after) = change.probe_states();
-    let mut content =
-        element("summary").holding(summary(&changes.why(change, probe), probe, before, after));
-    let mut sides = side(changes, "Before", changes.before, before);
-    sides.push(side(changes, "After", changes.after, after));
-    content.push(element("div").class("body sides").holding(sides));
-    let states = || before.into_iter().chain(after);
-    element("details")
-        .class(&format!("item probe {}", change_class(change.class)))
-        .with("data-kind", "change")
-        .with("data-s", change.class.as_str())
-        .with(
-            "data-o",
-            &joined(states().map(|state| state.outcome.as_str())),
-        )
-        .with("data-n", &namespace)
-        .with_some("data-e", &keys.environments(probe.environment_name.iter()))
-        .holding(content)
+    let states = before.into_iter().chain(after);
+    html! {
+        details class={ "item probe " (change_class(change.class)) } data-kind="change"
+            data-s=(change.class.as_str()) data-o=(joined(states.map(|state| state.outcome.as_str())))
+            data-n=(namespace) data-e=[some(keys.environments(probe.environment_name.iter()))] {
+            summary { (summary(&changes.why(change, probe), probe, before, after)) }
+            div class="body sides" {
+                (side(changes, "Before", changes.before, before))
+                (side(changes, "After", changes.after, after))
+            }
+        }
+    }
 }
 
 fn finding_item(changes: &Changes<'_>, change: &Change, namespace: &str) -> Markup {
     let Some(finding) = change.finding() else {
-        return Markup::new();
+        return Markup::default();
     };
     let places = places_of(changes, changes.state_of_change(change));
-    let mut content = Markup::new();
-    if change.is_gone() {
-        let name = changes.before.name;
-        let text = format!("This finding is only in {name}.");
-        content.push(element("p").class("lead").message(&text));
+    html! {
+        div.item data-kind="change" data-s=(change.class.as_str()) data-r=(finding.rule.as_str()) data-n=(namespace) {
+            @if change.is_gone() {
+                p.lead { (Message(&format!("This finding is only in {}.", changes.before.name))) }
+            }
+            (finding_block(places, finding, Shown::Nothing))
+        }
     }
-    content.push(finding_block(places, finding, Shown::Nothing));
-    element("div")
-        .class("item")
-        .with("data-kind", "change")
-        .with("data-s", change.class.as_str())
-        .with("data-r", finding.rule.as_str())
-        .with("data-n", namespace)
-        .holding(content)
 }
 
 const fn places_of<'a>(changes: &Changes<'a>, state: ReportedState<'a>) -> Places<'a> {
@@ -83,28 +73,23 @@ fn summary(
     after: Option<&ProbeState>,
 ) -> Markup {
     let id = &probe.id;
-    let mut name = element("b").text(&id.workload());
-    name.push(element("span").class("of").text(id.slot));
-    if !id.container.is_empty() {
-        name.push(element("span").class("of").text(&id.container));
+    html! {
+        span.name {
+            b { (Text(&id.workload())) }
+            span.of { (id.slot) }
+            @if !id.container.is_empty() { span.of { (Text(&id.container)) } }
+            @if let Some(environment) = &probe.environment_name { span.env { (Text(environment)) } }
+        }
+        span.results {
+            span.result {
+                (outcome(before))
+                span.arrow aria-hidden="true" { "→" }
+                span.sr { "then" }
+                (outcome(after))
+                span.why { (Message(why)) }
+            }
+        }
     }
-    if let Some(environment) = &probe.environment_name {
-        name.push(element("span").class("env").text(environment));
-    }
-    let mut out = element("span").class("name").holding(name);
-    let mut result = outcome(before);
-    result.push(
-        element("span")
-            .class("arrow")
-            .with("aria-hidden", "true")
-            .text("→"),
-    );
-    result.push(element("span").class("sr").text("then"));
-    result.push(outcome(after));
-    result.push(element("span").class("why").message(why));
-    let result = element("span").class("result").holding(result);
-    out.push(element("span").class("results").holding(result));
-    out
 }
 
 fn outcome(state: Option<&ProbeState>) -> Markup {
@@ -121,14 +106,15 @@ fn side<'a>(
     reported: ReportedState<'a>,
     state: Option<&ProbeState>,
 ) -> Markup {
-    let mut heading = Markup::text(&format!("{title}: "));
-    heading.push(Markup::message(reported.name));
-    let mut content = element("h4").class("in").holding(heading);
-    match state {
-        Some(state) => content.push(prediction(places_of(changes, reported), state)),
-        None => content.push(element("p").class("lead").text("The probe does not exist.")),
+    html! {
+        div.variant {
+            h4.in { (title) ": " (Message(reported.name)) }
+            @match state {
+                Some(state) => { (prediction(places_of(changes, reported), state)) }
+                None => { p.lead { "The probe does not exist." } }
+            }
+        }
     }
-    element("div").class("variant").holding(content)
 }
 
 fn prediction(places: Places<'_>, state: &ProbeState) -> Markup {
@@ -138,42 +124,29 @@ fn prediction(places: Places<'_>, state: &ProbeState) -> Markup {
         outcome: state.outcome,
         why: &state.why,
     };
-    let mut out = way(&state.route, texts);
-    let mut outcome = tag(outcome_class(state.outcome), state.outcome.as_str());
-    outcome.push(Markup::text(" "));
-    outcome.push(Markup::message(&state.why));
-    outcome.push(certainty(state.certainty.as_str()));
-    let place = place_of(&places.place(&state.place));
-    let code = |text: &str| element("code").text(text);
+    let outcome = html! {
+        (tag(outcome_class(state.outcome), state.outcome.as_str())) " " (Message(&state.why))
+        (certainty(state.certainty.as_str()))
+    };
+    let code = |text: &str| html! { code { (Text(text)) } };
     let mut rows = vec![
         ("outcome", outcome),
-        ("place", place),
+        ("place", place_of(&places.place(&state.place))),
         ("probe", code(&state.written)),
     ];
-    if let Some(kubelet) = &state.kubelet {
-        rows.push(("kubelet", code(kubelet)));
-    }
-    rows.extend(
-        state
-            .assumptions
-            .iter()
-            .map(|text| ("assumed", Markup::message(text))),
-    );
-    out.push(field_list(rows));
-    let lines: Vec<DecidingLine> = state
-        .because
-        .iter()
-        .map(|reason| {
-            let place = reason.place.as_ref();
-            DecidingLine {
-                message: reason.message.clone(),
-                place: place.map(|label| places.place(label)),
-                text: place.and_then(|label| places.line(label)),
-                certainty: own_certainty(reason),
-                fact: None,
-            }
-        })
-        .collect();
-    out.push(deciding_lines(&lines));
-    out
+    rows.extend(state.kubelet.iter().map(|text| ("kubelet", code(text))));
+    let assumptions = state.assumptions.iter();
+    rows.extend(assumptions.map(|text| ("assumed", html! { (Message(text)) })));
+    let lines = state.because.iter().map(|reason| {
+        let place = reason.place.as_ref();
+        DecidingLine {
+            message: reason.message.clone(),
+            place: place.map(|label| places.place(label)),
+            text: place.and_then(|label| places.line(label)),
+            certainty: own_certainty(reason),
+            fact: None,
+        }
+    });
+    let lines: Vec<DecidingLine> = lines.collect();
+    html! { (way(&state.route, texts)) (field_list(rows)) (deciding_lines(&lines)) }
 }

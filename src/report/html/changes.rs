@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use maud::{Markup, html};
+
 use crate::diff::{Change, Class, Group, groups};
 use crate::report::changes::{Changes, last_lines, summary};
 use crate::report::terminal_style::TerminalStyle;
@@ -11,8 +13,8 @@ use super::check::sorted;
 use super::filters::{Choice, Choices, FilterKeys, filters};
 use super::finding_block::{field_list, tag};
 use super::lines::place_of;
-use super::markup::{Markup, element};
-use super::page::{Page, Section};
+use super::markup::{Message, Text};
+use super::page::Page;
 use super::places::Places;
 use super::tiles::{Tile, tiles};
 use super::tone::change_class;
@@ -25,28 +27,20 @@ pub fn html_changes(changes: &Changes<'_>) -> String {
         namespaces: namespaces(all),
         environments: environments(all),
     };
-    let blocks = groups(all);
-    let blocks = blocks.iter().map(|group| block(changes, &keys, group));
+    let groups = groups(all);
+    let blocks = html! { @for group in &groups { (block(changes, &keys, group)) } };
     let lines = changes.not_judged_lines();
-    let lines = lines.iter().map(|line| element("li").message(line));
-    let not_judged: Markup = lines.collect();
-    let not_judged = match not_judged.is_empty() {
-        true => not_judged,
-        false => element("ul").class("lines").holding(not_judged),
-    };
-    let section = |id, heading, content| Section {
-        id,
-        heading,
-        content,
+    let not_judged = html! {
+        @if !lines.is_empty() { ul.lines { @for line in &lines { li { (Message(line)) } } } }
     };
     let page = Page {
         title: "Changes of health probes",
         header: header(changes),
         filters: filters(&choices(all, &keys)),
         sections: vec![
-            section("changes", "Changes by cause", blocks.collect()),
-            section("not-judged", "Not judged", not_judged),
-            section("run", "About this run", run_facts(changes)),
+            ("changes", "Changes by cause", blocks),
+            ("not-judged", "Not judged", not_judged),
+            ("run", "About this run", run_facts(changes)),
         ],
     };
     page.into_html()
@@ -59,14 +53,12 @@ fn header(changes: &Changes<'_>) -> Markup {
         changes.before.name,
         changes.after.name
     );
-    let mut out = element("p").class("lead").message(&between);
     let all = Class::ALL.map(|class| Tile {
         class: change_class(class),
         name: class.as_str(),
         count: count(&changes.comparison.changes, class),
     });
-    out.push(tiles(&all));
-    out
+    html! { p.lead { (Message(&between)) } (tiles(&all)) }
 }
 
 fn count(changes: &[Change], class: Class) -> usize {
@@ -77,14 +69,15 @@ fn count(changes: &[Change], class: Class) -> usize {
 }
 
 fn run_facts(changes: &Changes<'_>) -> Markup {
-    let version = Markup::text(concat!("meshprobe ", env!("CARGO_PKG_VERSION")));
+    let message = |text: &str| html! { (Message(text)) };
+    let version = html! { "meshprobe " (env!("CARGO_PKG_VERSION")) };
     let mut rows = vec![
         ("tool", version),
-        ("before", Markup::message(changes.before.name)),
-        ("after", Markup::message(changes.after.name)),
+        ("before", message(changes.before.name)),
+        ("after", message(changes.after.name)),
     ];
     let notes = changes.comparison.notes.iter();
-    rows.extend(notes.map(|note| ("note", Markup::message(note))));
+    rows.extend(notes.map(|note| ("note", message(note))));
     let lines = last_lines(changes, TerminalStyle::PLAIN);
     // The header contains the first line.
     let lines = lines.lines().skip(1);
@@ -92,7 +85,7 @@ fn run_facts(changes: &Changes<'_>) -> Markup {
     rows.extend(
         lines
             .filter(|line| !is_listed(line))
-            .map(|line| ("note", Markup::message(line))),
+            .map(|line| ("note", message(line))),
     );
     field_list(rows)
 }
@@ -100,37 +93,28 @@ fn run_facts(changes: &Changes<'_>) -> Markup {
 /// Returns the changes with one cause.
 fn block(changes: &Changes<'_>, keys: &FilterKeys<'_>, group: &Group<'_>) -> Markup {
     let class = change_class(group.class);
-    let mut heading = tag(class, group.class.as_str());
     let finding = group.changes.first().and_then(|change| change.finding());
     let text = match finding {
         Some(finding) => format!("finding {}", finding.rule),
         None => changes.sentence(group),
     };
-    heading.push(element("span").message(&text));
-    let mut content = element("h3").holding(heading);
-    if let Some((cause, label)) = group
-        .cause
-        .and_then(|cause| Some((cause, cause.place.as_ref()?)))
-    {
+    let cause = group.cause.and_then(|cause| {
         let places = Places {
             set: changes.state_of(cause.side).set,
             root: changes.root,
         };
-        let mut line = place_of(&places.place(label));
-        if let Some(text) = places.line(label) {
-            line.push(element("pre").text(&text));
+        let label = cause.place.as_ref()?;
+        Some((places.place(label), places.line(label)))
+    });
+    html! {
+        article class={ "group cause-group " (class) } {
+            h3 { (tag(class, group.class.as_str())) span { (Message(&text)) } }
+            @if let Some((place, line)) = cause {
+                div.cause { (place_of(&place)) @if let Some(line) = line { pre { (Text(&line)) } } }
+            }
+            @for change in &group.changes { (change_item(changes, keys, change)) }
         }
-        content.push(element("div").class("cause").holding(line));
     }
-    let items = group.changes.iter();
-    content.push(
-        items
-            .map(|change| change_item(changes, keys, change))
-            .collect(),
-    );
-    element("article")
-        .class(&format!("group cause-group {class}"))
-        .holding(content)
 }
 
 fn namespaces(changes: &[Change]) -> Vec<Option<&str>> {

@@ -1,6 +1,7 @@
 //! The reports of `check` and `predict`: the workloads with their probes, and the findings.
 
 use hashbrown::HashSet;
+use maud::{Markup, html};
 
 use crate::context::{Context, NotJudged};
 use crate::finding::Finding;
@@ -17,9 +18,8 @@ use crate::source::SourceSet;
 
 use super::filters::{Choice, Choices, FilterKeys, filters};
 use super::finding_block::{Shown, finding_block, status};
-use super::markup::{Markup, element};
 use super::overview::overview;
-use super::page::{Page, Section};
+use super::page::Page;
 use super::places::Places;
 use super::run_facts::{assumptions, not_judged_list, run_facts};
 use super::shared_facts::SharedFacts;
@@ -128,23 +128,18 @@ fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
     let mut facts = SharedFacts::default();
     let list = workload_list(places, &keys, &mut facts, &workloads);
     let findings = other_findings(places, &workloads.other_findings);
-    let section = |id, heading, content| Section {
-        id,
-        heading,
-        content,
-    };
     let sections = vec![
-        section("overview", "Overview", overview(&workloads, &keys)),
-        section("workloads", "Workloads", list),
-        section("findings", "Other findings", findings),
-        section(
+        ("overview", "Overview", overview(&workloads, &keys)),
+        ("workloads", "Workloads", list),
+        ("findings", "Other findings", findings),
+        (
             "not-judged",
             "Not judged",
             not_judged_list(places, parts.not_judged),
         ),
-        section("assumptions", "Assumptions", assumptions(probes)),
-        section("run", "About this run", run_facts(probes, &parts.sentences)),
-        section("facts", "Facts", facts.lists()),
+        ("assumptions", "Assumptions", assumptions(probes)),
+        ("run", "About this run", run_facts(probes, &parts.sentences)),
+        ("facts", "Facts", facts.lists()),
     ];
     let page = Page {
         title: parts.title,
@@ -181,30 +176,27 @@ fn header(
             count,
         });
     }
-    let mut out = tiles(&all);
-    if probes.is_empty() {
-        let text = "Nothing was judged: the files contain no workload with a probe.";
-        out.push(element("p").class("lead").text(text));
-    } else if probes.len() != number {
-        let text = format!(
-            "{} in the manifests: a probe counts once for each environment that deploys it.",
-            counted(number, "probe")
-        );
-        out.push(element("p").class("lead").text(&text));
+    html! {
+        (tiles(&all))
+        @if probes.is_empty() {
+            p.lead { "Nothing was judged: the files contain no workload with a probe." }
+        } @else if probes.len() != number {
+            p.lead {
+                (counted(number, "probe"))
+                " in the manifests: a probe counts once for each environment that deploys it."
+            }
+        }
     }
-    out
 }
 
 fn other_findings(places: Places<'_>, findings: &[&Finding]) -> Markup {
-    let items = findings.iter().map(|finding| {
-        element("div")
-            .class("item")
-            .with("data-kind", "finding")
-            .with("data-s", status(finding))
-            .with("data-r", finding.rule.as_str())
-            .holding(finding_block(places, finding, Shown::Nothing))
-    });
-    items.collect()
+    html! {
+        @for finding in findings {
+            div.item data-kind="finding" data-s=(status(finding)) data-r=(finding.rule.as_str()) {
+                (finding_block(places, finding, Shown::Nothing))
+            }
+        }
+    }
 }
 
 fn choices<'a>(

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::markup::{Markup, element};
+use maud::{Markup, html};
+
+use super::markup::Text;
 
 /// The numbers by which filters select namespaces and environments.
 #[derive(Debug)]
@@ -30,6 +32,22 @@ impl FilterKeys<'_> {
         let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         numbers.join(" ")
     }
+}
+
+/// Returns words without duplicates, separated by spaces.
+pub(super) fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for word in words {
+        if !all.contains(&word) {
+            all.push(word);
+        }
+    }
+    all.join(" ")
+}
+
+/// Returns the value of an attribute that is omitted if it is empty.
+pub(super) fn some(value: String) -> Option<String> {
+    Some(value).filter(|value| !value.is_empty())
 }
 
 /// Returns the title of a namespace.
@@ -62,7 +80,7 @@ pub(super) struct Choices<'a> {
 /// Returns the form; empty if there is nothing to filter.
 pub(super) fn filters(choices: &Choices<'_>) -> Markup {
     if choices.statuses.words.is_empty() {
-        return Markup::new();
+        return Markup::default();
     }
     let keys = choices.keys;
     let own = |words: &[String]| {
@@ -73,25 +91,35 @@ pub(super) fn filters(choices: &Choices<'_>) -> Markup {
     };
     let namespaces = keys.namespaces.iter().map(|name| namespace_title(*name));
     let environments = keys.environments.iter().map(|name| (*name).to_owned());
-    let content = [
-        search_field(),
-        status_boxes(&choices.statuses),
-        select("environment", "Environment", numbered(environments)),
-        select("namespace", "Namespace", numbered(namespaces)),
-        select("outcome", "Outcome", own(&choices.outcomes)),
-        select("rule", "Rule", own(&choices.rules)),
-        buttons(),
-        element("output")
-            .with("id", "count")
-            .with("aria-live", "polite")
-            .holding(Markup::new()),
-    ];
-    element("form")
-        .with("id", "filters")
-        .with("role", "search")
-        .with("aria-label", "Filter the results")
-        .flag("hidden")
-        .holding(content.into_iter().collect())
+    html! {
+        form id="filters" role="search" aria-label="Filter the results" hidden {
+            label.search {
+                span { "Text" }
+                input type="search" id="text" autocomplete="off" spellcheck="false" aria-keyshortcuts="/"
+                    placeholder="workload, file, message (press /)";
+            }
+            fieldset {
+                legend { (choices.statuses.legend) }
+                @for (word, count) in &choices.statuses.words {
+                    label {
+                        input type="checkbox" name="status" value=(word) checked;
+                        " " (if word == "none" { "no finding" } else { word }) " "
+                        span.n { (count) }
+                    }
+                }
+            }
+            (select("environment", "Environment", numbered(environments)))
+            (select("namespace", "Namespace", numbered(namespaces)))
+            (select("outcome", "Outcome", own(&choices.outcomes)))
+            (select("rule", "Rule", own(&choices.rules)))
+            div.buttons {
+                @for (id, text) in [("clear", "Reset"), ("open-all", "Open all"), ("close-all", "Close all")] {
+                    button type="button" id=(id) { (text) }
+                }
+            }
+            output id="count" aria-live="polite" {}
+        }
+    }
 }
 
 fn numbered(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
@@ -101,65 +129,17 @@ fn numbered(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
         .collect()
 }
 
-fn search_field() -> Markup {
-    let mut content = element("span").text("Text");
-    let input = element("input")
-        .with("type", "search")
-        .with("id", "text")
-        .with("autocomplete", "off")
-        .with("spellcheck", "false")
-        .with("aria-keyshortcuts", "/")
-        .with("placeholder", "workload, file, message (press /)");
-    content.push(input.void());
-    element("label").class("search").holding(content)
-}
-
-fn status_boxes(choice: &Choice) -> Markup {
-    let boxes = choice.words.iter().map(|(word, count)| {
-        let mut content = element("input")
-            .with("type", "checkbox")
-            .with("name", "status")
-            .with("value", word)
-            .flag("checked")
-            .void();
-        let title = if word == "none" { "no finding" } else { word };
-        content.push(Markup::text(&format!(" {title} ")));
-        content.push(element("span").class("n").text(&count.to_string()));
-        element("label").holding(content)
-    });
-    let mut content = element("legend").text(choice.legend);
-    content.push(boxes.collect());
-    element("fieldset").holding(content)
-}
-
 /// Returns a choice of one value; empty if there are less than two.
 fn select(id: &'static str, title: &str, options: Vec<(String, String)>) -> Markup {
-    if options.len() < 2 {
-        return Markup::new();
+    html! {
+        @if options.len() > 1 {
+            label {
+                span { (title) }
+                select id=(id) {
+                    option value="" { "all" }
+                    @for (value, text) in &options { option value=(Text(value)) { (Text(text)) } }
+                }
+            }
+        }
     }
-    let mut choices = element("option").with("value", "").text("all");
-    let options = options
-        .iter()
-        .map(|(value, text)| element("option").with("value", value).text(text));
-    choices.push(options.collect());
-    let mut content = element("span").text(title);
-    content.push(element("select").with("id", id).holding(choices));
-    element("label").holding(content)
-}
-
-fn buttons() -> Markup {
-    let button = |id, text| {
-        element("button")
-            .with("type", "button")
-            .with("id", id)
-            .text(text)
-    };
-    let buttons = [
-        button("clear", "Reset"),
-        button("open-all", "Open all"),
-        button("close-all", "Close all"),
-    ];
-    element("div")
-        .class("buttons")
-        .holding(buttons.into_iter().collect())
 }

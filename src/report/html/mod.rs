@@ -11,7 +11,6 @@ mod markup;
 mod overview;
 mod page;
 mod places;
-mod policy;
 mod probe_card;
 mod run_facts;
 mod shared_facts;

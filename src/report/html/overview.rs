@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use maud::{Markup, html};
+
 use crate::predict::Outcome;
 
 use super::filters::{FilterKeys, namespace_title};
-use super::markup::{Markup, element};
+use super::markup::Text;
 use super::tone::outcome_class;
 use super::workloads::Workloads;
 
@@ -48,50 +50,46 @@ impl Counts {
 /// Returns the table: one row per environment and namespace.
 pub(super) fn overview(workloads: &Workloads<'_>, keys: &FilterKeys<'_>) -> Markup {
     let rows = counts(workloads);
-    if rows.is_empty() {
-        return Markup::new();
-    }
     let has_environments = !keys.environments.is_empty();
-    let mut heads = vec!["namespace", "workloads", "probes", "share"];
-    if has_environments {
-        heads.insert(0, "environment");
-    }
-    heads.extend(Counts::default().parts().map(|(_, name, _)| name));
-    let heads = heads
-        .into_iter()
-        .map(|name| element("th").with("scope", "col").text(name));
-    let mut groups: Vec<(Option<&str>, Vec<Markup>)> = Vec::new();
-    for ((environment, (_, namespace)), counts) in &rows {
-        let cells = cells(keys, *namespace, counts);
+    let mut groups: Vec<(Option<&str>, Vec<(Option<&str>, Counts)>)> = Vec::new();
+    for ((environment, (_, namespace)), counts) in rows {
         match groups.last_mut() {
-            Some((known, rows)) if known == environment => rows.push(cells),
-            _ => groups.push((*environment, vec![cells])),
+            Some((known, rows)) if *known == environment => rows.push((namespace, counts)),
+            _ => groups.push((environment, vec![(namespace, counts)])),
         }
     }
-    let bodies = groups.into_iter().map(|(environment, rows)| {
-        let size = rows.len().to_string();
-        let rows = rows.into_iter().enumerate().map(|(number, cells)| {
-            let mut row = Markup::new();
-            if number == 0 && has_environments {
-                let head = element("th")
-                    .with("scope", "rowgroup")
-                    .with("rowspan", &size);
-                row.push(head.text(environment.unwrap_or("as written")));
+    let own = has_environments.then_some("environment");
+    let heads = own
+        .into_iter()
+        .chain(["namespace", "workloads", "probes", "share"]);
+    html! {
+        @if !groups.is_empty() {
+            div.scroll role="region" aria-label="Predictions by environment and namespace" tabindex="0" {
+                table.overview {
+                    thead {
+                        tr {
+                            @for name in heads { th scope="col" { (name) } }
+                            @for (_, name, _) in Counts::default().parts() { th scope="col" { (name) } }
+                        }
+                    }
+                    @for (environment, rows) in &groups {
+                        tbody {
+                            @for (number, (namespace, counts)) in rows.iter().enumerate() {
+                                tr {
+                                    @if number == 0 && has_environments {
+                                        th scope="rowgroup" rowspan=(rows.len()) {
+                                            (Text(environment.unwrap_or("as written")))
+                                        }
+                                    }
+                                    (cells(keys, *namespace, counts))
+                                }
+                            }
+                        }
+                    }
+                }
             }
-            row.push(cells);
-            element("tr").holding(row)
-        });
-        element("tbody").holding(rows.collect())
-    });
-    let mut table = element("thead").holding(element("tr").holding(heads.collect()));
-    table.push(bodies.collect());
-    let table = element("table").class("overview").holding(table);
-    element("div")
-        .class("scroll")
-        .with("role", "region")
-        .with("aria-label", "Predictions by environment and namespace")
-        .with("tabindex", "0")
-        .holding(table)
+        }
+    }
 }
 
 /// The environment, and the namespace after those that are written.
@@ -122,43 +120,31 @@ fn counts<'a>(workloads: &'a Workloads<'_>) -> BTreeMap<RowKey<'a>, Counts> {
 }
 
 fn cells(keys: &FilterKeys<'_>, namespace: Option<&str>, counts: &Counts) -> Markup {
-    let link = element("a").with("href", &format!("#n{}", keys.namespace(namespace)));
-    let name = link.text(&namespace_title(namespace));
-    let mut out = element("th").with("scope", "row").holding(name);
-    let number = |count: usize| element("td").class("num").text(&count.to_string());
-    out.push(number(counts.workloads));
-    out.push(number(counts.probes()));
-    out.push(element("td").holding(bar(counts)));
-    for (class, _, count) in counts.parts() {
-        let class = if count == 0 { "num zero" } else { class };
-        out.push(
-            element("td")
-                .class(&format!("num {class}"))
-                .text(&count.to_string()),
-        );
+    html! {
+        th scope="row" {
+            a href={ "#n" (keys.namespace(namespace)) } { (Text(&namespace_title(namespace))) }
+        }
+        td.num { (counts.workloads) }
+        td.num { (counts.probes()) }
+        td { (bar(counts)) }
+        @for (class, _, count) in counts.parts() {
+            td class={ "num " (if count == 0 { "zero" } else { class }) } { (count) }
+        }
     }
-    out
 }
 
 /// Returns a bar with the share of each outcome. The columns next to it contain the numbers.
 fn bar(counts: &Counts) -> Markup {
     let all = counts.probes().max(1);
     let mut start = 0;
-    let parts = counts.parts().into_iter().map(|(class, _, count)| {
-        let end = start + count;
-        let (from, to) = (start * 1000 / all, end * 1000 / all);
-        start = end;
-        element("rect")
-            .class(class)
-            .with("x", &from.to_string())
-            .with("width", &(to - from).to_string())
-            .with("height", "8")
-            .holding(Markup::new())
+    let parts = counts.parts().map(|(class, _, count)| {
+        let from = start * 1000 / all;
+        start += count;
+        (class, from, start * 1000 / all - from)
     });
-    element("svg")
-        .class("bar")
-        .with("viewBox", "0 0 1000 8")
-        .with("preserveAspectRatio", "none")
-        .with("aria-hidden", "true")
-        .holding(parts.collect())
+    html! {
+        svg.bar viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true" {
+            @for (class, from, width) in parts { rect class=(class) x=(from) width=(width) height="8" {} }
+        }
+    }
 }

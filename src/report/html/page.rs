@@ -1,10 +1,16 @@
 //! The frame of a report: one HTML file with its own style and script.
 
-use super::markup::{Markup, element};
-use super::policy::policy;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: &str = include_str!("assets/report.js");
+
+/// The Content-Security-Policy: nothing is loaded, and only the style and the script of the page apply, by the SHA-256 of
+/// their texts.
+const POLICY: &str = "default-src 'none'; \
+                      style-src 'sha256-MzNrEXy2ZWVoicPSZZILPIEcvUuEzmApF0EBexyE7iY='; \
+                      script-src 'sha256-t62fWe7vJsim90UDBG2Tl7HT3SlsLydX+hSU5H+k41Y='; \
+                      base-uri 'none'; form-action 'none'";
 
 /// The parts of a page.
 #[derive(Debug)]
@@ -15,110 +21,60 @@ pub(super) struct Page {
     pub(super) header: Markup,
     /// The form that filters the items.
     pub(super) filters: Markup,
-    /// The sections, each with its id and its heading.
-    pub(super) sections: Vec<Section>,
-}
-
-/// A section of the page.
-#[derive(Debug)]
-pub(super) struct Section {
-    pub(super) id: &'static str,
-    pub(super) heading: &'static str,
-    /// The content; an empty section is omitted.
-    pub(super) content: Markup,
+    /// The sections, each with its id and its heading. Empty ones are omitted.
+    pub(super) sections: Vec<(&'static str, &'static str, Markup)>,
 }
 
 impl Page {
     /// Returns the text of the file.
-    pub(super) fn into_html(self) -> String {
-        let sections: Vec<Section> = self
-            .sections
-            .into_iter()
-            .filter(|section| !section.content.is_empty())
-            .collect();
-        let links = sections.iter().map(|section| {
-            let link = element("a").with("href", &format!("#{}", section.id));
-            element("li").holding(link.text(section.heading))
-        });
-        let nav = element("nav")
-            .with("aria-label", "Sections")
-            .holding(element("ul").holding(links.collect()));
-        let mut header = element("p").class("brand").text("meshprobe");
-        header.push(element("h1").text(self.title));
-        header.push(self.header);
-        header.push(nav);
-        let mut main = self.filters;
-        main.push(sections.into_iter().map(Section::into_markup).collect());
-        let skip = element("a").class("skip").with("href", "#main");
-        let mut body = skip.text("Skip to the results");
-        body.push(element("header").class("top").holding(header));
-        body.push(
-            element("main")
-                .with("id", "main")
-                .with("tabindex", "-1")
-                .holding(main),
-        );
-        body.push(footer());
-        let html = element("html").with("lang", "en").holding(
-            [head(self.title), element("body").holding(body)]
-                .into_iter()
-                .collect(),
-        );
-        format!("<!DOCTYPE html>\n{}\n", html.into_string())
+    pub(super) fn into_html(mut self) -> String {
+        self.sections.retain(|(.., content)| !content.0.is_empty());
+        let version = env!("CARGO_PKG_VERSION");
+        let html = html! {
+            (DOCTYPE)
+            "\n"
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="referrer" content="no-referrer";
+                    meta name="generator" content={ "meshprobe " (version) };
+                    title { "meshprobe: " (self.title) }
+                    style { (PreEscaped(STYLE)) }
+                    script type="module" { (PreEscaped(SCRIPT)) }
+                }
+                body {
+                    a.skip href="#main" { "Skip to the results" }
+                    header.top {
+                        p.brand { "meshprobe" }
+                        h1 { (self.title) }
+                        (self.header)
+                        nav aria-label="Sections" {
+                            ul {
+                                @for (id, heading, _) in &self.sections { li { a href={ "#" (id) } { (heading) } } }
+                            }
+                        }
+                    }
+                    main #main tabindex="-1" {
+                        (self.filters)
+                        @for (id, heading, content) in &self.sections {
+                            section id=(id) aria-labelledby={ (id) "-title" } {
+                                h2 id={ (id) "-title" } { (heading) }
+                                (content)
+                            }
+                        }
+                    }
+                    footer {
+                        p {
+                            "Written by " a href=(env!("CARGO_PKG_REPOSITORY")) { "meshprobe" } " " (version)
+                            ". The file is complete and loads nothing from the network."
+                        }
+                    }
+                }
+            }
+        };
+        html.into_string() + "\n"
     }
-}
-
-impl Section {
-    fn into_markup(self) -> Markup {
-        let title = format!("{}-title", self.id);
-        let mut content = element("h2").with("id", &title).text(self.heading);
-        content.push(self.content);
-        element("section")
-            .with("id", self.id)
-            .with("aria-labelledby", &title)
-            .holding(content)
-    }
-}
-
-fn head(title: &str) -> Markup {
-    let meta = |name, content: &str| {
-        element("meta")
-            .with("name", name)
-            .with("content", content)
-            .void()
-    };
-    let policy = element("meta")
-        .with("http-equiv", "Content-Security-Policy")
-        .with("content", &policy(STYLE, SCRIPT));
-    let parts = [
-        element("meta").with("charset", "utf-8").void(),
-        policy.void(),
-        meta("viewport", "width=device-width, initial-scale=1"),
-        meta("color-scheme", "light dark"),
-        meta("referrer", "no-referrer"),
-        meta(
-            "generator",
-            concat!("meshprobe ", env!("CARGO_PKG_VERSION")),
-        ),
-        element("title").text(&format!("meshprobe: {title}")),
-        element("style").holding(Markup::own(STYLE)),
-        element("script")
-            .with("type", "module")
-            .holding(Markup::own(SCRIPT)),
-    ];
-    element("head").holding(parts.into_iter().collect())
-}
-
-fn footer() -> Markup {
-    let link = element("a")
-        .with("href", env!("CARGO_PKG_REPOSITORY"))
-        .text("meshprobe");
-    let mut text = Markup::text("Written by ");
-    text.push(link);
-    text.push(Markup::text(concat!(
-        " ",
-        env!("CARGO_PKG_VERSION"),
-        ". The file is complete and loads nothing from the network.",
-    )));
-    element("footer").holding(element("p").holding(text))
 }

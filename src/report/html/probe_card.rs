@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use maud::{Markup, html};
+
 use crate::predict::Outcome;
 use crate::report::name_list::name_list;
+use crate::report::prediction::ProbeView;
 
-use super::filters::FilterKeys;
+use super::filters::{FilterKeys, joined, some};
 use super::finding_block::{Shown, field_list, finding_block, status, tag};
 use super::lines::{certainty, deciding_lines, place_of};
-use super::markup::{Markup, element};
+use super::markup::{Message, Text};
 use super::places::Places;
 use super::shared_facts::SharedFacts;
 use super::tone::outcome_class;
@@ -23,65 +26,28 @@ pub(super) fn probe_card<'a>(
     workload: &WorkloadCard<'a>,
     probe: &ProbeCard<'a>,
 ) -> Markup {
-    let mut content = element("summary").holding(summary(probe));
-    let shown: Vec<&str> = probe
-        .variants
-        .iter()
-        .flat_map(|variant| &variant.view.deciding)
-        .filter_map(|line| line.place.as_deref())
-        .collect();
-    let findings = probe.findings.iter();
-    let findings = findings.map(|finding| finding_block(places, finding, Shown::Probe(&shown)));
-    let mut body: Markup = findings.collect();
+    let variants = || probe.variants.iter();
+    let deciding = variants().flat_map(|variant| &variant.view.deciding);
+    let shown: Vec<&str> = deciding.filter_map(|line| line.place.as_deref()).collect();
     let is_single = probe.variants.len() == 1;
-    for variant in &probe.variants {
-        body.push(variant_block(facts, variant, is_single));
-    }
-    content.push(element("div").class("body").holding(body));
-    let worst = probe.variants.iter().map(|variant| variant.view.outcome);
-    let worst = worst.max_by_key(|outcome| rank(*outcome));
-    element("details")
-        .class(&format!(
-            "item probe {}",
-            worst.map_or("calm", outcome_class)
-        ))
-        .with("data-kind", "probe")
-        .with("data-s", &statuses(probe))
-        .with(
-            "data-o",
-            &joined(
-                probe
-                    .variants
-                    .iter()
-                    .map(|variant| variant.view.outcome.as_str()),
-            ),
-        )
-        .with_some(
-            "data-r",
-            &joined(probe.findings.iter().map(|finding| finding.rule.as_str())),
-        )
-        .with("data-n", &keys.namespace(workload.namespace))
-        .with_some(
-            "data-e",
-            &keys.environments(
-                probe
-                    .variants
-                    .iter()
-                    .flat_map(|variant| &*variant.environments),
-            ),
-        )
-        .holding(content)
-}
-
-/// Returns words without duplicates, separated by spaces.
-pub(super) fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
-    let mut all: Vec<&str> = Vec::new();
-    for word in words {
-        if !all.contains(&word) {
-            all.push(word);
+    let worst = variants()
+        .map(|variant| variant.view.outcome)
+        .max_by_key(|outcome| rank(*outcome));
+    let environments = variants().flat_map(|variant| &*variant.environments);
+    html! {
+        details class={ "item probe " (worst.map_or("calm", outcome_class)) } data-kind="probe"
+            data-s=(statuses(probe))
+            data-o=(joined(variants().map(|variant| variant.view.outcome.as_str())))
+            data-r=[some(joined(probe.findings.iter().map(|finding| finding.rule.as_str())))]
+            data-n=(keys.namespace(workload.namespace))
+            data-e=[some(keys.environments(environments))] {
+            summary { (summary(probe)) }
+            div.body {
+                @for finding in &probe.findings { (finding_block(places, finding, Shown::Probe(&shown))) }
+                @for variant in variants() { (variant_block(facts, variant, is_single)) }
+            }
         }
     }
-    all.join(" ")
 }
 
 fn statuses(probe: &ProbeCard<'_>) -> String {
@@ -94,27 +60,28 @@ fn statuses(probe: &ProbeCard<'_>) -> String {
 /// Returns the line that is always visible.
 fn summary(probe: &ProbeCard<'_>) -> Markup {
     let Some(first) = probe.variants.first() else {
-        return Markup::new();
+        return Markup::default();
     };
     let row = &first.view.row;
-    let mut name = element("b").text(&row.slot);
-    if !row.container.is_empty() {
-        name.push(element("span").class("of").text(&row.container));
-    }
-    name.push(element("code").text(&row.probe));
-    let mut out = element("span").class("name").holding(name);
     let results = results(probe);
-    let is_single = results.len() == 1;
-    let results = results.into_iter().map(|result| {
-        let mut content = tag(outcome_class(result.outcome), result.outcome.as_str());
-        if !is_single {
-            content.push(environment_names(&result.environments));
+    html! {
+        span.name {
+            b { (Text(&row.slot)) }
+            @if !row.container.is_empty() { span.of { (Text(&row.container)) } }
+            code { (Text(&row.probe)) }
         }
-        content.push(element("span").class("why").message(result.why));
-        element("span").class("result").holding(content)
-    });
-    out.push(element("span").class("results").holding(results.collect()));
-    out
+        span.results {
+            @for result in &results {
+                span.result {
+                    (tag(outcome_class(result.outcome), result.outcome.as_str()))
+                    @if results.len() > 1 && !result.environments.is_empty() {
+                        span.env { (Text(&name_list(&result.environments))) }
+                    }
+                    span.why { (Message(result.why)) }
+                }
+            }
+        }
+    }
 }
 
 /// An outcome with its cause, in some environments.
@@ -143,13 +110,6 @@ fn results<'p>(probe: &'p ProbeCard<'_>) -> Vec<ProbeResult<'p>> {
     results
 }
 
-fn environment_names(names: &[Arc<str>]) -> Markup {
-    if names.is_empty() {
-        return Markup::new();
-    }
-    element("span").class("env").text(&name_list(names))
-}
-
 /// Returns the prediction in some environments: its way, and what decides it.
 fn variant_block<'a>(
     facts: &mut SharedFacts<'a>,
@@ -157,44 +117,43 @@ fn variant_block<'a>(
     is_single: bool,
 ) -> Markup {
     let view = variant.view;
-    let row = &view.row;
-    let mut content = Markup::new();
-    let mut title = match (is_single, variant.environments.is_empty()) {
-        (true, true) => Markup::new(),
-        (_, true) => Markup::text("As written"),
-        _ => Markup::text(&format!("In {}", name_list(&variant.environments))),
+    let title = match (is_single, variant.environments.is_empty()) {
+        (true, true) => None,
+        (_, true) => Some("As written".to_owned()),
+        _ => Some(format!("In {}", name_list(&variant.environments))),
     };
-    if !title.is_empty() {
-        if !is_single {
-            title.push(tag(outcome_class(view.outcome), view.outcome.as_str()));
-        }
-        content.push(element("h5").class("in").holding(title));
-    }
     let texts = WayTexts {
-        written: &row.probe,
-        rewritten_to: &row.rewritten_to,
+        written: &view.row.probe,
+        rewritten_to: &view.row.rewritten_to,
         outcome: view.outcome,
-        why: &row.why,
+        why: &view.row.why,
     };
-    content.push(way(&view.route, texts));
-    content.push(fields(view));
-    content.push(deciding_lines(&view.deciding));
-    content.push(facts.link(&view.facts));
-    element("div").class("variant").holding(content)
+    html! {
+        div.variant {
+            @if let Some(title) = title {
+                h5.in {
+                    (Text(&title))
+                    @if !is_single { (tag(outcome_class(view.outcome), view.outcome.as_str())) }
+                }
+            }
+            (way(&view.route, texts))
+            (fields(view))
+            (deciding_lines(&view.deciding))
+            (facts.link(&view.facts))
+        }
+    }
 }
 
-fn fields(view: &crate::report::prediction::ProbeView) -> Markup {
-    let mut outcome = Markup::text(view.outcome.as_str());
-    outcome.push(certainty(view.certainty.as_str()));
+fn fields(view: &ProbeView) -> Markup {
+    let outcome = html! { (view.outcome.as_str()) (certainty(view.certainty.as_str())) };
     let mut rows = vec![("outcome", outcome), ("place", place_of(&view.place))];
-    if let Some(kubelet) = &view.kubelet {
-        rows.push(("kubelet", element("code").text(kubelet)));
-    }
-    for text in &view.assumptions {
-        rows.push(("assumed", Markup::message(text)));
-    }
-    for text in &view.otherwise {
-        rows.push(("otherwise", Markup::message(text)));
+    let kubelet = view.kubelet.iter();
+    rows.extend(kubelet.map(|text| ("kubelet", html! { code { (Text(text)) } })));
+    for (name, texts) in [
+        ("assumed", &view.assumptions),
+        ("otherwise", &view.otherwise),
+    ] {
+        rows.extend(texts.iter().map(|text| (name, html! { (Message(text)) })));
     }
     field_list(rows)
 }

@@ -1,11 +1,11 @@
 //! The facts behind predictions, which many probes share: each list of facts is written once.
 
 use hashbrown::HashMap;
+use maud::{Markup, html};
 
 use crate::report::prediction::Line;
 
 use super::lines::fact_table;
-use super::markup::{Markup, element};
 
 /// The lists of facts of a report, numbered in the order of their first use.
 #[derive(Debug, Default)]
@@ -26,36 +26,26 @@ impl<'a> SharedFacts<'a> {
     /// Returns the link to a list of facts; empty for an empty one.
     pub(super) fn link(&mut self, facts: &'a [Line]) -> Markup {
         if facts.is_empty() {
-            return Markup::new();
+            return Markup::default();
         }
         let next = self.lists.len();
         let number = *self.numbers.entry(key(facts)).or_insert(next);
         if number == next {
             self.lists.push(facts);
         }
-        let link = element("a")
-            .with("href", &format!("#f{}", number + 1))
-            .text("Other facts of this prediction");
-        element("p").class("more").holding(link)
+        html! { p.more { a href={ "#f" (number + 1) } { "Other facts of this prediction" } } }
     }
 
     /// Returns all lists, each with the id that links name; empty for no lists.
     pub(super) fn lists(&self) -> Markup {
-        if self.lists.is_empty() {
-            return Markup::new();
+        html! {
+            @if !self.lists.is_empty() {
+                p.lead { "Value, certainty and provenance of the facts to which the predictions link." }
+                @for (number, facts) in (1_usize..).zip(&self.lists) {
+                    details.factlist id={ "f" (number) } { summary { "Facts " (number) } (fact_table(facts)) }
+                }
+            }
         }
-        let lists = self.lists.iter().enumerate().map(|(number, facts)| {
-            let mut content = element("summary").text(&format!("Facts {}", number + 1));
-            content.push(fact_table(facts));
-            element("details")
-                .class("factlist")
-                .with("id", &format!("f{}", number + 1))
-                .holding(content)
-        });
-        let text = "Value, certainty and provenance of the facts to which the predictions link.";
-        let mut content = element("p").class("lead").text(text);
-        content.push(lists.collect());
-        content
     }
 }
 

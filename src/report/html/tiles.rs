@@ -1,6 +1,6 @@
 //! The numbers in the header.
 
-use super::markup::{Markup, element};
+use maud::{Markup, html};
 
 /// A number with its name.
 #[derive(Clone, Copy, Debug)]
@@ -14,17 +14,14 @@ pub(super) struct Tile {
 
 /// Returns the list of numbers.
 pub(super) fn tiles(all: &[Tile]) -> Markup {
-    let items = all.iter().map(|tile| {
-        let class = if tile.count == 0 { "plain" } else { tile.class };
-        let mut content = element("dt").text(tile.name);
-        content.push(
-            element("dd")
-                .with("id", &format!("count-{}", tile.name))
-                .text(&tile.count.to_string()),
-        );
-        element("div")
-            .class(&format!("tile {class}"))
-            .holding(content)
-    });
-    element("dl").class("tiles").holding(items.collect())
+    html! {
+        dl.tiles {
+            @for tile in all {
+                div class={ "tile " (if tile.count == 0 { "plain" } else { tile.class }) } {
+                    dt { (tile.name) }
+                    dd id={ "count-" (tile.name) } { (tile.count) }
+                }
+            }
+        }
+    }
 }

@@ -1,8 +1,10 @@
 //! Draws the way of a probe: a list of hops, which the style sheet shows as boxes with arrows.
 
+use maud::{Markup, html};
+
 use crate::predict::{Hop, HopKind, HopState, Outcome, RouteFacts};
 
-use super::markup::{Markup, element};
+use super::markup::{Message, Text};
 use super::tone::{hop_class, hop_text};
 
 /// What the drawing says about a probe, in addition to its hops.
@@ -21,27 +23,21 @@ pub(super) struct WayTexts<'a> {
 /// Returns the drawing; empty if nothing sends a request.
 pub(super) fn way(route: &RouteFacts, texts: WayTexts<'_>) -> Markup {
     let hops = route.hops();
-    if hops.is_empty() {
-        return Markup::new();
+    html! {
+        @if !hops.is_empty() {
+            ol.way {
+                @for hop in &hops {
+                    @let (detail, state) = (detail(hop, texts), hop_text(hop.state, texts.outcome));
+                    li class=(hop_class(hop.state)) {
+                        b { (Text(&hop.kind.title(route.mesh))) }
+                        @if !detail.is_empty() { code { (Text(detail)) } }
+                        @if !state.is_empty() { em { (state) } }
+                        @if matches!(hop.state, HopState::Fault | HopState::Unknown) { small { (Message(texts.why)) } }
+                    }
+                }
+            }
+        }
     }
-    let boxes = hops.iter().map(|hop| hop_box(route, hop, texts)).collect();
-    element("ol").class("way").holding(boxes)
-}
-
-fn hop_box(route: &RouteFacts, hop: &Hop, texts: WayTexts<'_>) -> Markup {
-    let mut content = element("b").text(&hop.kind.title(route.mesh));
-    let detail = detail(hop, texts);
-    if !detail.is_empty() {
-        content.push(element("code").text(detail));
-    }
-    let state = hop_text(hop.state, texts.outcome);
-    if !state.is_empty() {
-        content.push(element("em").text(state));
-    }
-    if matches!(hop.state, HopState::Fault | HopState::Unknown) {
-        content.push(element("small").message(texts.why));
-    }
-    element("li").class(hop_class(hop.state)).holding(content)
 }
 
 /// Returns what is known about a hop: the request that the kubelet sends, or the detail of the model.

@@ -136,7 +136,11 @@ fn the_policy_allows_only_the_style_and_the_script_of_the_page() {
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         let (_, rest) = policy.split_once(&format!("{directive} 'sha256-")).unwrap();
         let (encoded, _) = rest.split_once('\'').unwrap();
-        assert_eq!(decoded(encoded), hex, "{directive}");
+        assert_eq!(
+            decoded(encoded),
+            hex,
+            "{directive}: update `POLICY` in `report/html/page.rs`"
+        );
     }
 }
 
