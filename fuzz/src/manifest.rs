@@ -89,7 +89,8 @@ pub(crate) fn check_and_print(set: &SourceSet, settings: &Settings) -> Outcome {
             "a control character reaches the terminal"
         );
     }
-    let json = report::json(set, &outcome, None).expect("the JSON report fails");
+    let json = report::CheckReport::new(set, &outcome, None);
+    let json = report::json(&json).expect("the JSON report fails");
     assert!(serde_json::from_str::<serde_json::Value>(&json).is_ok());
     assert!(!json.chars().any(|c| c.is_control() && c != '\n'));
     outcome
