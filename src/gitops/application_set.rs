@@ -244,8 +244,7 @@ fn parameters<'t>(
                 let mut sets = parameters.iter().rev();
                 sets.find_map(|values| Some(values.get(key)?.as_str()))
             };
-            let mut required = selector.required();
-            let is_unknown = is_open && required.any(|(key, _)| value(key).is_none());
+            let is_unknown = is_open && selector.keys().any(|key| value(key).is_none());
             parameters.is_empty() || is_unknown || selector.matches(value)
         });
     }

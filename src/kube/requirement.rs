@@ -107,6 +107,11 @@ impl Requirements {
     pub fn matches<'a>(&self, label: impl Fn(&str) -> Option<&'a str>) -> bool {
         !self.is_void && self.may_match(label)
     }
+
+    /// Iterates over the labels that the requirements are about.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.all.iter().map(|(key, _)| key.as_str())
+    }
 }
 
 fn contains(values: &[String], value: &str) -> bool {

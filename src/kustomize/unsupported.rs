@@ -220,7 +220,7 @@ fn outer<'p>(steps: &[&'p str]) -> Option<&'p str> {
     };
     let has_container = steps.iter().any(|step| step.contains("ontainers"));
     let mut fields = steps.iter().rev().map(|step| step.trim_end_matches("[]"));
-    fields.find(|step| !is_item(step) && !(has_container && *step == "name"))
+    fields.find(|step| !(is_item(step) || has_container && *step == "name"))
 }
 
 /// Returns whether an object contains facts about pods of its namespace.

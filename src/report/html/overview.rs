@@ -51,7 +51,7 @@ impl Counts {
 pub(super) fn overview(workloads: &Workloads<'_>, keys: &FilterKeys<'_>) -> Markup {
     let rows = counts(workloads);
     let has_environments = !keys.environments.is_empty();
-    let mut groups: Vec<(Option<&str>, Vec<(Option<&str>, Counts)>)> = Vec::new();
+    let mut groups: Vec<(Option<&str>, Vec<_>)> = Vec::new();
     for ((environment, (_, namespace)), counts) in rows {
         match groups.last_mut() {
             Some((known, rows)) if *known == environment => rows.push((namespace, counts)),

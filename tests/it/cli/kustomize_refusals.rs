@@ -749,7 +749,7 @@ fn a_generator_changes_an_object_of_a_base_or_an_unknown_one() {
     let project = kustomization(base);
     project.write(
         "o/kustomization.yaml",
-        &format!("resources: [..]\n{generator}\n"),
+        format!("resources: [..]\n{generator}\n"),
     );
     let check = |project: &Project| {
         project
@@ -800,7 +800,7 @@ fn a_variable_must_not_exist_twice() {
         siblings.write(&format!("{base}/pod.yaml"), PROBED);
         siblings.write(
             &format!("{base}/kustomization.yaml"),
-            &format!("namePrefix: {base}-\n{once}"),
+            format!("namePrefix: {base}-\n{once}"),
         );
     }
     assert_refused(&siblings, message);

@@ -38,7 +38,7 @@ fn superproject(deploy: Option<&str>) -> Project {
     let project = Project::new();
     std::fs::remove_dir(project.path(".git")).unwrap();
     init(&project, "repo");
-    project.write("repo/facts.yaml", &join(&[INJECTED, STRICT]));
+    project.write("repo/facts.yaml", join(&[INJECTED, STRICT]));
     if let Some(text) = deploy {
         project.write("repo/deploy/web.yaml", text);
     }
@@ -154,7 +154,7 @@ fn a_file_that_is_not_read_does_not_hide_that_nothing_is_compared() {
     project.write("NOTES.md", "a\n");
     run(&project, &[], 2).stderr_contains("nothing is compared");
     // A manifest without an effect is compared.
-    project.write("apps/web.yaml", &format!("{NOT_REWRITTEN}# A comment.\n"));
+    project.write("apps/web.yaml", format!("{NOT_REWRITTEN}# A comment.\n"));
     run(&project, &[], 0);
     commit(&project, "one");
 }
