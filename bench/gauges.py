@@ -1,8 +1,8 @@
 """Prints the gauges of the project, next to the values that were recorded last: `gauges.py BINARY [--record]`.
 
 These are lines of code of the program (without tests, comments and blank lines) and files per crate, instructions of
-`check` on one thread for two trees, and its peak memory. Nothing fails; what grew by more than 1 % is marked. `--record`
-writes the values to gauges.json, so that the history of that file shows them.
+`check` on one thread for two trees, and its peak memory. Nothing fails; what grew by more than 1 % is marked. The
+option `--record` writes the values to gauges.json, so that the history of that file shows them.
 """
 
 import json
