@@ -11,9 +11,9 @@ use crate::context::namespace::NamespaceOf;
 use crate::context::namespace_scripts::ScriptLabel;
 use crate::context::nearest::are_related;
 use crate::kube::{Object, nearness};
-use crate::mesh::Fact;
-use crate::mesh::detect::is_key_of_mesh;
+use crate::mesh::detect::{enabled_mesh, is_key_of_mesh};
 use crate::mesh::istio::keys;
+use crate::mesh::{Fact, Mesh};
 use crate::source::paths::{folder, is_within};
 use crate::yaml::NodeRef;
 
@@ -188,26 +188,38 @@ impl<'c, 't> NamespaceOf<'c, 't> {
 }
 
 impl<'c> NamespaceOf<'c, '_> {
-    /// Returns the first command that adds the namespace to a mesh; `None` if a manifest of the Namespace has a label or
-    /// annotation of a mesh.
+    /// Returns the first command that adds the namespace to a mesh; `None` if a manifest of the Namespace does, or has
+    /// another label or annotation of a mesh that the command does not replace.
     pub(in crate::context) fn script_label(self) -> Option<&'c ScriptLabel> {
         let inventory = &self.context.inventory;
         let home = self.object.location_file();
         let mut found = inventory.scripts.of_namespace(self.name, home);
         let found =
             found.find(|label| inventory.environments.may_apply(&label.place.path, home))?;
-        let is_decided = self.manifests().any(mentions_mesh) && !found.overwrites;
-        (!is_decided).then_some(found)
+        let is_decided = |namespace: &Object<'_>| match found.overwrites {
+            true => is_in_mesh(namespace, found.mesh),
+            false => mentions_mesh(namespace),
+        };
+        (!self.manifests().any(is_decided)).then_some(found)
     }
 }
 
 /// Returns whether a label or annotation of a Namespace belongs to a mesh.
 fn mentions_mesh(namespace: &Object<'_>) -> bool {
-    let entries = ["labels", "annotations"].into_iter();
-    let mut entries = entries
-        .filter_map(|key| namespace.metadata()?.get(key))
-        .flat_map(NodeRef::entries);
-    entries.any(|entry| entry.key.text().is_some_and(is_key_of_mesh))
+    metadata(namespace).any(|(key, _)| is_key_of_mesh(key))
+}
+
+/// Returns whether a label or annotation of a Namespace adds its pods to this mesh.
+fn is_in_mesh(namespace: &Object<'_>, mesh: Mesh) -> bool {
+    metadata(namespace).any(|(key, value)| enabled_mesh(key, value) == Some(mesh))
+}
+
+/// Iterates over the labels and annotations of an object.
+fn metadata<'t>(object: &Object<'t>) -> impl Iterator<Item = (&'t str, &'t str)> + use<'t> {
+    let metadata = object.metadata().into_iter();
+    let maps = metadata.flat_map(|metadata| ["labels", "annotations"].map(|map| metadata.get(map)));
+    let entries = maps.flatten().flat_map(NodeRef::entries);
+    entries.filter_map(|entry| Some((entry.key.text()?, entry.value.text()?)))
 }
 
 /// Returns whether the labels of a Namespace add its pods to Istio's mesh.

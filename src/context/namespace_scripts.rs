@@ -76,7 +76,11 @@ impl NamespaceScripts {
             for (target, label) in labels(sources, file) {
                 match target {
                     Some(name) => found.by_name.entry(name).or_default().push(label),
-                    None => found.of_any.push(label),
+                    // Which Namespaces it replaces the value of is not known.
+                    None => found.of_any.push(ScriptLabel {
+                        overwrites: false,
+                        ..label
+                    }),
                 }
             }
         }
@@ -106,7 +110,8 @@ impl NamespaceScripts {
     }
 }
 
-/// Returns the labels that the commands of a file set and that no later one removes.
+/// Returns the labels that the commands of a file set and that no later one of a script removes. The last commands of a
+/// page often clean up.
 fn labels(sources: &SourceSet, file: &SourceFile) -> Vec<(Target, ScriptLabel)> {
     let mut variables = Variables::default();
     let mut all: Vec<(Span, ShellCommand)> = Vec::new();
@@ -137,7 +142,9 @@ fn labels(sources: &SourceSet, file: &SourceFile) -> Vec<(Target, ScriptLabel)> 
         for (key, value) in &command.pairs {
             let mesh = value.as_ref().and_then(|value| enabled_mesh(key, value));
             let Some(mesh) = mesh else {
-                found.retain(|(target, label)| label.key != *key || !targets.contains(target));
+                if !is_page(&file.path) {
+                    found.retain(|(target, label)| label.key != *key || !targets.contains(target));
+                }
                 continue;
             };
             let value = value.as_deref().unwrap_or_default();
@@ -509,5 +516,8 @@ mod tests {
             labelled("a.md", &format!("kubectl label ns $NS {key}")),
             (vec![], 0)
         );
+        let cleaned =
+            format!("kubectl label ns shop {key}\nkubectl label ns shop istio-injection-");
+        assert_eq!(labelled("a.md", &cleaned), (vec!["shop".to_owned()], 0));
     }
 }

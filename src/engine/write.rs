@@ -66,6 +66,10 @@ fn may_replace(path: &Path) -> Result<(), String> {
     if metadata.is_symlink() {
         return Err("a symbolic link is in the way".into());
     }
+    // Opening a pipe would wait for a reader.
+    if !metadata.is_file() {
+        return Err("it is not a regular file".into());
+    }
     if metadata.permissions().readonly() {
         return Err("it is read-only".into());
     }

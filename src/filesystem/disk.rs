@@ -65,7 +65,23 @@ pub fn path_error(problem: PathProblem) -> io::Error {
         PathProblem::Missing => io::ErrorKind::NotFound.into(),
         PathProblem::NotAFolder => io::ErrorKind::NotADirectory.into(),
         PathProblem::TooLong => io::ErrorKind::InvalidFilename.into(),
-        PathProblem::TooManyLinks => io::Error::other("too many levels of symbolic links"),
+        PathProblem::TooManyLinks => too_many_links(),
         PathProblem::NotALink => io::ErrorKind::InvalidInput.into(),
     }
+}
+
+/// Returns the error `ELOOP` of the system, whose kind the standard library does not name.
+#[cfg(unix)]
+fn too_many_links() -> io::Error {
+    io::Error::from_raw_os_error(
+        match cfg!(any(target_os = "linux", target_os = "android")) {
+            true => 40,
+            false => 62,
+        },
+    )
+}
+
+#[cfg(not(unix))]
+fn too_many_links() -> io::Error {
+    io::Error::other("too many levels of symbolic links")
 }

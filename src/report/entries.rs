@@ -7,22 +7,8 @@ use crate::finding::{Label, ObjectRef};
 use crate::mesh::Reason;
 use crate::source::SourceSet;
 
-use super::changes::ChangeReport;
 use super::escape::json_safe;
-use super::json::CheckReport;
-use super::prediction::PredictReport;
 use super::source_location::{SourceLocation, source_location};
-
-/// The report of a command as plain data, for callers in the same process.
-#[derive(Debug)]
-pub enum Report {
-    /// That of `check`.
-    Check(CheckReport),
-    /// That of `predict`.
-    Predict(PredictReport),
-    /// That of `diff`.
-    Changes(ChangeReport),
-}
 
 /// Returns a report as JSON with a final line break.
 ///

@@ -1,7 +1,7 @@
 //! Rule `inject-label-blocked-by-namespace`, documented in `docs/rules/inject-label-blocked-by-namespace.md`.
 
 use crate::context::Dataplane;
-use crate::finding::Finding;
+use crate::finding::{Certainty, Finding};
 use crate::mesh::istio::keys;
 use crate::predict::WorkloadPrediction;
 use crate::rules::RuleContext;
@@ -45,7 +45,9 @@ fn report<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<
     );
     let mut finding =
         pod_metadata::finding_on_entry(&RULE, workload, MetadataMap::Label, entry, message);
-    finding.depend_on(&pod.dataplane);
+    if pod.dataplane.certainty != Certainty::Known {
+        finding.depend_on(&pod.dataplane);
+    }
     finding.related.push(namespace.label_at(
         label.value.span(),
         "this label prevents the injection of single pods",

@@ -3,6 +3,8 @@
 use super::fixes::WEB;
 use crate::support::project::Project;
 
+const TRANSFORMER: &str = "apiVersion: example.com/v1\nkind: Transformer\nmetadata: {name: t}\n";
+
 #[test]
 fn files_that_exceed_the_memory_limit_are_one_finding() {
     let project = Project::new();
@@ -100,6 +102,7 @@ fn a_note_about_a_shared_base_is_reported_once() {
     let project = Project::with(&[
         ("base/web.yaml", WEB),
         ("base/kustomization.yaml", base),
+        ("base/t.yaml", TRANSFORMER),
         ("a/kustomization.yaml", "resources: [../base]\n"),
         ("b/kustomization.yaml", "resources: [../base]\n"),
     ]);

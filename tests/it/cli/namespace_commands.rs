@@ -243,7 +243,12 @@ fn a_command_overwrites_the_label_of_a_manifest() {
 
 #[test]
 fn a_page_of_another_folder_does_not_label_a_namespace_that_is_not_in_the_tree() {
-    let web = web().replace("namespace: shop", "namespace: default");
+    let web = web()
+        .replace("namespace: shop", "namespace: default")
+        .replace(
+            "sidecar.istio.io/rewriteAppHTTPProbers",
+            "example.com/unrelated",
+        );
     for (path, is_named) in [("demos/x/README.md", false), ("README.md", true)] {
         let project = Project::with(&[
             ("apps/web.yaml", &web),

@@ -15,6 +15,8 @@ metadata: {name: podinfo, namespace: shop}
 spec: {url: 'https://charts.example'}
 ";
 
+const GENERATOR: &str = "apiVersion: example.com/v1\nkind: Generator\nmetadata: {name: g}\n";
+
 /// Runs `check` in a folder, and checks that the commands in its output read the facts of the given folders.
 #[track_caller]
 fn recommends(project: &Project, folder: &str, path: &str, option: &str) {
@@ -83,6 +85,7 @@ fn builds_with_charts_enable_helm() {
                 "overlay/kustomization.yaml",
                 &format!("resources: [../base]\n{overlay}"),
             ),
+            ("base/g.yaml", GENERATOR),
         ]);
         let run = project.run(&["check", "overlay"]).exits(0);
         let run = run.stdout_contains(build);

@@ -266,7 +266,48 @@ fn a_line_without_an_effect_is_not_the_cause() {
     let new = variables("      OTHER: b\n");
     let (change, cause) = only_change(&with(&old), &with(&new));
     assert_eq!(change, "regression web livenessProbe: ok -> fails");
-    assert!(!cause.contains("clusters/prod.yaml:10"), "{cause}");
+    // Line 10 of the first state is `RW`, that of the second state is `OTHER`.
+    assert_eq!(cause, "-before/clusters/prod.yaml:10 the rewrite is on");
+}
+
+/// The change of the namespace has no line that states the fact, and the only changed line of the workload explains nothing.
+#[test]
+fn a_changed_line_of_the_workload_is_not_the_cause_of_a_fact_of_another_object() {
+    let namespace = |kind: &str, owner: &str| {
+        format!(
+            "apiVersion: v1\n{kind}metadata:\n  annotations:\n    owner: {owner}\n  name: shop\n  labels:\n    istio-injection: enabled\n"
+        )
+    };
+    let (old, new) = (namespace("kind: Namespace\n", "a"), namespace("", "b"));
+    let annotated = WEB.replace(
+        "metadata: {name: web, namespace: shop}",
+        "metadata:\n  annotations:\n    owner: a\n  name: web\n  namespace: shop",
+    );
+    let policy = STRICT.replace("STRICT", "PERMISSIVE");
+    for (from, to) in [("owner: a", "owner: b"), ("image: web:1", "image: web:2")] {
+        let changed = annotated.replace(from, to);
+        let before = [
+            ("ns.yaml", &*old),
+            ("mtls.yaml", &*policy),
+            ("web.yaml", &*annotated),
+        ];
+        let after = [
+            ("ns.yaml", &*new),
+            ("mtls.yaml", &*policy),
+            ("web.yaml", &*changed),
+        ];
+        let run = trees(&before, &after).run(&JSON);
+        assert!(
+            run.stdout.contains("not found among the changed lines"),
+            "{}",
+            run.stdout
+        );
+        assert!(
+            !run.stdout.contains("the only changed line"),
+            "{}",
+            run.stdout
+        );
+    }
 }
 
 #[test]

@@ -18,6 +18,15 @@ fn app(text: &str) -> Project {
     ])
 }
 
+fn plugin() -> Project {
+    let project = app("resources: [web.yaml]\ngenerators: [run.yaml]\n");
+    project.write(
+        "app/run.yaml",
+        "apiVersion: example.com/v1\nkind: Run\nmetadata: {name: run}\n",
+    );
+    project
+}
+
 fn linked_base() -> Project {
     let project = app("resources: [web.yaml, base]\n");
     symlink("/etc", project.path("app/base")).unwrap();
@@ -144,7 +153,7 @@ fn kustomizations() {
             row("a component outside of the repository", &app(&format!("resources: [web.yaml]\ncomponents: [{up}/etc]\n")), 0, ROOT, check),
             row("a patch outside of the repository", &app(&format!("resources: [web.yaml]\npatches: [{{path: {up}/etc/passwd}}]\n")), 0, ROOT, check),
             row("a generator that reads a file outside of the repository", &app(&format!("resources: [web.yaml]\nconfigMapGenerator: [{{name: x, files: [{up}/etc/passwd]}}]\n")), 0, "No findings", check),
-            row("a plugin as generator", &app("resources: [web.yaml]\ngenerators: [run.yaml]\n"), 0, ROOT, check),
+            row("a plugin as generator", &plugin(), 0, ROOT, check),
             row("two kustomizations that include each other", &cycle(), 1, "cycle", check),
             row("a kustomization that includes itself", &app("resources: [web.yaml, ., ../app]\n"), 1, ROOT, check),
             row("a base that is included 2^30 times", &diamonds(30), 1, "overlay-left-out", check),
