@@ -67,7 +67,13 @@ fn finding(context: &Context<'_>, file: &RefusedFile<'_>) -> Option<Finding> {
         span: note.span,
         message: message.to_owned(),
     };
-    let causes = notes.iter().map(|note| cause(note).to_owned());
+    let mut causes: Vec<&str> = Vec::new();
+    for cause in notes.iter().map(|note| cause(note)) {
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    let causes = causes.into_iter().map(str::to_owned);
     let message = format!("{}: {REFUSED}", names_and_more(causes, NAMED));
     let mut finding = Finding::new(NOT_MODELLED, severity, label(first, ""), message);
     let others = others.iter().filter(|note| note.span != first.span);

@@ -59,29 +59,31 @@ impl ReadFiles for Disk {
 }
 
 /// Returns the error of the system for a problem with a path.
+#[cfg(unix)]
+#[must_use]
+pub fn path_error(problem: PathProblem) -> io::Error {
+    let is_linux = cfg!(any(target_os = "linux", target_os = "android"));
+    // ENOENT, ENOTDIR, ENAMETOOLONG, ELOOP and EINVAL; the third and the fourth have other numbers on macOS and BSD.
+    io::Error::from_raw_os_error(match problem {
+        PathProblem::Missing => 2,
+        PathProblem::NotAFolder => 20,
+        PathProblem::TooLong if is_linux => 36,
+        PathProblem::TooLong => 63,
+        PathProblem::TooManyLinks if is_linux => 40,
+        PathProblem::TooManyLinks => 62,
+        PathProblem::NotALink => 22,
+    })
+}
+
+/// Returns the error of the system for a problem with a path.
+#[cfg(not(unix))]
 #[must_use]
 pub fn path_error(problem: PathProblem) -> io::Error {
     match problem {
         PathProblem::Missing => io::ErrorKind::NotFound.into(),
         PathProblem::NotAFolder => io::ErrorKind::NotADirectory.into(),
         PathProblem::TooLong => io::ErrorKind::InvalidFilename.into(),
-        PathProblem::TooManyLinks => too_many_links(),
+        PathProblem::TooManyLinks => io::Error::other("too many levels of symbolic links"),
         PathProblem::NotALink => io::ErrorKind::InvalidInput.into(),
     }
-}
-
-/// Returns the error `ELOOP` of the system, whose kind the standard library does not name.
-#[cfg(unix)]
-fn too_many_links() -> io::Error {
-    io::Error::from_raw_os_error(
-        match cfg!(any(target_os = "linux", target_os = "android")) {
-            true => 40,
-            false => 62,
-        },
-    )
-}
-
-#[cfg(not(unix))]
-fn too_many_links() -> io::Error {
-    io::Error::other("too many levels of symbolic links")
 }

@@ -258,7 +258,7 @@ fn a_page_of_another_folder_does_not_label_a_namespace_that_is_not_in_the_tree()
                 "kubectl label namespace default istio-injection=enabled\n",
             ),
         ]);
-        let out = project.run(&["check", "--fail-on=never"]).exits(0).stdout;
+        let out = project.run(&["predict", "--explain"]).exits(0).stdout;
         assert_eq!(out.contains(path), is_named, "{out}");
     }
 }

@@ -74,7 +74,11 @@ fn builds_with_charts_enable_helm() {
     for (overlay, base, build) in [
         (charts, "", "kustomize build --enable-helm overlay | "),
         ("", charts, "kustomize build --enable-helm overlay | "),
-        ("", "generators: [g.yaml]\n", "kustomize build overlay | "),
+        (
+            "",
+            "generators: [g.yaml]\n",
+            "kustomize build --enable-alpha-plugins overlay | ",
+        ),
     ] {
         let project = Project::with(&[
             (
