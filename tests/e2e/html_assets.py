@@ -37,6 +37,11 @@ problems.extend(f"variable {name} is not set" for name in sorted(used - declared
 problems.extend(f"variable {name} is not used" for name in sorted(declared - used))
 strings = re.findall(r'"((?:[^"\\\n]|\\.)*)"', program.replace("'\"'", ""))
 words = set(re.findall(r"[a-z-]+", " ".join(strings)))
+# Classes and ids in the templates of maud, such as `div.scroll` and `.bar`, follow an element or stand alone.
+elements = "a|article|button|code|dd|details|div|dl|dt|footer|h[1-6]|header|input|label|li|main|nav|ol|option|p|pre"
+elements += "|rect|section|select|span|strong|summary|svg|table|tbody|td|text|th|thead|tr|ul"
+written = re.findall(rf"(?<![\w.)])(?:{elements})?((?:\s?[.#][a-z][a-z-]*)+)(?![\w(])", program)
+words.update(name for names in written for name in re.findall(r"[a-z][a-z-]*", names))
 for selector in selectors:
     names = re.findall(r"[.#]([a-z][a-z-]*)", re.sub(r"\[[^\]]*\]", "", selector))
     unknown = (name for name in names if name not in words)
