@@ -19,6 +19,7 @@ mod generated_pods;
 mod installed_release;
 mod inventory;
 mod istio;
+mod label_command;
 mod label_index;
 mod mesh;
 mod mesh_claims;

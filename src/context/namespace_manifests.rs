@@ -29,8 +29,8 @@ impl<'c, 't> NamespaceOf<'c, 't> {
 
     /// Returns the manifests of the Namespace, which are all applied; the first one adds pods to the mesh if any does.
     ///
-    /// Those of other environments are included only if there is no manifest in the environment of the object and in the
-    /// folders above the object, and none with a label of a mesh in the shared folders.
+    /// Manifests of other environments are included only if neither the environment of the object nor a folder above the
+    /// object contains one, and no shared manifest has a label or annotation of a mesh.
     pub(in crate::context) fn manifests(
         self,
     ) -> impl Iterator<Item = &'c Object<'t>> + use<'c, 't> {

@@ -156,7 +156,7 @@ fn a_named_folder_is_an_environment() {
     }
 }
 
-/// An installation of another environment may be that of a policy if there is no other.
+/// A policy uses an installation of another environment if there is no other installation.
 #[test]
 fn the_only_release_of_a_tree_reads_a_policy() {
     let legacy = "apiVersion: authentication.istio.io/v1alpha1\nkind: MeshPolicy\nmetadata: {name: default}\n\
