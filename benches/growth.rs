@@ -7,7 +7,6 @@
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::indexing_slicing,
-    missing_docs,
     dead_code,
     unreachable_pub,
     reason = "a benchmark may fail by panicking"

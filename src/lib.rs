@@ -7,25 +7,18 @@
 //! `docs/stability.md` lists. Programs run the binary and read its JSON output.
 
 pub mod cli;
-pub mod context;
 pub mod diff;
 pub mod engine;
-pub mod filesystem;
-pub mod finding;
-pub mod git;
-pub mod gitops;
 pub mod krm;
-pub mod kube;
-pub mod kustomize;
 pub mod lsp;
 #[cfg(feature = "mcp")]
 pub mod mcp;
-pub mod mesh;
-pub mod predict;
 pub mod report;
-mod rewrite;
-pub mod rules;
-pub mod settings;
-pub mod source;
-pub mod symptoms;
-pub mod yaml;
+
+// The tests, the benchmarks and the fuzz targets reach all layers through this library.
+pub use meshprobe_deploy::{gitops, kustomize};
+pub use meshprobe_mesh::{finding, kube, mesh, settings};
+pub use meshprobe_predict::{context, predict};
+pub use meshprobe_rules::{rules, symptoms};
+pub use meshprobe_tree::{filesystem, git, source};
+pub use meshprobe_yaml as yaml;

@@ -2,16 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Outcome, unread_paths, write_report};
-use crate::finding::{SuppressedBy, Suppression};
-use crate::report::{Baseline, counted};
-use crate::settings::Layer;
-use crate::source::{Input, Request, SourceSet, canonical, io_error_reason, read_text};
+use meshprobe_mesh::finding::{SuppressedBy, Suppression};
+use meshprobe_mesh::settings::Layer;
+use meshprobe_tree::source::{Input, Request, SourceSet, canonical, io_error_reason, read_text};
 
 use super::args::CheckArgs;
 use super::input::Run;
 use super::session::Session;
 use super::stop::Stop;
+use crate::engine::{Outcome, unread_paths, write_report};
+use crate::report::{Baseline, counted};
 
 /// The maximum number of stale entries that a note lists.
 const NAMED: usize = 10;

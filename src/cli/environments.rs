@@ -1,10 +1,10 @@
 //! Errors about the names of environments.
 
-use crate::engine::UnknownEnvironments;
-use crate::settings::most_similar;
+use meshprobe_mesh::settings::most_similar;
 
 use super::args::EnvironmentArgs;
 use super::stop::Stop;
+use crate::engine::UnknownEnvironments;
 
 /// Rejects names of `--overlay` and `--cluster` that no environment has, or whose environments have no workloads.
 ///

@@ -2,18 +2,18 @@
 
 use std::path::Path;
 
-use crate::engine::{self, Exit, explained, failing, rule_names};
-use crate::finding::{RuleId, Severity};
-use crate::predict;
-use crate::report::{self, SymptomMatch, rule_page};
-use crate::settings::FailOn;
-use crate::symptoms::{self, Match, Symptom, SymptomProbe};
+use meshprobe_mesh::finding::{RuleId, Severity};
+use meshprobe_mesh::settings::FailOn;
+use meshprobe_predict::predict;
+use meshprobe_rules::symptoms::{self, Match, Symptom, SymptomProbe};
 
 use super::args::{ExplainArgs, ExplainFormat};
 use super::input::{RenderFallback, prepare, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
+use crate::engine::{self, Exit, explained, failing, rule_names};
+use crate::report::{self, SymptomMatch, rule_page};
 
 pub(super) fn run(session: &Session, args: &ExplainArgs) -> Result<Exit, Stop> {
     let Some(given) = args.text.as_deref() else {

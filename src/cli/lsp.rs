@@ -7,13 +7,10 @@ use std::sync::Arc;
 
 use clap::Parser as _;
 use lsp_server::Connection;
+use meshprobe_mesh::settings::FailOn;
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::CONFIG_NAMES;
 use serde_json::Value;
-
-use crate::engine::Exit;
-use crate::filesystem::FileSystem;
-use crate::lsp::{self, Environment, Loader, Plan, Root, SettingsError};
-use crate::settings::FailOn;
-use crate::source::CONFIG_NAMES;
 
 use super::args::{CheckArgs, Cli, Command, LspArgs, OptionName};
 use super::baseline::Known;
@@ -24,6 +21,8 @@ use super::session::Session;
 use super::stop::Stop;
 use super::surroundings;
 use super::threads::{cores, pool};
+use crate::engine::Exit;
+use crate::lsp::{self, Environment, Loader, Plan, Root, SettingsError};
 
 pub(super) fn run(session: &Session, args: &LspArgs) -> Result<Exit, Stop> {
     let (connection, threads) = Connection::stdio();

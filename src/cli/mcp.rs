@@ -14,8 +14,8 @@ mod with_server {
     use std::time::Duration;
 
     use crate::engine::Exit;
-    use crate::filesystem::Confinement;
     use crate::mcp::{self, Options, Root, Runner};
+    use meshprobe_tree::filesystem::Confinement;
 
     use super::super::args::McpArgs;
     use super::super::capture::Capture;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::source::{resolved_as_named, shown_path};
+use meshprobe_tree::source::{resolved_as_named, shown_path};
 
 use super::stop::Stop;
 

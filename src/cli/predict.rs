@@ -1,14 +1,11 @@
 //! `meshprobe predict`.
 
-use crate::context::{Context, NotJudged};
-use crate::engine::{self, Exit, UnknownEnvironments, failing, write_report};
-use crate::finding::Severity;
-use crate::mesh::{Mesh, Version};
-use crate::predict::{self, WorkloadPrediction};
-use crate::report::prediction::{self, Explanation, PredictReport, ProbeView, WorkloadRows};
-use crate::report::{self, Report, ReportRoot, TerminalStyle};
-use crate::settings::FailOn;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::Severity;
+use meshprobe_mesh::mesh::{Mesh, Version};
+use meshprobe_mesh::settings::FailOn;
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_tree::source::SourceSet;
 
 use super::args::{PredictArgs, TableFormat};
 use super::environments::reject_unknown_environments;
@@ -18,6 +15,9 @@ use super::reports::report_root;
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
+use crate::engine::{self, Exit, UnknownEnvironments, failing, write_report};
+use crate::report::prediction::{self, Explanation, PredictReport, ProbeView, WorkloadRows};
+use crate::report::{self, Report, ReportRoot, TerminalStyle};
 
 const NO_WORKLOADS: &str = "Nothing was predicted: the files do not contain workloads.";
 const NONE_SELECTED: &str = "Nothing was predicted: the files do not contain workloads that `--overlay` or `--cluster` \

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::is_read;
-use crate::source::{SourceSet, canonical};
+use meshprobe_tree::source::{SourceSet, canonical};
 
 use super::args::ReportArg;
 use super::session::Session;
 use super::stop::Stop;
+use crate::engine::is_read;
 
 /// Returns an error for each report that has the same file as another one.
 pub(super) fn shared_files<F>(reports: &[ReportArg<F>], directory: &Path) -> Vec<String> {

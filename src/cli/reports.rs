@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
-use crate::report::prediction::ProbeView;
-use crate::report::{
-    self, CheckReport, Hint, Report, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle,
-};
-use crate::settings::Settings;
-use crate::source::{SourceSet, canonical};
+use meshprobe_mesh::settings::Settings;
+use meshprobe_tree::source::{SourceSet, canonical};
 
 use super::args::{CheckArgs, OutputFormat};
 use super::report_files::{shared_files, write_file};
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
+use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
+use crate::report::prediction::ProbeView;
+use crate::report::{
+    self, CheckReport, Hint, Report, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle,
+};
 
 /// What the reports of a run show.
 #[derive(Clone, Copy)]

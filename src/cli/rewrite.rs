@@ -3,10 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::{self, Exit, RewriteCounts, Rewritten, failing};
-use crate::finding::{Finding, Severity};
-use crate::report::{counted, escape_control, not_judged_lines, rewrite_sum};
-use crate::settings::{FailOn, FormChoice};
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::settings::{FailOn, FormChoice};
 
 use super::args::RewriteArgs;
 use super::input::{RenderFallback, Run, prepare, print_files, print_findings};
@@ -15,6 +13,8 @@ use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
 use crate::cli::vm;
+use crate::engine::{self, Exit, RewriteCounts, Rewritten, failing};
+use crate::report::{counted, escape_control, not_judged_lines, rewrite_sum};
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.common.renders_charts_of_tree() {

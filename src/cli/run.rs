@@ -7,10 +7,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
-
-use crate::engine::Exit;
-use crate::krm;
-use crate::source::{io_error_reason, read_file};
+use meshprobe_tree::source::{io_error_reason, read_file};
 
 use super::args::{Cli, Command};
 use super::session::Session;
@@ -19,6 +16,8 @@ use super::threads::with_stack;
 use super::{
     check, diff, explain, lsp, mcp, misnamed, panic, predict, rewrite, rule, schema, shell, version,
 };
+use crate::engine::Exit;
+use crate::krm;
 
 /// The time after which a program that waits for standard input explains itself.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);

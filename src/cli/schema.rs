@@ -1,11 +1,12 @@
 //! `meshprobe schema`.
 
-use crate::engine::{Exit, rule_names};
-use crate::{krm, settings};
+use meshprobe_mesh::settings;
 
 use super::args::{SchemaArgs, SchemaKind};
 use super::session::Session;
 use super::stop::Stop;
+use crate::engine::{Exit, rule_names};
+use crate::krm;
 
 pub(super) fn run(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
     let text = match args.of {

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use crate::filesystem::{Confinement, FileSystem};
-use crate::report::{self, Report, escape_commands, escape_control};
-use crate::source::{io_error_reason, read_stream};
+use meshprobe_tree::filesystem::{Confinement, FileSystem};
+use meshprobe_tree::source::{io_error_reason, read_stream};
 
 use super::stop::Stop;
+use crate::report::{self, Report, escape_commands, escape_control};
 
 /// The streams, the working directory and the environment of one run.
 pub struct Session {

@@ -3,15 +3,14 @@
 use clap::CommandFactory as _;
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
-
-use crate::engine::{Exit, rule_names};
-use crate::finding::RuleId;
-use crate::settings::unknown_value_message;
-use crate::symptoms;
+use meshprobe_mesh::finding::RuleId;
+use meshprobe_mesh::settings::unknown_value_message;
+use meshprobe_rules::symptoms;
 
 use super::args::{Cli, ENVIRONMENT};
 use super::session::Session;
 use super::stop::Stop;
+use crate::engine::{Exit, rule_names};
 
 /// Prints the completion script of a shell, which also completes the ids of rules.
 pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {

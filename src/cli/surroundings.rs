@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::FileSystem;
-use crate::source::{ContextOption, Input, Request, canonical, relative_path};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{ContextOption, Input, Request, canonical, relative_path};
 
 use super::args::Common;
 use super::session::Session;

@@ -1,6 +1,6 @@
 //! The output of `--version`.
 
-use crate::mesh::{self, ProvenRelease};
+use meshprobe_mesh::mesh::{self, ProvenRelease};
 
 /// Returns the version of the program; in the long form also the newest proven release of each mesh.
 pub(super) fn text(is_verbose: bool) -> String {

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use crate::engine::{self, Exit, GeneratedFiles, failing};
-use crate::finding::Severity;
-use crate::report::counted;
-use crate::settings::FailOn;
-use crate::source::{Input, SourceSet, canonical};
+use meshprobe_mesh::finding::Severity;
+use meshprobe_mesh::settings::FailOn;
+use meshprobe_tree::source::{Input, SourceSet, canonical};
 
 use crate::cli::args::RewriteArgs;
 use crate::cli::input::{RenderFallback, Run, prepare, print_files, print_findings};
 use crate::cli::output::report_failures;
 use crate::cli::session::Session;
 use crate::cli::stop::Stop;
+use crate::engine::{self, Exit, GeneratedFiles, failing};
+use crate::report::counted;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     let output = args.output.as_deref();

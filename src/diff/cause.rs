@@ -4,16 +4,15 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::finding::Label;
-use crate::mesh::Reason;
-use crate::source::{Document, SourceSet};
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::mesh::Reason;
+use meshprobe_tree::source::{Document, SourceSet};
+use meshprobe_yaml::{NodeRef, Span, Tree};
 
 use super::fields::{Field, LABEL, container_path};
 use super::probe_state::ProbeState;
 use super::side::Side;
 use super::text_diff::{Strength, TextDiff};
-use crate::yaml::{NodeRef, Span, Tree};
 
 /// The message of a cause without a line.
 pub(super) const NOT_FOUND: &str = "the cause was not found among the changed lines";

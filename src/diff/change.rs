@@ -1,6 +1,6 @@
 //! One change between two states.
 
-use crate::finding::{Finding, Label};
+use meshprobe_mesh::finding::{Finding, Label};
 
 use super::cause::Cause;
 use super::class::Class;

@@ -1,6 +1,6 @@
 //! The classes of changes, and those that make a run fail.
 
-use crate::predict::Outcome;
+use meshprobe_predict::predict::Outcome;
 
 /// The class of a change. The order is that of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,6 +1,6 @@
 //! Compares two states.
 
-use crate::source::SourceSet;
+use meshprobe_tree::source::SourceSet;
 
 use super::cause::{Cause, Causes};
 use super::change::Change;

@@ -1,6 +1,6 @@
 //! The result of a comparison.
 
-use crate::context::NotJudged;
+use meshprobe_predict::context::NotJudged;
 
 use super::change::Change;
 use super::class::{Class, FailOn};

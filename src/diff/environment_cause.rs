@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Label, environment_file};
-use crate::source::{SourceFile, is_kustomization, paths};
-use crate::yaml::Span;
+use meshprobe_mesh::finding::{Label, environment_file};
+use meshprobe_tree::source::{SourceFile, is_kustomization, paths};
+use meshprobe_yaml::Span;
 
 use super::cause::{Cause, Causes, NOT_FOUND, spec_of};
 use super::probe_state::ProbeState;

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::finding::{environment_file, environment_object};
-use crate::kustomize::closure::Closure;
-use crate::source::{SourceSet, is_kustomization, paths};
+use meshprobe_deploy::kustomize::closure::Closure;
+use meshprobe_mesh::finding::{environment_file, environment_object};
+use meshprobe_tree::source::{SourceSet, is_kustomization, paths};
 
 use super::probe_state::ProbeState;
 use super::state::{State, shown_path};

@@ -1,10 +1,10 @@
 //! Counts the workloads that read a supposed fact, so that a fact without effect is not mistaken for a clean result.
 
-use crate::context::{Context, Dataplane};
-use crate::finding::sentence_list;
-use crate::mesh::Mesh;
-use crate::predict::WorkloadPrediction;
-use crate::settings::FactScope;
+use meshprobe_mesh::finding::sentence_list;
+use meshprobe_mesh::mesh::Mesh;
+use meshprobe_mesh::settings::FactScope;
+use meshprobe_predict::context::{Context, Dataplane};
+use meshprobe_predict::predict::WorkloadPrediction;
 
 /// The reported workloads of a state to which a supposed fact applies, by what they read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

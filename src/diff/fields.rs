@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::finding::Label;
-use crate::kube::{ContainerList, Object};
-use crate::predict::WorkloadPrediction;
-use crate::yaml::{NodeRef, Span};
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::kube::{ContainerList, Object};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_yaml::{NodeRef, Span};
 
 /// The fields of a container that decide about its probes.
 const OF_CONTAINER: [&str; 7] = [

@@ -1,10 +1,9 @@
 //! The identity of a finding in both states.
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::finding::{Finding, ObjectRef, RuleId, Severity};
-use crate::source::SourceSet;
-use crate::yaml::Span;
+use meshprobe_mesh::finding::{Finding, ObjectRef, RuleId, Severity};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Span;
 
 use super::class::is_fault;
 use super::probe_state::ProbeState;

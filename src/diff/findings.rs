@@ -1,10 +1,9 @@
 //! Compares the findings that are not about a handler.
 
 use hashbrown::HashSet;
-
-use crate::finding::{Finding, Severity, environment_file};
-use crate::kustomize::REFUSED;
-use crate::source::SourceSet;
+use meshprobe_deploy::kustomize::REFUSED;
+use meshprobe_mesh::finding::{Finding, Severity, environment_file};
+use meshprobe_tree::source::SourceSet;
 
 use super::change::{Change, Subject};
 use super::class::Class;

@@ -1,13 +1,13 @@
 //! Groups changes that have one cause.
 
 use hashbrown::HashMap;
+use meshprobe_mesh::finding::Label;
+use meshprobe_yaml::Span;
 
 use super::cause::Cause;
 use super::change::{Change, Subject};
 use super::class::Class;
 use super::side::Side;
-use crate::finding::Label;
-use crate::yaml::Span;
 
 /// Changes of one class with one cause.
 #[derive(Clone, Debug)]

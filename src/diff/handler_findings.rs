@@ -1,10 +1,9 @@
 //! Findings of `check` about handlers.
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::finding::{Finding, Severity};
-use crate::source::SourceSet;
-use crate::yaml::Span;
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Span;
 
 use super::probe_state::ProbeState;
 use super::state::State;

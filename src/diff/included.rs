@@ -4,16 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::finding::Label;
-use crate::gitops::deployed_folder;
-use crate::gitops::deployment::named_paths;
-use crate::gitops::named_entries::{names_in, text_nodes};
-use crate::kube::Object;
-use crate::kustomize::closure::Closure;
-use crate::kustomize::locate::{Located, folder_of, locate, tree};
-use crate::source::{SourceFile, SourceSet, is_kustomization, patch_files, paths};
-use crate::yaml::{Span, Tree};
+use meshprobe_deploy::gitops::deployed_folder;
+use meshprobe_deploy::gitops::deployment::named_paths;
+use meshprobe_deploy::gitops::named_entries::{names_in, text_nodes};
+use meshprobe_deploy::kustomize::closure::Closure;
+use meshprobe_deploy::kustomize::locate::{Located, folder_of, locate, tree};
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::kube::Object;
+use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization, patch_files, paths};
+use meshprobe_yaml::{Span, Tree};
 
 use super::cause::{Causes, spec_of};
 use super::probe_state::ProbeState;

@@ -5,15 +5,16 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::context::{Context, NotJudged};
-use crate::gitops::deployed_folder;
-use crate::gitops::deployment::named_paths;
-use crate::gitops::named_entries::{names_in, text_nodes};
-use crate::kube::Object;
-use crate::kustomize::locate::{folder_of, strings, tree};
-use crate::source::{Content, SourceFile, SourceSet, is_kustomization, paths, setting_files};
-use crate::yaml::{NodeRef, Tree};
+use meshprobe_deploy::gitops::deployed_folder;
+use meshprobe_deploy::gitops::deployment::named_paths;
+use meshprobe_deploy::gitops::named_entries::{names_in, text_nodes};
+use meshprobe_deploy::kustomize::locate::{folder_of, strings, tree};
+use meshprobe_mesh::kube::Object;
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_tree::source::{
+    Content, SourceFile, SourceSet, is_kustomization, paths, setting_files,
+};
+use meshprobe_yaml::{NodeRef, Tree};
 
 /// The fields of objects, and of files of other tools, that name files or folders of the tree.
 const PATH_FIELDS: [&str; 8] = [

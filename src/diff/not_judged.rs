@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 
 use hashbrown::HashSet;
-
-use crate::context::{NotJudged, NotJudgedReason};
-use crate::source::{Content, SourceFile, SourceSet};
+use meshprobe_predict::context::{NotJudged, NotJudgedReason};
+use meshprobe_tree::source::{Content, SourceFile, SourceSet};
 
 use super::inputs::files_named_by;
 use super::pairing::{Pairing, Repeated};

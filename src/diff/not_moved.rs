@@ -1,10 +1,10 @@
 //! Pods that a supposed move to another dataplane does not move.
 
-use crate::context::{Context, Dataplane};
-use crate::finding::Label;
-use crate::mesh::istio::keys;
-use crate::predict::WorkloadPrediction;
-use crate::settings::DataplaneMove;
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::mesh::istio::keys;
+use meshprobe_mesh::settings::DataplaneMove;
+use meshprobe_predict::context::{Context, Dataplane};
+use meshprobe_predict::predict::WorkloadPrediction;
 
 /// A workload that stays where it is, because of a label of its pods.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Certainty, Finding, Label};
-use crate::kube::{ContainerList, Object};
-use crate::mesh::Reason;
-use crate::mesh::istio::keys;
-use crate::predict::{
+use meshprobe_mesh::finding::{Certainty, Finding, Label};
+use meshprobe_mesh::kube::{ContainerList, Object};
+use meshprobe_mesh::mesh::Reason;
+use meshprobe_mesh::mesh::istio::keys;
+use meshprobe_predict::predict::{
     Cause, HandlerPrediction, MachinePrediction, Outcome, RouteFacts, WorkloadPrediction,
     handler_text, rewritten_text,
 };
-use crate::source::SourceSet;
-use crate::yaml::Entry;
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Entry;
 
 use super::class::is_fault;
 use super::fields::Field;
@@ -179,7 +179,7 @@ impl ProbeState {
             refused_for: None,
             certainty: machine.certainty,
             kubelet: None,
-            assumptions: crate::predict::assumptions(&machine.because),
+            assumptions: meshprobe_predict::predict::assumptions(&machine.because),
             because: machine.because.clone(),
         }
     }
@@ -277,7 +277,7 @@ impl ProbeState {
     pub fn title(&self) -> String {
         match self.id.container.as_str() {
             "" => self.id.slot.to_owned(),
-            container => crate::predict::handler_title(self.id.slot, container),
+            container => meshprobe_predict::predict::handler_title(self.id.slot, container),
         }
     }
 }

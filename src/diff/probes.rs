@@ -1,7 +1,7 @@
 //! Compares the handlers of two states.
 
-use crate::finding::Severity;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::Severity;
+use meshprobe_tree::source::SourceSet;
 
 use super::cause::{Cause, Causes, NOT_FOUND};
 use super::change::{Change, Subject};

@@ -1,8 +1,7 @@
 //! What still contains a handler that an environment does not deploy any more.
 
 use hashbrown::HashMap;
-
-use crate::finding::sentence_list;
+use meshprobe_mesh::finding::sentence_list;
 
 use super::environments::Environments;
 use super::probe_state::ProbeState;

@@ -1,6 +1,6 @@
 //! The sources of what Istio does to a handler, for the reports about facts that a user supposes.
 
-use crate::predict::Cause;
+use meshprobe_predict::predict::Cause;
 
 /// What the live proof of meshprobe measured.
 const MEASURED: &str = "measured: docs/evidence/live-proof.csv";

@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
-use crate::context::{Context, NotJudged};
-use crate::engine::{
-    Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,
-    check_with_view,
-};
-use crate::finding::Finding;
-use crate::predict::{self, EnvironmentNames, MachinePrediction, WorkloadPrediction};
-use crate::settings::Settings;
-use crate::source::{SourceSet, chart_of_output};
+use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::predict::{self, EnvironmentNames, MachinePrediction, WorkloadPrediction};
+use meshprobe_tree::source::{SourceSet, chart_of_output};
 
 use super::fact_readers::FactReaders;
 use super::fields::fields_of;
 use super::inputs::ObjectInputs;
 use super::not_moved::{NotMoved, not_moved};
 use super::probe_state::ProbeState;
+use crate::engine::{
+    Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,
+    check_with_view,
+};
 
 /// The predictions and findings of one state.
 #[derive(Clone, Debug, Default)]

@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use meshprobe_mesh::finding::Label;
+use meshprobe_tree::source::{SourceFile, SourceSet};
+use meshprobe_yaml::Span;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
-
-use crate::finding::Label;
-use crate::source::{SourceFile, SourceSet};
-use crate::yaml::Span;
 
 use super::side::Side;
 use super::state::{below_root, shown_path};

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{FileEdit, Finding, RuleId};
-use crate::settings::Settings;
-use crate::source::{Document, Role, SourceFile, SourceSet};
-use crate::yaml::{Edit, Span, Style};
+use meshprobe_mesh::finding::{FileEdit, Finding, RuleId};
+use meshprobe_mesh::settings::Settings;
+use meshprobe_tree::source::{Document, Role, SourceFile, SourceSet};
+use meshprobe_yaml::{Edit, Span, Style};
 
 use super::changed::Changed;
 use super::check::check;

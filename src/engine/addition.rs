@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
+use meshprobe_mesh::finding::FileEdit;
+use meshprobe_tree::source::{Document, SourceFile, SourceSet};
+use meshprobe_yaml::{Span, Value, from_node};
 use serde_yaml::{Mapping, Value as Yaml};
-
-use crate::finding::FileEdit;
-use crate::source::{Document, SourceFile, SourceSet};
-use crate::yaml::{Span, Value, from_node};
 
 use super::emit::text_of;
 

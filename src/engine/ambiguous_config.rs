@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::finding::{Finding, Severity};
-use crate::mesh::istio::keys;
-use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
-use crate::predict::WorkloadPrediction;
-use crate::source::placeholder;
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::mesh::istio::keys;
+use meshprobe_mesh::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_tree::source::placeholder;
 
 use super::notices::AMBIGUOUS_YAML;
 

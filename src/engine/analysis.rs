@@ -1,11 +1,11 @@
 //! Derives facts and predictions from files: the first steps of every command.
 
-use crate::context::Context;
-use crate::gitops::render_relevant;
-use crate::kustomize::Rendering;
-use crate::predict::{self, WorkloadPrediction};
-use crate::settings::Settings;
-use crate::source::SourceSet;
+use meshprobe_deploy::gitops::render_relevant;
+use meshprobe_deploy::kustomize::Rendering;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_tree::source::SourceSet;
 
 /// The facts about a set of files, and the predictions that follow from them.
 ///

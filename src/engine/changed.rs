@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::SourceSet;
+use meshprobe_tree::source::SourceSet;
 
 /// A file whose text changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

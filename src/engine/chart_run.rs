@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::settings::Settings;
-use crate::source::{ChartDeployment, Role, SourceSet, chart_folder};
+use meshprobe_mesh::settings::Settings;
+use meshprobe_tree::source::{ChartDeployment, Role, SourceSet, chart_folder};
 
 use super::analysis::with_context;
 use super::not_judged::{ChartTree, FoundRelease, HelmInput, chart_folders, chart_releases};

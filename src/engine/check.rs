@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::context::{Context, NotJudged};
-use crate::finding::{Finding, Severity};
-use crate::kube::Object;
-use crate::kustomize::Note;
-use crate::mesh::fact_kind::FactKind;
-use crate::predict::{self, WorkloadPrediction};
-use crate::rules;
-use crate::settings::Settings;
-use crate::source::SourceSet;
+use meshprobe_deploy::kustomize::Note;
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_rules::rules;
+use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
@@ -20,6 +20,7 @@ use super::levels::{Ignores, Levels};
 use super::not_judged::not_judged;
 use super::outcome::{Leveled, Outcome, apply_levels};
 use super::place_fixes::place_fixes;
+
 #[cfg(debug_assertions)]
 use super::planted_panic;
 use super::refused_builds::refused_builds;

@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use crate::context::Context;
-use crate::kustomize::Rendering;
-use crate::predict::{self, WorkloadPrediction};
-use crate::settings::Settings;
-use crate::source::SourceSet;
+use meshprobe_deploy::kustomize::Rendering;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_tree::source::SourceSet;
 
 use super::check::{Fixes, problems};
 use super::kept_facts::{Read, check_kept};
 use super::live_edit::{FactChange, Kept, LiveEdit};
 use super::outcome::Outcome;
+
 #[cfg(debug_assertions)]
 use super::panic_isolation::trip_planted;
 use super::panic_report::catch_panic;

@@ -1,7 +1,7 @@
 //! Limits the fixes of files that `--fix` does not change.
 
-use crate::finding::{Applicability, Finding};
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::{Applicability, Finding};
+use meshprobe_tree::source::SourceSet;
 
 /// Marks the fixes of files that are only context, or rendered, as display-only. The help names a file that is context
 /// if the fix is applied once the file is among the given paths.

@@ -1,8 +1,8 @@
 //! Completes the commands of messages with the root of the tree.
 
-use crate::context::NotJudged;
-use crate::finding::Finding;
-use crate::source::{SourceSet, placeholder};
+use meshprobe_mesh::finding::Finding;
+use meshprobe_predict::context::NotJudged;
+use meshprobe_tree::source::{SourceSet, placeholder};
 
 /// Completes the commands of findings.
 pub(super) fn complete_findings(set: &SourceSet, findings: &mut [Finding]) {

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-
-use crate::finding::{Finding, Label, Severity};
-use crate::source::{Content, Document, SourceFile, is_kustomization};
-use crate::yaml::{Ambiguity, AmbiguityKind, Entry, NodeRef, Span, Tree};
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_tree::source::{Content, Document, SourceFile, is_kustomization};
+use meshprobe_yaml::{Ambiguity, AmbiguityKind, Entry, NodeRef, Span, Tree};
 
 use super::notices::{AMBIGUOUS_YAML, DUPLICATE_KEY, SYNTAX_ERROR};
 

@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use meshprobe_yaml::{Scalar, Span, Tree, from_node, parse, resolve_plain};
 use serde_yaml::{Mapping, Value as Yaml};
-
-use crate::yaml::{Scalar, Span, Tree, from_node, parse, resolve_plain};
 
 /// Returns the text of a document.
 ///

@@ -1,9 +1,10 @@
 //! Reports files that are encrypted in the repository.
 
+use meshprobe_mesh::finding::{Finding, Label, Severity, names_and_more};
+use meshprobe_tree::source::{Fault, Role, SourceFile};
+use meshprobe_yaml::Span;
+
 use crate::engine::notices::NOT_UTF8;
-use crate::finding::{Finding, Label, Severity, names_and_more};
-use crate::source::{Fault, Role, SourceFile};
-use crate::yaml::Span;
 
 /// The maximum number of files that a message names.
 const NAMED: usize = 3;

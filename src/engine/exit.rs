@@ -1,7 +1,7 @@
 //! Exit codes.
 
-use crate::finding::Finding;
-use crate::settings::FailOn;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::settings::FailOn;
 
 use super::notices::INTERNAL_ERROR;
 
@@ -48,8 +48,8 @@ pub fn failing(findings: &[Finding], fail_on: FailOn) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Label, Severity, rule_id};
-    use crate::yaml::Span;
+    use meshprobe_mesh::finding::{Label, Severity, rule_id};
+    use meshprobe_yaml::Span;
 
     #[test]
     fn findings_at_or_above_the_limit_fail_the_run() {

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::finding::{Fix, RuleId};
-use crate::settings::Settings;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::{Fix, RuleId};
+use meshprobe_mesh::settings::Settings;
+use meshprobe_tree::source::SourceSet;
 
 use super::changed::Changed;
 use super::check::check;
@@ -152,8 +152,8 @@ fn revert_unsettled(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Applicability, FileEdit, Finding, Label, Severity, rule_id};
-    use crate::yaml::{Change, FieldPath, Span, Value};
+    use meshprobe_mesh::finding::{Applicability, FileEdit, Finding, Label, Severity, rule_id};
+    use meshprobe_yaml::{Change, FieldPath, Span, Value};
 
     use super::super::place_fixes::place_fixes;
 

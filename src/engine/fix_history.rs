@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Applicability, Finding, Fix, ObjectRef, RuleId};
-use crate::yaml::{Change, FieldPath};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, ObjectRef, RuleId};
+use meshprobe_yaml::{Change, FieldPath};
 
 use crate::engine::notices::UNUSED_SUPPRESSION;
 use crate::engine::outcome::Outcome;

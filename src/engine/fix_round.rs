@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Applicability, Fix};
-use crate::source::{Role, SourceSet};
-use crate::yaml::{self, Change, Edit, Tree};
+use meshprobe_mesh::finding::{Applicability, Fix};
+use meshprobe_tree::source::{Role, SourceSet};
+use meshprobe_yaml::{self as yaml, Change, Edit, Tree};
 
 use super::fix_history::FixHistory;
 use super::halving::accepted;

@@ -71,7 +71,7 @@ pub const GUARDS: &[Notice] = &[
 mod tests {
     use super::GUARDS;
     use crate::engine::rule_names;
-    use crate::finding::{GuardId, RuleId};
+    use meshprobe_mesh::finding::{GuardId, RuleId};
 
     #[test]
     fn every_guard_has_a_page() {

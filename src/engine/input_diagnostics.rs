@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
-use crate::finding::{Finding, Label, Severity};
-use crate::git::GitError;
-use crate::source::{Fault, NO_SUCH_FILE, Role, SourceFile, SourceSet};
-use crate::yaml::Span;
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_predict::context::Context;
+use meshprobe_tree::git::GitError;
+use meshprobe_tree::source::{Fault, NO_SUCH_FILE, Role, SourceFile, SourceSet};
+use meshprobe_yaml::Span;
 
 use crate::engine::document_diagnostics::{error_if, label, of_document};
 use crate::engine::encrypted;

@@ -1,9 +1,9 @@
 //! Runs the rules on facts and predictions that serve several states of the files.
 
-use crate::context::Context;
-use crate::finding::Finding;
-use crate::kustomize::Rendering;
-use crate::predict::WorkloadPrediction;
+use meshprobe_deploy::kustomize::Rendering;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::WorkloadPrediction;
 
 use super::analysis::Analysis;
 use super::check::{Fixes, check_analysed, finish};

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{Finding, Label, Severity, environment_file, names_and_more};
-use crate::kustomize::{Limit, Rendering};
-use crate::yaml::Span;
+use meshprobe_deploy::kustomize::{Limit, Rendering};
+use meshprobe_mesh::finding::{Finding, Label, Severity, environment_file, names_and_more};
+use meshprobe_yaml::Span;
 
 use super::notices::{FILE_LEFT_OUT, OVERLAY_LEFT_OUT};
 

@@ -6,10 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::finding::RuleId;
-use crate::rules;
-use crate::settings::{Ignore, RuleLevel, Scope, ScopeSet, Settings};
+use meshprobe_mesh::finding::RuleId;
+use meshprobe_mesh::settings::{Ignore, RuleLevel, Scope, ScopeSet, Settings};
+use meshprobe_rules::rules;
 
 /// The levels of rules for the files of a run.
 #[derive(Debug)]

@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use meshprobe_deploy::kustomize::Rendering;
+use meshprobe_deploy::kustomize::roots::Group;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_tree::source::SourceSet;
 use rayon::ThreadPool;
-
-use crate::context::Context;
-use crate::kustomize::Rendering;
-use crate::kustomize::roots::Group;
-use crate::predict::{self, WorkloadPrediction};
-use crate::settings::Settings;
-use crate::source::SourceSet;
 
 use super::check::{Fixes, check};
 use super::kept_facts::{Read, check_kept};

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::context::{is_interchangeable, is_replaceable};
-use crate::gitops::{ChangedFiles, render_relevant_changed};
-use crate::kube::{Object, runs_pods};
-use crate::kustomize::complete::has_complete;
-use crate::kustomize::roots::Group;
-use crate::kustomize::{RenderedDocument, Rendering};
-use crate::source::{
+use meshprobe_deploy::gitops::{ChangedFiles, render_relevant_changed};
+use meshprobe_deploy::kustomize::complete::has_complete;
+use meshprobe_deploy::kustomize::roots::Group;
+use meshprobe_deploy::kustomize::{RenderedDocument, Rendering};
+use meshprobe_mesh::kube::{Object, runs_pods};
+use meshprobe_predict::context::{is_interchangeable, is_replaceable};
+use meshprobe_tree::source::{
     Content, Document, SourceFile, SourceSet, changes_only_pods, is_kustomization,
 };
 

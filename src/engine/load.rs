@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
-
-use crate::gitops::NamedFolders;
-use crate::kustomize::NESTED;
-use crate::source::{
+use meshprobe_deploy::gitops::NamedFolders;
+use meshprobe_deploy::kustomize::NESTED;
+use meshprobe_tree::source::{
     Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
     mark_origins, mark_patches, mark_repositories, parse_budget, scripts,
 };
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::panic_report::catch_panic;
+
 #[cfg(debug_assertions)]
 use super::planted_panic;
 

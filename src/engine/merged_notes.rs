@@ -1,8 +1,7 @@
 //! Merges notes that hold in the same way for several workloads.
 
 use hashbrown::HashMap;
-
-use crate::finding::{Finding, RuleId, SharedNote};
+use meshprobe_mesh::finding::{Finding, RuleId, SharedNote};
 
 /// Merges equal notes into the first of them, which then has the number of workloads. Keeps other findings, and the
 /// order.

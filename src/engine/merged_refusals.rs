@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::finding::Finding;
+use meshprobe_mesh::finding::Finding;
 
 /// Merges the refusals of each workload into the first of them, which then lists all reasons. Keeps other findings, and
 /// the order.

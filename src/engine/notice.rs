@@ -1,7 +1,7 @@
 //! The type of everything that `meshprobe rule` explains.
 
-use crate::finding::{RuleId, Severity};
-use crate::rules;
+use meshprobe_mesh::finding::{RuleId, Severity};
+use meshprobe_rules::rules;
 
 /// A kind of finding with its page.
 #[derive(Clone, Copy, Debug)]
@@ -26,9 +26,14 @@ impl Notice {
 macro_rules! notice {
     ($severity:ident, $id:literal) => {
         $crate::engine::notice::Notice {
-            id: $crate::finding::rule_id!($id),
-            severity: $crate::finding::Severity::$severity,
-            page: $crate::rules::page!($id),
+            id: meshprobe_mesh::finding::rule_id!($id),
+            severity: meshprobe_mesh::finding::Severity::$severity,
+            page: include_str!(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/docs/rules/",
+                $id,
+                ".md"
+            )),
         }
     };
 }

@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use crate::finding::{RuleId, rule_id};
-use crate::rules;
-use crate::settings::RuleNames;
+use meshprobe_mesh::finding::{RuleId, rule_id};
+use meshprobe_mesh::settings::RuleNames;
+use meshprobe_rules::rules;
 
 use crate::engine::guard_docs::GUARDS;
 use crate::engine::notice::{Notice, notice};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::context::NotJudged;
-use crate::finding::Finding;
-use crate::settings::{RuleLevel, Settings};
-use crate::source::{ContextOption, SourceSet};
+use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::settings::{RuleLevel, Settings};
+use meshprobe_predict::context::NotJudged;
+use meshprobe_tree::source::{ContextOption, SourceSet};
 
 use super::levels::Levels;
 use super::summary::Summary;

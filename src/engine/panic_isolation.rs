@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::finding::{Finding, Label, Severity};
-use crate::source::{Role, SourceSet};
-use crate::yaml::Span;
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_tree::source::{Role, SourceSet};
+use meshprobe_yaml::Span;
 
 use crate::engine::notices::INTERNAL_ERROR;
 use crate::engine::panic_report::{PanicReport, catch_panic, how_to_report};
+
 #[cfg(debug_assertions)]
 use crate::engine::planted_panic;
 
@@ -89,7 +90,7 @@ pub(super) fn fault(path: &Arc<str>, panic: &str) -> Finding {
 #[cfg(test)]
 mod tests {
     use crate::engine::panic_isolation::*;
-    use crate::source::SourceFile;
+    use meshprobe_tree::source::SourceFile;
 
     fn set(names: &[&str]) -> SourceSet {
         let file = |name: &&str| SourceFile::new(Arc::from(*name), Arc::from("a: 1\n"));

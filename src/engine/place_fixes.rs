@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::finding::{Applicability, FileEdit, Finding, Fix};
-use crate::source::SourceSet;
-use crate::yaml::{self, Change, Edit, EditError, Span, Tree};
+use meshprobe_mesh::finding::{Applicability, FileEdit, Finding, Fix};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::{self as yaml, Change, Edit, EditError, Span, Tree};
 
 use super::addition::addition;
 use super::halving::accepted;
+
 #[cfg(debug_assertions)]
 use super::planted_panic;
 use super::text_edits::keeps_meaning;

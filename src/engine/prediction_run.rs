@@ -1,10 +1,10 @@
 //! Predicts all workloads of a set of files.
 
-use crate::context::{Context, NotJudged};
-use crate::finding::Finding;
-use crate::predict::{self, WorkloadPrediction};
-use crate::settings::Settings;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::context::Context;
-use crate::finding::{Finding, Label, Severity, names_and_more};
-use crate::kustomize::{Note, REFUSED, Rendering};
-use crate::source::template_marker;
-use crate::yaml::Span;
+use meshprobe_deploy::kustomize::{Note, REFUSED, Rendering};
+use meshprobe_mesh::finding::{Finding, Label, Severity, names_and_more};
+use meshprobe_predict::context::Context;
+use meshprobe_tree::source::template_marker;
+use meshprobe_yaml::Span;
 
 use super::notices::NOT_MODELLED;
 

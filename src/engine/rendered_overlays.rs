@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::gitops::{ChangedFiles, render_relevant_changed, render_relevant_groups};
-use crate::kustomize::Rendering;
-use crate::kustomize::roots::{self, Group};
-use crate::source::SourceSet;
+use meshprobe_deploy::gitops::{ChangedFiles, render_relevant_changed, render_relevant_groups};
+use meshprobe_deploy::kustomize::Rendering;
+use meshprobe_deploy::kustomize::roots::{self, Group};
+use meshprobe_tree::source::SourceSet;
 
 /// The rendered overlays of a set of files, which do not depend on the settings. Several runs with the same files share them.
 #[derive(Debug, Default)]

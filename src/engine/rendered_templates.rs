@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::context::Context;
-use crate::finding::Finding;
-use crate::rules::{self, first_tag, is_about_template};
-use crate::source::{SourceSet, chart_folder, paths, shell_word};
+use meshprobe_mesh::finding::Finding;
+use meshprobe_predict::context::Context;
+use meshprobe_rules::rules::{self, first_tag, is_about_template};
+use meshprobe_tree::source::{SourceSet, chart_folder, paths, shell_word};
 
 use super::not_judged::{ChartDeployments, ChartTree};
 

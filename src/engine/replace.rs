@@ -4,9 +4,8 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use meshprobe_tree::source::TEMPORARY;
 use tempfile::{Builder, NamedTempFile};
-
-use crate::source::TEMPORARY;
 
 /// How often a file is written if another run removes the temporary file before it is locked.
 const TRIES: usize = 3;

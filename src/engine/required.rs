@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Dataplane;
-use crate::finding::{Finding, Severity};
-use crate::predict::{HandlerPrediction, WorkloadPrediction};
-use crate::rewrite;
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_predict::context::Dataplane;
+use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
+use meshprobe_rules::rewrite;
 
 use super::notices::NOT_REWRITTEN;
 

@@ -3,8 +3,8 @@
 //! Undoing removes mappings that a rewrite had to create. If a mapping is written with explicit keys (`? key`), on one line
 //! or several, the edit engine cannot always remove them.
 
-use crate::source::{SourceFile, SourceSet};
-use crate::yaml::{self, Edit, EditError, Span};
+use meshprobe_tree::source::{SourceFile, SourceSet};
+use meshprobe_yaml::{self as yaml, Edit, EditError, Span};
 
 /// Checks the edits of a rewrite in a document that may have explicit keys. `undo` returns whether undoing changes a file.
 ///

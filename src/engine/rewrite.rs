@@ -4,19 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
+use meshprobe_deploy::gitops::render_of;
+use meshprobe_deploy::kustomize::{DocumentId, Rendering};
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_mesh::kube::ObjectId;
+use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::NotJudged;
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_rules::rewrite::{self, Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
+use meshprobe_tree::source::{Role, SourceSet};
+use meshprobe_yaml::{self as yaml, Change, Edit, EditError, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
-
-use crate::context::NotJudged;
-use crate::finding::{Finding, Label, Severity};
-use crate::gitops::render_of;
-use crate::kube::ObjectId;
-use crate::kustomize::{DocumentId, Rendering};
-use crate::predict::WorkloadPrediction;
-use crate::rewrite::{self, Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
-
-use crate::settings::Settings;
-use crate::source::{Role, SourceSet};
-use crate::yaml::{self, Change, Edit, EditError, Span};
 
 use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
 use super::changed::Changed;

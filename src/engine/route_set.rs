@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use crate::yaml::{FieldPath, Step};
+use meshprobe_yaml::{FieldPath, Step};
 
 /// A sorted set of routes: the routes within a route follow it.
 #[derive(Clone, Debug, Default)]

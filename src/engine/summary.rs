@@ -1,11 +1,10 @@
 //! Counts the files, workloads and findings of a run.
 
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::mesh::{Mesh, Version, is_newer_than_proven};
+use meshprobe_predict::predict::{Cause, Outcome, Verdict, WorkloadPrediction};
+use meshprobe_tree::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 use serde::Serialize;
-
-use crate::finding::{Finding, Severity};
-use crate::mesh::{Mesh, Version, is_newer_than_proven};
-use crate::predict::{Cause, Outcome, Verdict, WorkloadPrediction};
-use crate::source::{Content, Document, Fault, Role, SourceFile, SourceSet};
 
 /// The number of files by the result of reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,7 +1,7 @@
 //! Applies edits to the text of files, and checks that they keep the values.
 
-use crate::source::{SourceFile, SourceSet};
-use crate::yaml::{Edit, Span, splice, verify};
+use meshprobe_tree::source::{SourceFile, SourceSet};
+use meshprobe_yaml::{Edit, Span, splice, verify};
 
 /// Applies edits to a file, and returns whether its text has changed.
 pub(super) fn replace(set: &mut SourceSet, path: &str, mut edits: Vec<Edit>) -> bool {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::context::Context;
-use crate::predict::{EnvironmentNames, WorkloadPrediction};
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{EnvironmentNames, WorkloadPrediction};
 
 /// Names of environments that the tree does not have or that select no workload, and those that it has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

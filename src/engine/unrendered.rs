@@ -1,9 +1,9 @@
 //! Reports objects that kustomizations name and do not deploy.
 
-use crate::context::{Context, Dataplane, UncheckedPolicy, Unrendered};
-use crate::finding::{Finding, Severity};
-use crate::kustomize::kustomize_build;
-use crate::predict::WorkloadPrediction;
+use meshprobe_deploy::kustomize::kustomize_build;
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_predict::context::{Context, Dataplane, UncheckedPolicy, Unrendered};
+use meshprobe_predict::predict::WorkloadPrediction;
 
 use super::notices::POLICY_LEFT_OUT;
 

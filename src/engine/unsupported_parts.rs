@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::finding::{Finding, Label, Severity};
-use crate::kube::RenderingId;
-use crate::kustomize::{Note, Rendering};
-use crate::predict::WorkloadPrediction;
-use crate::yaml::Span;
+use meshprobe_deploy::kustomize::{Note, Rendering};
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_mesh::kube::RenderingId;
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_yaml::Span;
 
 use super::left_out::left_out;
 use super::notices::NOT_MODELLED;

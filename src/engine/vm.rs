@@ -5,13 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::finding::{Finding, Label, Severity};
-use crate::rewrite::{self, GeneratedDocument};
-use crate::settings::Settings;
-use crate::source::{
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_mesh::settings::Settings;
+use meshprobe_rules::rewrite::{self, GeneratedDocument};
+use meshprobe_tree::source::{
     Role, SourceFile, SourceSet, canonical, io_error_reason, resolved_as_named, shown_path,
 };
-use crate::yaml::Span;
+use meshprobe_yaml::Span;
 
 use crate::engine::analysis::{analyse, with_context};
 use crate::engine::emit::text_of;

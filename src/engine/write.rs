@@ -7,8 +7,8 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::filesystem::{FileSystem, Kind};
-use crate::source::{
+use meshprobe_tree::filesystem::{FileSystem, Kind};
+use meshprobe_tree::source::{
     Content, SourceFile, SourceSet, canonical, io_error_reason, resolved_as_named,
 };
 

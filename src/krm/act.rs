@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::settings::{Action, Settings};
+use meshprobe_tree::source::SourceSet;
+
 use crate::engine::{self, Exit, Outcome, RewriteCounts, Summary, failing};
-use crate::finding::{Finding, Severity};
 use crate::report::missing_verdicts;
-use crate::settings::{Action, Settings};
-use crate::source::SourceSet;
 
 /// The result of the actions.
 #[derive(Default)]
@@ -90,8 +91,8 @@ fn key(finding: &Finding) -> impl Ord + use<> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Label, rule_id};
-    use crate::yaml::Span;
+    use meshprobe_mesh::finding::{Label, rule_id};
+    use meshprobe_yaml::Span;
 
     #[test]
     fn a_finding_that_the_rewrite_fixes_becomes_a_note() {

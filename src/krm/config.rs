@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use meshprobe_mesh::mesh::Version;
+use meshprobe_mesh::settings::{self, ConfigError, Layer};
+use meshprobe_yaml::{self as yaml, LineIndex, NodeRef, Span};
+
 use crate::engine::rule_names;
-use crate::mesh::Version;
-use crate::settings::{self, ConfigError, Layer};
-use crate::yaml::{self, LineIndex, NodeRef, Span};
 
 /// Parses the configuration.
 ///

@@ -1,10 +1,10 @@
 //! Describes the function for catalogues and editors: a `KRMFunctionDefinition`.
 
-use crate::finding::page_url;
+use meshprobe_mesh::finding::page_url;
+use meshprobe_mesh::settings::{API_VERSION, KIND, schema};
 use serde_json::{Map, Value, json};
 
 use crate::engine::rule_names;
-use crate::settings::{API_VERSION, KIND, schema};
 
 const HOME: &str = env!("CARGO_PKG_REPOSITORY");
 

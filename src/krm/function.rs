@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::finding::Severity;
-use crate::settings::{Action, Emit, FailOn, Layer};
-use crate::source::SourceSet;
-use crate::yaml::{self, Change, FieldPath, Value};
+use meshprobe_mesh::finding::Severity;
+use meshprobe_mesh::settings::{Action, Emit, FailOn, Layer};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::{self as yaml, Change, FieldPath, Value};
 
 use super::act::act;
 use super::answer::Answer;

@@ -1,8 +1,8 @@
 //! The `ResourceList` of standard input.
 
-use crate::settings::{ConfigError, Layer};
-use crate::source::{Content, Fault, SourceFile, SourceSet};
-use crate::yaml::{self, Edit, NodeRef, Span, Tree};
+use meshprobe_mesh::settings::{ConfigError, Layer};
+use meshprobe_tree::source::{Content, Fault, SourceFile, SourceSet};
+use meshprobe_yaml::{self as yaml, Edit, NodeRef, Span, Tree};
 
 use super::config::{self, at};
 

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use crate::engine;
-use crate::settings::Layer;
-use crate::source::{Fault, Input, Request, SourceSet, boundary, resolved_within};
+use meshprobe_mesh::settings::Layer;
+use meshprobe_tree::source::{Fault, Input, Request, SourceSet, boundary, resolved_within};
 
 use super::list::NAME;
+use crate::engine;
 
 /// Reads standard input and the files under `context` of the configuration.
 ///

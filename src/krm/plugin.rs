@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::finding::Severity;
-use crate::settings::{Action, Emit, FailOn};
-use crate::source::{Content, SourceSet};
-use crate::yaml::Tree;
+use meshprobe_mesh::finding::Severity;
+use meshprobe_mesh::settings::{Action, Emit, FailOn};
+use meshprobe_tree::source::{Content, SourceSet};
+use meshprobe_yaml::Tree;
 
 use super::act::act;
 use super::answer::{Answer, ConfigFile};

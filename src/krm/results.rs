@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::{RewriteCounts, Summary};
-use crate::finding::{Finding, Label, ObjectRef, Severity, docs_url};
-use crate::report::{self, escape_control, left_out_sentences};
-use crate::source::SourceSet;
-use crate::yaml::{Change, FieldPath, NodeRef, Step, Value};
+use meshprobe_mesh::finding::{Finding, Label, ObjectRef, Severity, docs_url};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::{Change, FieldPath, NodeRef, Step, Value};
 
 use super::act::ActionResults;
 use super::list::{NAME, annotation};
 use super::words;
+use crate::engine::{RewriteCounts, Summary};
+use crate::report::{self, escape_control, left_out_sentences};
 
 /// The annotations with the file that an item was read from.
 const PATHS: [&str; 2] = [

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::settings::Layer;
+use meshprobe_mesh::settings::Layer;
 
 use super::answer::{Answer, ConfigFile};
 use super::list::List;

@@ -1,6 +1,6 @@
 //! Texts in the words of a function: its configuration has keys, and no options.
 
-use crate::finding::{Finding, docs_url};
+use meshprobe_mesh::finding::{Finding, docs_url};
 
 /// Returns the help of a finding. Alternatives that a function does not have are left out; if none is left, it names the
 /// page of the rule.
@@ -83,8 +83,8 @@ fn keys(options: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Label, Severity, rule_id};
-    use crate::yaml::Span;
+    use meshprobe_mesh::finding::{Label, Severity, rule_id};
+    use meshprobe_yaml::Span;
 
     fn helped(text: &str) -> String {
         let label = Label {

@@ -3,6 +3,9 @@
 use std::path::Path;
 
 use gen_lsp_types::{Location, Range, Uri};
+use meshprobe_tree::filesystem::without_dots;
+use meshprobe_tree::source::{SourceFile, SourceSet, shown_path};
+use meshprobe_yaml::Span;
 
 use super::buffers::Buffers;
 use super::client::Supports;
@@ -12,9 +15,6 @@ use super::loader::Plan;
 use super::shown_file::ShownFile;
 use super::uri::path_of;
 use crate::engine::{LiveFacts, Outcome};
-use crate::filesystem::without_dots;
-use crate::source::{SourceFile, SourceSet, shown_path};
-use crate::yaml::Span;
 
 /// An analysis of a folder. A request is a function from this type to its answer.
 #[derive(Clone, Copy)]

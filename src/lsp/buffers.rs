@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use gen_lsp_types::Uri;
 use hashbrown::HashMap;
+use meshprobe_tree::filesystem::{
+    Disk, Entry, FileSystem, Kind, OpenFile, PathProblem, ReadFiles, path_error,
+};
 
 use super::draft::Draft;
 use super::uri::uri_of;
-use crate::filesystem::{
-    Disk, Entry, FileSystem, Kind, OpenFile, PathProblem, ReadFiles, path_error,
-};
 
 /// The text of an open document.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::yaml::Span;
+use meshprobe_yaml::Span;
 
 /// The text of a document that is not valid YAML, which is usual while it is typed. Its last valid text is checked
 /// instead, so results are moved between the whole lines that both texts start and end with.

@@ -2,8 +2,7 @@
 
 use gen_lsp_types::{Position, PositionEncodingKind, Range};
 use memchr::memchr2_iter;
-
-use crate::yaml::Span;
+use meshprobe_yaml::Span;
 
 /// What the character of a position counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

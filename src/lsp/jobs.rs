@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use lsp_server::Request;
+use meshprobe_tree::source::SourceSet;
 use serde_json::Value;
 
 use super::buffers::Buffers;
-use crate::source::SourceSet;
 
 /// The time without another change after which an analysis starts: changes that the client sends together are analysed
 /// together. A later change ends the analysis.

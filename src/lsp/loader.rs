@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use meshprobe_mesh::settings::Settings;
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{ContextOption, Request, SourceSet};
 use serde_json::Value;
 
 use super::root::Root;
-
 use crate::engine::Outcome;
-use crate::filesystem::FileSystem;
-use crate::settings::Settings;
-use crate::source::{ContextOption, Request, SourceSet};
 
 /// Reads the settings of folders.
 pub trait Loader: Send + Sync {

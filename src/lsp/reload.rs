@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use meshprobe_tree::git::ChangedPaths;
+use meshprobe_tree::source::{Request, SharedFiles, SourceSet};
 use rayon::ThreadPool;
 
 use super::jobs::Change;
 use super::loader::Plan;
 use crate::engine::{self, RenderedOverlays};
-use crate::git::ChangedPaths;
-use crate::source::{Request, SharedFiles, SourceSet};
 
 /// The files of a folder, with their renderings.
 pub(super) struct Loaded {

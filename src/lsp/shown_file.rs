@@ -1,11 +1,11 @@
 //! A file, with positions in the text that the client shows.
 
 use gen_lsp_types::{Position, Range};
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::Span;
 
 use super::draft::Draft;
 use super::encoding::{Encoding, Lines};
-use crate::source::SourceFile;
-use crate::yaml::Span;
 
 /// A file that was analysed, with the text that the client shows: the same, or one that is not valid YAML yet. On the
 /// lines in which the texts differ, positions have no counterpart.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
 
 use lsp_server::Request;
+use meshprobe_tree::source::SourceSet;
 
 use super::jobs::{Change, Job, Next, collect};
 use super::loader::Plan;
@@ -11,7 +12,6 @@ use super::progress::Progress;
 use super::reload::Loaded;
 use super::worker::Worker;
 use crate::engine::{LiveCheck, LiveView, check_live};
-use crate::source::SourceSet;
 
 impl Worker {
     /// Analyses the folder after each change until the server ends.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::filesystem::canonical;
+use meshprobe_tree::filesystem::canonical;
 
 use super::roots::Root;
 

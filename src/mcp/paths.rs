@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::FileSystem;
+use meshprobe_tree::filesystem::FileSystem;
 
 use super::error::ToolError;
 use super::file_uri::{has_scheme, path_of_uri};

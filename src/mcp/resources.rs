@@ -1,17 +1,16 @@
 //! The resources of the server: the pages of rules and symptoms, and the table of meshes.
 
+use meshprobe_mesh::settings::most_similar;
+use meshprobe_rules::symptoms;
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
     ResourceContents, ResourceTemplate,
 };
 
+use super::cursor;
 use crate::engine::{Notice, explained, rule_names};
 use crate::report::{rule_page, rule_summary};
-use crate::settings::most_similar;
-use crate::symptoms;
-
-use super::cursor;
 
 /// The prefix of the URIs of rules.
 const RULES: &str = "meshprobe://rules/";

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::canonical;
+use meshprobe_tree::filesystem::canonical;
 
 use super::file_uri::path_of_uri;
 
@@ -34,7 +34,7 @@ impl Root {
     pub fn new(path: &Path) -> Result<Self, String> {
         let shown = path.display();
         let real = canonical(path).map_err(|error| {
-            let reason = crate::source::io_error_reason(&error);
+            let reason = meshprobe_tree::source::io_error_reason(&error);
             format!("cannot read the root `{shown}`: {reason}")
         })?;
         if real.is_dir() {

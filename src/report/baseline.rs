@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use meshprobe_mesh::finding::{Finding, Suppression};
+use meshprobe_tree::source::SourceSet;
 use serde::{Deserialize, Serialize};
-
-use crate::engine::{Outcome, suppress_known};
-use crate::finding::{Finding, Suppression};
-use crate::source::SourceSet;
 
 use super::report_root::ReportRoot;
 use super::source_location::source_path;
+use crate::engine::{Outcome, suppress_known};
 
 /// The version of the format.
 const VERSION: u32 = 1;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::finding::Finding;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_tree::source::SourceSet;
 
 use super::escape::escape_control;
 use super::source_location::source_location;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::engine::Outcome;
-use crate::source::{Role, SourceSet};
+use meshprobe_tree::source::{Role, SourceSet};
 
 use super::counted::counted;
 use super::not_judged::not_judged_suffix;
 use super::source_location::source_path;
+use crate::engine::Outcome;
 
 /// Returns the number of files with findings, and what was judged, such as "2 of 12 files (3 workloads, 6 handlers)".
 /// Without findings, it is the number of files that were checked: "12 files (3 workloads, 6 handlers)".

@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
+use meshprobe_tree::source::path_of_name;
 use similar::{ChangeTag, TextDiff};
 
-use crate::engine::Changed;
-use crate::source::path_of_name;
-
 use super::escape::escape_control_in_lines;
+use crate::engine::Changed;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
 /// Returns the diff of one file. Control characters are escaped only on a terminal; otherwise the diff must stay

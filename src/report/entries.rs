@@ -1,11 +1,10 @@
 //! What the JSON of several commands contains, as plain data.
 
+use meshprobe_mesh::finding::{Label, ObjectRef};
+use meshprobe_mesh::mesh::Reason;
+use meshprobe_predict::context::NotJudged;
+use meshprobe_tree::source::SourceSet;
 use serde::Serialize;
-
-use crate::context::NotJudged;
-use crate::finding::{Label, ObjectRef};
-use crate::mesh::Reason;
-use crate::source::SourceSet;
 
 use super::escape::json_safe;
 use super::source_location::{SourceLocation, source_location};

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::finding::Label;
-use crate::source::{SourceFile, SourceSet};
-use crate::yaml::Span;
+use meshprobe_mesh::finding::Label;
+use meshprobe_tree::source::{SourceFile, SourceSet};
+use meshprobe_yaml::Span;
 
 use super::escape::{escape_control, push_escaped_control};
 use super::source_location::source_location;

@@ -54,7 +54,7 @@ fn with_places(reason: &Noted) -> String {
     if reason.places.is_empty() {
         return reason.text.clone();
     }
-    let places = crate::finding::name_list(reason.places.iter().map(String::as_str));
+    let places = meshprobe_mesh::finding::name_list(reason.places.iter().map(String::as_str));
     format!("{} ({places})", reason.text)
 }
 

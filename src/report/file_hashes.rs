@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::source::SourceSet;
+use meshprobe_tree::source::SourceSet;
 
 use super::line_hash::line_hashes;
 

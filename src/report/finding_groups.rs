@@ -1,8 +1,7 @@
 //! Groups findings that have the same cause, for text formats.
 
 use hashbrown::HashMap;
-
-use crate::finding::{Finding, Fix, ObjectRef, RuleId};
+use meshprobe_mesh::finding::{Finding, Fix, ObjectRef, RuleId};
 
 use super::conjugation::{plural, ports_verb};
 use super::counted::counted;

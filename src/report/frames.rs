@@ -2,13 +2,12 @@
 
 use std::fmt;
 
+use meshprobe_mesh::finding::Severity;
+use meshprobe_yaml::Span;
 use miette::{
     Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
     MietteSpanContents, SourceCode, SourceSpan, SpanContents, ThemeStyles,
 };
-
-use crate::finding::Severity;
-use crate::yaml::Span;
 
 use crate::report::excerpt::{ExcerptRegion, LabelRole, Mark};
 use crate::report::terminal_style::TerminalStyle;

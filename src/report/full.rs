@@ -2,9 +2,8 @@
 //! assumptions, the help, and where the rule is documented. Findings with the same cause are one diagnostic.
 
 use hashbrown::HashSet;
-
-use crate::finding::{Finding, Label};
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::{Finding, Label};
+use meshprobe_tree::source::SourceSet;
 
 use crate::report::counted::counted;
 use crate::report::escape::escape_control;
@@ -169,10 +168,10 @@ pub(super) fn named_line(name: &str, text: &str, style: TerminalStyle) -> String
 
 #[cfg(test)]
 mod tests {
-    use crate::finding::{Severity, rule_id};
     use crate::report::full::*;
-    use crate::source::SourceFile;
-    use crate::yaml::Span;
+    use meshprobe_mesh::finding::{Severity, rule_id};
+    use meshprobe_tree::source::SourceFile;
+    use meshprobe_yaml::Span;
 
     fn finding() -> (SourceSet, Finding) {
         let file = |path: &str, text: &str| SourceFile::new(path.into(), text.into());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::finding::{Finding, Severity};
+use meshprobe_mesh::finding::{Finding, Severity};
 
 use super::ci_log::escape_inline_commands;
 use super::counted::counted;

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_predict::context::NotJudged;
 use serde::Serialize;
-
-use crate::context::NotJudged;
-use crate::finding::{Finding, Label, Severity};
 
 use super::entries::json;
 use super::results::Results;

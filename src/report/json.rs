@@ -1,14 +1,13 @@
 //! The JSON format of `check`, version 1. The names and meanings of fields do not change within a version.
 
+use meshprobe_mesh::finding::{Environment, Finding, Fix, ObjectRef};
+use meshprobe_tree::source::SourceSet;
 use serde::Serialize;
-
-use crate::engine::{Outcome, Summary};
-use crate::finding::{Environment, Finding, Fix, ObjectRef};
-use crate::source::SourceSet;
 
 use super::entries::{NotJudgedEntry, RelatedEntry, RenderedEntry, Tool, not_judged_entries};
 use super::source_location::source_location;
 use super::statistics::RuleCount;
+use crate::engine::{Outcome, Summary};
 
 /// The result of `check`. Suppressed findings are included and marked.
 #[derive(Debug, Serialize)]

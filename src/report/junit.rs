@@ -4,10 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::context::NotJudged;
-use crate::engine::Summary;
-use crate::finding::Finding;
-use crate::settings::RequiredVerdicts;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::settings::RequiredVerdicts;
+use meshprobe_predict::context::NotJudged;
 
 use super::escape::{escape_control, starts_command};
 use super::not_judged::{missing_verdicts, nothing_judged};
@@ -15,6 +14,7 @@ use super::not_shown::left_out_sentences;
 use super::related::related_lines;
 use super::results::Results;
 use super::source_location::source_path;
+use crate::engine::Summary;
 use crate::report::text::{finding_lines, path_of, subject};
 
 /// Returns the report of all findings. Findings that make the run fail are failures, and suppressed findings are skipped. All

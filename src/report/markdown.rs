@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::finding::{Finding, docs_url};
+use meshprobe_mesh::finding::{Finding, docs_url};
 
 use super::counted::counted;
 use super::counted_files::counted_files;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 /// Returns names as one text, such as `prod-eu, prod-us`. A long list is cut.
 pub(super) fn name_list(names: &[Arc<str>]) -> String {
-    crate::finding::name_list(names.iter().map(|name| &**name))
+    meshprobe_mesh::finding::name_list(names.iter().map(|name| &**name))
 }
 
 /// Returns names in parentheses: `(in: prod-eu, prod-us)`. Returns an empty text for no names.

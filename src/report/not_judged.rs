@@ -4,16 +4,15 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
-
-use crate::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
-use crate::engine::Outcome;
-use crate::finding::names_and_more;
-use crate::settings::RequiredVerdicts;
-use crate::source::{SourceSet, paths};
+use meshprobe_mesh::finding::names_and_more;
+use meshprobe_mesh::settings::RequiredVerdicts;
+use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
+use meshprobe_tree::source::{SourceSet, paths};
 
 use super::counted::counted;
 use super::escape::escape_control;
 use super::source_location::source_location;
+use crate::engine::Outcome;
 
 /// The sentence after the lines of [`not_judged_lines`].
 pub(super) const COMMANDS_ABOVE: &str = "The commands above would judge the workloads.";

@@ -1,11 +1,11 @@
 //! Counts what settings and suppressions hide from a report, for all summaries.
 
-use crate::engine::{Summary, unread_context};
-use crate::finding::names_and_more;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::names_and_more;
+use meshprobe_tree::source::SourceSet;
 
 use super::counted::counted;
 use super::escape::escape_control;
+use crate::engine::{Summary, unread_context};
 
 /// The maximum number of files that a sentence names.
 const NAMED: usize = 3;

@@ -1,6 +1,6 @@
 //! Merges the related lines of a finding that have the same message.
 
-use crate::finding::{Finding, Label, name_list};
+use meshprobe_mesh::finding::{Finding, Label, name_list};
 
 use super::results::Results;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::source::SourceSet;
+use meshprobe_tree::source::SourceSet;
 
 /// The folder to which paths in reports are relative. Paths of findings are relative to the working directory, but readers
 /// of reports expect paths relative to the root of the repository.

@@ -1,12 +1,12 @@
 //! The input of reports for programs.
 
-use crate::engine::Outcome;
-use crate::finding::{Finding, Label, Severity};
-use crate::settings::{FailOn, RequiredVerdicts};
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_mesh::settings::{FailOn, RequiredVerdicts};
+use meshprobe_tree::source::SourceSet;
 
 use super::report_root::ReportRoot;
 use super::source_location::{line_region, source_path};
+use crate::engine::Outcome;
 
 /// The result of a run, with the settings of its reports.
 #[derive(Clone, Copy, Debug)]

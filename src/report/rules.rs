@@ -1,9 +1,9 @@
 //! Formats the documentation of rules: pages, the index, and a list for programs.
 
+use meshprobe_rules::rules::{self, FixAvailability, Rule};
 use serde::Serialize;
 
 use crate::engine::{Notice, explained};
-use crate::rules::{self, FixAvailability, Rule};
 
 /// The first lines of the generated index.
 const GENERATED: &str = "<!-- Generated. -->\n\n";

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use meshprobe_mesh::finding::{
+    Environment, Finding, Label, RuleId, SuppressedBy, Suppression, page_url,
+};
+use meshprobe_tree::source::SourceSet;
 use serde_json::{Value, json};
-
-use crate::engine::{Notice, explained};
-use crate::finding::{Environment, Finding, Label, RuleId, SuppressedBy, Suppression, page_url};
-use crate::source::SourceSet;
 
 use super::entries;
 use super::file_hashes::FileHashes;
@@ -20,6 +20,7 @@ use super::sarif_message::{message, related_text};
 use super::sarif_rule::rule;
 use super::sarif_text::plain_text;
 use super::source_location::{LineRegion, line_region, source_path};
+use crate::engine::{Notice, explained};
 use crate::report::text::subject;
 
 const SCHEMA: &str =
@@ -243,8 +244,8 @@ fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::{Severity, rule_id};
-    use crate::yaml::Span;
+    use meshprobe_mesh::finding::{Severity, rule_id};
+    use meshprobe_yaml::Span;
 
     #[test]
     fn the_most_severe_findings_are_kept() {

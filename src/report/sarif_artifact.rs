@@ -1,8 +1,7 @@
 //! Addresses of files in SARIF (3.4).
 
+use meshprobe_tree::source::SourceSet;
 use serde_json::{Value, json};
-
-use crate::source::SourceSet;
 
 use super::report_root::{ReportPath, ReportRoot};
 

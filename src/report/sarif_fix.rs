@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use meshprobe_mesh::finding::{FileEdit, Fix};
+use meshprobe_tree::source::SourceSet;
 use serde_json::{Value, json};
-
-use crate::finding::{FileEdit, Fix};
-use crate::source::SourceSet;
 
 use super::report_root::ReportRoot;
 use super::sarif_artifact::artifact;

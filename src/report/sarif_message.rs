@@ -1,6 +1,6 @@
 //! The text of a result in SARIF, with links to its related locations.
 
-use crate::finding::{Finding, Label, shortened};
+use meshprobe_mesh::finding::{Finding, Label, shortened};
 
 use super::related::{RelatedLines, related_lines};
 use super::results::Results;

@@ -1,12 +1,11 @@
 //! The rules that a SARIF report names.
 
+use meshprobe_mesh::finding::{Severity, docs_url, page_url};
+use meshprobe_rules::rules::{map_links, without_links};
 use serde_json::{Value, json};
 
-use crate::engine::Notice;
-use crate::finding::{Severity, docs_url, page_url};
-use crate::rules::{map_links, without_links};
-
 use super::rules::{reason, summary};
+use crate::engine::Notice;
 
 /// The length at which code scanning cuts descriptions.
 const DESCRIPTION: usize = 1024;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::finding::Label;
-use crate::source::{Fault, SourceSet};
-use crate::yaml::Position;
+use meshprobe_mesh::finding::Label;
+use meshprobe_tree::source::{Fault, SourceSet};
+use meshprobe_yaml::Position;
 
 /// The line and column of the start and end of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

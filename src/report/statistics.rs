@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use meshprobe_mesh::finding::{RuleId, Severity};
 use serde::Serialize;
 
 use crate::engine::Outcome;
-use crate::finding::{RuleId, Severity};
-
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
 /// The number of findings of a rule.

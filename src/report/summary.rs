@@ -1,14 +1,14 @@
 //! The last lines of a report for people.
 
-use crate::engine::{MissingFacts, Outcome};
-use crate::finding::{Applicability, Finding};
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::{Applicability, Finding};
+use meshprobe_tree::source::SourceSet;
 
 use super::counted::counted;
 use super::counted_files::counted_files;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_lines, nothing_judged};
 use super::not_shown::{milder, not_shown};
 use super::unproven_release::unproven_release_note;
+use crate::engine::{MissingFacts, Outcome};
 use crate::report::terminal_style::{TerminalStyle, Tone};
 
 /// The hint about fixes in the summary.

@@ -1,8 +1,7 @@
 //! Formats the answers of `meshprobe explain`.
 
+use meshprobe_rules::symptoms::{self, Match, Symptom, SymptomProbe};
 use serde::Serialize;
-
-use crate::symptoms::{self, Match, Symptom, SymptomProbe};
 
 use super::escape::escape_control;
 use super::rules::first_sentence;

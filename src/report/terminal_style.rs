@@ -1,6 +1,6 @@
 //! The style of text for people.
 
-use crate::finding::Severity;
+use meshprobe_mesh::finding::Severity;
 
 /// The capabilities of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Formats a finding as one text, for reports without separate fields.
 
-use crate::finding::{Applicability, Finding, Fix, ObjectRef};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, ObjectRef};
 
 /// Returns the lines of a finding: the message, the environments, the text of the kubelet, the assumptions, the help, and
 /// the fix.

@@ -1,6 +1,6 @@
 //! The note about a release that is newer than the models.
 
-use crate::mesh::{Mesh, Version, newest_proven};
+use meshprobe_mesh::mesh::{Mesh, Version, newest_proven};
 
 /// Returns the note that a release of `mesh` is newer than every release that was compared with meshprobe.
 #[must_use]

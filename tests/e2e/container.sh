@@ -20,7 +20,7 @@ if [ -z "$static" ]; then
     [ ! -x "$static" ] || break
   done
   [ -x "$static" ] || skip "no static binary: run 'packaging/build-image.sh binary' first"
-  [ -z "$(find "$root/src" "$root/Cargo.lock" -newer "$static" -print -quit)" ] ||
+  [ -z "$(find "$root/src" "$root/crates" "$root/Cargo.lock" -newer "$static" -print -quit)" ] ||
     skip "$static is older than the sources: run 'packaging/build-image.sh binary' first"
 fi
 

@@ -1,6 +1,5 @@
 //! The integration tests in one binary: one module per subject.
 #![allow(
-    missing_docs,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

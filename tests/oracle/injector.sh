@@ -12,7 +12,7 @@ Options:
   --meshprobe FILE         The program to test [default: target/release/meshprobe]
   --output DIR             Write differing cases and their issue texts to this folder [default: oracle-MESH]
   --seed N, --count N      The seed and the number of generated pods [default: 1, 2000]
-  --record REF COMMIT      If nothing differs, record the release in src/mesh/MESH/proven.csv, with its tag and commit
+  --record REF COMMIT      If nothing differs, record the release in crates/mesh/src/mesh/MESH/proven.csv, with its tag and commit
 
 Exit codes: 0 equal, 1 different, 2 wrong usage
 USAGE

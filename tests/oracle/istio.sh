@@ -14,7 +14,7 @@ Options:
   --seed N, --count N      The seed and the number of generated pods [default: 1, 2000]
   --module NAME=SOURCE     Take a Go module from another source (repeatable): a version such as v1.31.1, or a Git
                            repository that contains the version that the REF requires
-  --record                 Record each REF without a difference in src/mesh/istio/proven.csv, as a proven release
+  --record                 Record each REF without a difference in crates/mesh/src/mesh/istio/proven.csv, as a proven release
   --quote-proxy-metadata   Quote the values of proxyMetadata in the injection template. Succeeds if the annotation
                            form fails and the container forms pass
 
@@ -116,7 +116,7 @@ for index in "${!refs[@]}"; do
   if [[ $code -ne 0 ]]; then
     status=1
   elif $record; then
-    python3 "$root/tests/oracle/istio/record.py" "$root/src/mesh/istio/proven.csv" "$work/$index/tree" "$ref" \
+    python3 "$root/tests/oracle/istio/record.py" "$root/crates/mesh/src/mesh/istio/proven.csv" "$work/$index/tree" "$ref" \
       "$(git -C "$checkout" rev-parse --short=12 "$ref")" "$output/$ref/pods"
   fi
   rm -rf "${work:?}/$index"

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
-
-use crate::settings::{Form, FormChoice, MeshKind, unknown_value_message};
+use meshprobe_mesh::settings::{Form, FormChoice, MeshKind, unknown_value_message};
 
 use super::super::session::Audience;
 

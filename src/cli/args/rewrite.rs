@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-
-use crate::finding::GuardId;
-use crate::rewrite::ALLOWABLE;
+use meshprobe_mesh::finding::GuardId;
+use meshprobe_rules::rewrite::ALLOWABLE;
 
 use super::choice::FormArg;
 use super::common::Common;

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::{self, Exit, Outcome};
-use crate::report::{self, Hint, counted};
-use crate::source::SourceSet;
+use meshprobe_tree::source::SourceSet;
 
 use super::super::environments::reject_unknown_environments;
 use super::super::output::write;
@@ -13,6 +11,8 @@ use super::super::session::OutputStream;
 use super::super::stop::Stop;
 use super::super::terminal::terminal_style;
 use super::invocation::Invocation;
+use crate::engine::{self, Exit, Outcome};
+use crate::report::{self, Hint, counted};
 
 /// Writes suppressions, and reports the findings that no comment can suppress.
 pub(super) fn add_ignore(invocation: Invocation<'_>, reason: &str) -> Result<Exit, Stop> {

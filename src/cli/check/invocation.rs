@@ -1,14 +1,14 @@
 //! What the ways to run the command share.
 
-use crate::engine::{Exit, Outcome, failing};
-use crate::report::{self, TerminalStyle};
-use crate::settings::Settings;
+use meshprobe_mesh::settings::Settings;
 
 use super::super::args::CheckArgs;
 use super::super::baseline::Known;
 use super::super::input::Run;
 use super::super::session::{OutputStream, Session};
 use super::super::terminal::terminal_style;
+use crate::engine::{Exit, Outcome, failing};
+use crate::report::{self, TerminalStyle};
 
 /// A run of the command: its options, settings and files, and the findings that are known.
 #[derive(Clone, Copy)]

@@ -1,8 +1,6 @@
 //! `meshprobe check`.
 
-use crate::engine::Exit;
-use crate::report::Hint;
-use crate::settings::FailOn;
+use meshprobe_mesh::settings::FailOn;
 
 use super::args::CheckArgs;
 use super::baseline::{self, Known};
@@ -11,6 +9,8 @@ use super::input::{RenderFallback, prepare, print_files};
 use super::reports::{Reported, Reports};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
+use crate::engine::Exit;
+use crate::report::Hint;
 
 mod add_ignore;
 mod fix;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::engine::rule_names;
-use crate::finding::{RuleId, Severity};
-use crate::settings::{FailOn, Layer, RequiredVerdicts, RuleLevel};
+use meshprobe_mesh::finding::{RuleId, Severity};
+use meshprobe_mesh::settings::{FailOn, Layer, RequiredVerdicts, RuleLevel};
 
 use super::super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::super::stop::Stop;
+use crate::engine::rule_names;
 
 /// Returns the options of this command as a layer of settings.
 ///

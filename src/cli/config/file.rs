@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::filesystem::FileSystem;
-use crate::source::{CONFIG_NAMES, shown_path};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{CONFIG_NAMES, shown_path};
 
 use super::super::stop::Stop;
 

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::filesystem::FileSystem;
-use crate::settings::{ConfiguredFacts, FactOverrides, FormChoice, Layer};
-use crate::source::{Input, shown_path};
+use meshprobe_mesh::settings::{ConfiguredFacts, FactOverrides, FormChoice, Layer};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{Input, shown_path};
 
 use super::args::Common;
 use super::paths::resolve_named_path;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::filesystem::FileSystem;
-use crate::source::{Input, shown_path};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{Input, shown_path};
 
 use super::super::stop::Stop;
 use super::file::ConfigFile;

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::rule_names;
-use crate::filesystem::FileSystem;
-use crate::settings::{self, Layer};
-use crate::source::{canonical, io_error_reason, read_text, shown_path};
-use crate::yaml::{self, LineIndex, Span};
+use meshprobe_mesh::settings::{self, Layer};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{canonical, io_error_reason, read_text, shown_path};
+use meshprobe_yaml::{self as yaml, LineIndex, Span};
 
 use super::super::args::Common;
 use super::super::stop::Stop;
 use super::file::ConfigFile;
+use crate::engine::rule_names;
 
 /// Reads the settings of a configuration file. Its relative paths and patterns become those of the working directory.
 ///

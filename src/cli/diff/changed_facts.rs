@@ -1,14 +1,14 @@
 //! `--from` and `--to`: facts that hold in one state only, for all pods or for selected ones.
 
-use crate::diff::State;
-use crate::finding::sentence_list;
-use crate::settings::{
+use meshprobe_mesh::finding::sentence_list;
+use meshprobe_mesh::settings::{
     FACT_KEYS, FactOverrides, FactScope, Layer, MeshKind, SelectedFacts, Version, most_similar,
     unknown_value_message,
 };
 
 use super::super::args::DiffArgs;
 use super::super::stop::Stop;
+use crate::diff::State;
 
 /// The key of the release of the mesh, which is not a fact of `--assume`.
 const RELEASE: &str = "mesh-version";

@@ -1,6 +1,6 @@
 //! Repositories of which the run may not read all files.
 
-use crate::git::Repository;
+use meshprobe_tree::git::Repository;
 
 use super::super::session::Session;
 use super::super::stop::Stop;

@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::diff::State;
-use crate::engine::{Exit, RenderedOverlays, UnknownEnvironments};
-use crate::git::ChangedPaths;
-use crate::settings::{FailOn, Layer, Mesh, Settings, Version};
+use meshprobe_mesh::settings::{FailOn, Layer, Mesh, Settings, Version};
+use meshprobe_tree::git::ChangedPaths;
 
 use super::super::args::DiffArgs;
 use super::super::input::Run;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::WhatIf;
+use crate::diff::State;
+use crate::engine::{Exit, RenderedOverlays, UnknownEnvironments};
 
 /// The two states.
 pub(super) struct States {

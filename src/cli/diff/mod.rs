@@ -15,20 +15,20 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diff::{
-    Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
-    name_option,
-};
-use crate::engine::{Exit, UnknownEnvironments, unread_paths};
-use crate::git::ChangedPaths;
-use crate::report::changes::{Changes, ReportedState};
-use crate::source::{Fault, SourceFile};
+use meshprobe_tree::git::ChangedPaths;
+use meshprobe_tree::source::{Fault, SourceFile};
 
 use super::args::{ChangeFormat, DiffArgs, DiffFailOnArg};
 use super::environments::reject_unknown_environments;
 use super::input::NOTHING_READ;
 use super::session::Session;
 use super::stop::Stop;
+use crate::diff::{
+    Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
+    name_option,
+};
+use crate::engine::{Exit, UnknownEnvironments, unread_paths};
+use crate::report::changes::{Changes, ReportedState};
 use loaded::{Loaded, States};
 use reports::Reports;
 use unrelated::reject_unrelated_paths;

@@ -1,7 +1,7 @@
 //! The configuration file of the first state.
 
-use crate::filesystem::FileSystem;
-use crate::source::Input;
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::Input;
 
 use super::super::args::DiffArgs;
 use super::super::config::{LoadedConfig, load_config};

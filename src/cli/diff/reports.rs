@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use crate::engine::write_report;
-use crate::report::changes::{self, ChangeReport, Changes};
-use crate::report::{self, Report, ReportRoot, Results, TerminalStyle};
-use crate::settings::{FailOn, RequiredVerdicts};
+use meshprobe_mesh::settings::{FailOn, RequiredVerdicts};
 
 use super::super::args::{ChangeFormat, DiffArgs};
 use super::super::report_files::{shared_files, write_file};
@@ -13,6 +10,9 @@ use super::super::reports::report_root;
 use super::super::session::{OutputStream, Session};
 use super::super::stop::Stop;
 use super::super::terminal::terminal_style;
+use crate::engine::write_report;
+use crate::report::changes::{self, ChangeReport, Changes};
+use crate::report::{self, Report, ReportRoot, Results, TerminalStyle};
 
 /// Writes the reports that the options request.
 pub(super) struct Reports<'a> {

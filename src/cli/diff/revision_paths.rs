@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::git::Repository;
+use meshprobe_tree::git::Repository;
 
 use super::super::stop::Stop;
 

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::{Exit, unread_paths};
-use crate::git::{ChangedPaths, Commit, GitError, HEAD, Repository, Side, Snapshot};
-use crate::source::{SharedFiles, SourceSet, shown_path};
+use meshprobe_tree::git::{ChangedPaths, Commit, GitError, HEAD, Repository, Side, Snapshot};
+use meshprobe_tree::source::{SharedFiles, SourceSet, shown_path};
 
 use super::super::args::DiffArgs;
 use super::super::config::LoadedConfig;
@@ -18,6 +17,7 @@ use super::granted::reject_stored_outside;
 use super::loaded::{Loaded, States, judged_both, judged_without_overrides};
 use super::own_config::{has_context_of, own_config, use_own_facts};
 use super::revision_paths::reject_revisions_as_paths;
+use crate::engine::{Exit, unread_paths};
 
 /// The second state: its name, its files, and how git finds what differs from it.
 struct After {

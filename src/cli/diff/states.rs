@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::engine::RenderedOverlays;
-use crate::git::ChangedPaths;
-use crate::source::{Content, Document, SourceSet};
+use meshprobe_tree::git::ChangedPaths;
+use meshprobe_tree::source::{Content, Document, SourceSet};
 
 use super::super::args::{Common, DiffArgs};
 use super::super::input::{RenderFallback, Run, prepare, print_files};
@@ -15,6 +14,7 @@ use super::changed_facts::{ChangedFacts, WhatIf};
 use super::loaded::{States, judged};
 use super::revision_paths::reject_missing_paths;
 use super::revisions;
+use crate::engine::RenderedOverlays;
 
 /// Reads both states, and predicts them.
 ///

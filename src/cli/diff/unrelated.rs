@@ -3,16 +3,15 @@
 use std::path::Path;
 
 use hashbrown::HashSet;
-
-use crate::diff::Comparison;
-use crate::filesystem::canonical;
-use crate::git::TrackedPaths;
-use crate::source::{Content, SourceSet};
+use meshprobe_tree::filesystem::canonical;
+use meshprobe_tree::git::TrackedPaths;
+use meshprobe_tree::source::{Content, SourceSet};
 
 use super::super::args::DiffArgs;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::loaded::States;
+use crate::diff::Comparison;
 
 /// Rejects two paths that were compared with each other and have no probe in common, if git tracks both: "apps infra"
 /// rather names two folders whose changes are wanted.

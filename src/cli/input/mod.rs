@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use crate::engine;
-use crate::filesystem::FileSystem;
-use crate::settings::FailOn;
-use crate::source::{Input, Rendered, RenderedChart, Request};
+use meshprobe_mesh::settings::FailOn;
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{Input, Rendered, RenderedChart, Request};
 
 use super::args::Common;
 use super::progress::Progress;
@@ -14,6 +13,7 @@ use super::session::Session;
 use super::stop::Stop;
 use super::surroundings;
 use super::threads::{cores, pool};
+use crate::engine;
 
 mod mode;
 mod plan;

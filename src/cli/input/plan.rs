@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::filesystem::FileSystem;
-use crate::mesh::Version;
-use crate::settings::Layer;
-use crate::source::Request;
+use meshprobe_mesh::mesh::Version;
+use meshprobe_mesh::settings::Layer;
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::Request;
 
 use super::super::args::Common;
 use super::super::config::{self, LoadedConfig};

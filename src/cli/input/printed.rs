@@ -1,12 +1,12 @@
 //! Prints the files and the findings of a run to standard error.
 
-use crate::finding::{Finding, Severity};
-use crate::report;
-use crate::source::{Content, Role, SourceFile, SourceSet};
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_tree::source::{Content, Role, SourceFile, SourceSet};
 
 use super::super::args::Common;
 use super::super::session::{OutputStream, Session};
 use super::super::terminal::terminal_style;
+use crate::report;
 
 /// Prints each file with its kind if `--verbose` is given.
 pub(in crate::cli) fn print_files(session: &Session, set: &SourceSet, common: &Common) {

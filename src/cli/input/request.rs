@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{Exclude, Input, Request, WalkOptions};
+use meshprobe_tree::source::{Exclude, Input, Request, WalkOptions};
 
 use super::super::args::Common;
 use super::super::progress::Progress;

@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::engine::{self, Exit};
-use crate::filesystem::FileSystem;
-use crate::settings::Layer;
-use crate::source::{Fault, Input, Request, SharedFiles, SourceFile, SourceSet};
+use meshprobe_mesh::settings::Layer;
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{Fault, Input, Request, SharedFiles, SourceFile, SourceSet};
 
 use super::super::args::Common;
 use super::super::progress::Progress;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::super::threads::{cores, pool};
+use crate::engine::{self, Exit};
 
 /// What to do if no file is read.
 pub(in crate::cli) const NOTHING_READ: &str = "pass the files (*.yaml, *.yml, *.json) or folders that contain the manifests; `--no-ignore` also reads files that \

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::source::{HELM_NOT_FOUND, io_error_reason, read_stream};
+use meshprobe_tree::source::{HELM_NOT_FOUND, io_error_reason, read_stream};
 
 /// The time limit of a renderer, which may have to fetch a chart.
 const TIME_LIMIT: Duration = Duration::from_secs(600);

@@ -4,17 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::source::{
+use meshprobe_tree::source::{
     HELM_OUTPUT, Rendered, RenderedChart, Trail, canonical, io_error_reason, kustomization_in,
     relative_path, shown_path,
 };
 
+use super::process::{Failure, helm_output, output};
 use crate::cli::args::Common;
 use crate::cli::paths::resolve_named_path;
 use crate::cli::session::Session;
 use crate::cli::stop::Stop;
-
-use super::process::{Failure, helm_output, output};
 
 /// The kustomization that includes the folder to render, and requests the origins of its resources.
 /// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; `resources` must not contain absolute paths.

@@ -5,15 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshprobe_tree::source::{
+    HELM_OUTPUT, Rendered, RenderedChart, Trail, helm_output_of, io_error_reason,
+};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tempfile::TempDir;
 
-use crate::cli::session::Session;
-use crate::engine::ChartRun;
-use crate::source::{HELM_OUTPUT, Rendered, RenderedChart, Trail, helm_output_of, io_error_reason};
-
 use super::process::helm_output;
 use super::renderers::below;
+use crate::cli::session::Session;
+use crate::engine::ChartRun;
 
 /// Renders charts in parallel, in the thread pool of the caller. The failure of a rendering is not an error, but part of
 /// the result. The result has the order of `runs`.

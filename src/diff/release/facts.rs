@@ -1,7 +1,7 @@
 //! The changes of behaviour that affect probes, by release of Istio.
 
-use crate::mesh::istio::rewrite::{GRPC_SIMPLE_OPTS_OUT, HOST_HEADER_DROPPED};
-use crate::mesh::{ReleaseChange, Version};
+use meshprobe_mesh::mesh::istio::rewrite::{GRPC_SIMPLE_OPTS_OUT, HOST_HEADER_DROPPED};
+use meshprobe_mesh::mesh::{ReleaseChange, Version};
 
 use super::release_fact::{Edge, Effect, ReleaseFact};
 

@@ -1,7 +1,7 @@
 //! Decides which changes of behaviour can make two predictions differ.
 
-use crate::kube::{ContainerList, Slot};
-use crate::predict::Cause;
+use meshprobe_mesh::kube::{ContainerList, Slot};
+use meshprobe_predict::predict::Cause;
 
 use super::super::probe_state::ProbeState;
 use super::release_fact::Effect;

@@ -8,15 +8,15 @@ mod release_fact;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::finding::Finding;
-use crate::mesh::Version;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::mesh::Version;
 
 use super::cause::Cause;
 use super::change::{Change, Subject};
 use super::comparison::Comparison;
 use facts::FACTS;
 use matching::{effects_on_probe, refusal_of};
+
 pub use patch_levels::patch_level_note;
 use release_fact::{Effect, ReleaseFact};
 

@@ -1,8 +1,8 @@
 //! Names the patch level that a release without one represents, where predictions depend on it.
 
-use crate::finding::{names_and_more, sentence_list};
-use crate::mesh::{ReleaseChange, Version};
-use crate::predict::Cause;
+use meshprobe_mesh::finding::{names_and_more, sentence_list};
+use meshprobe_mesh::mesh::{ReleaseChange, Version};
+use meshprobe_predict::predict::Cause;
 
 use super::super::probe_state::ProbeState;
 use super::super::state::State;

@@ -1,6 +1,6 @@
 //! A change of behaviour of a release, and between which releases it makes a difference.
 
-use crate::mesh::{ReleaseChange, Version};
+use meshprobe_mesh::mesh::{ReleaseChange, Version};
 
 /// What a change of behaviour affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

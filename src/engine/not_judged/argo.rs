@@ -2,10 +2,10 @@
 //!
 //! Source: Argo CD 3.1, `docs/user-guide/helm.md`, `docs/user-guide/multiple_sources.md`.
 
-use crate::context::Context;
-use crate::gitops::named_source::SourceName;
-use crate::kube::Object;
-use crate::yaml::{FieldPath, NodeRef};
+use meshprobe_deploy::gitops::named_source::SourceName;
+use meshprobe_mesh::kube::Object;
+use meshprobe_predict::context::Context;
+use meshprobe_yaml::{FieldPath, NodeRef};
 
 use super::chart_path::{chart_folder, has_folder};
 use super::chart_release::{ChartRelease, HelmInput, file_of_chart, local_file, text};

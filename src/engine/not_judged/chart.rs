@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
-use crate::finding::Label;
-use crate::source::{Content, HELM_NOT_FOUND, Role, SourceFile, chart_folder, shell_word};
-use crate::yaml::Span;
+use meshprobe_mesh::finding::Label;
+use meshprobe_predict::context::{Context, Detail, NotJudged, NotJudgedReason};
+use meshprobe_tree::source::{Content, HELM_NOT_FOUND, Role, SourceFile, chart_folder, shell_word};
+use meshprobe_yaml::Span;
 
 use super::chart_deployments::ChartDeployments;
 use super::chart_tree::ChartTree;

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::context::Context;
+use meshprobe_predict::context::Context;
 
 use super::release::{FoundRelease, chart_releases, rendered};
 

@@ -1,11 +1,11 @@
 //! Finds the folder of the chart that a release names.
 
-use crate::context::{Context, tree_noun};
-use crate::gitops::named_source::SourceName;
-use crate::gitops::repositories::SourcePlace;
-use crate::kube::{Object, nearness};
-use crate::mesh::istio::install::PlainFile;
-use crate::source::{paths, placeholder};
+use meshprobe_deploy::gitops::named_source::SourceName;
+use meshprobe_deploy::gitops::repositories::SourcePlace;
+use meshprobe_mesh::kube::{Object, nearness};
+use meshprobe_mesh::mesh::istio::install::PlainFile;
+use meshprobe_predict::context::{Context, tree_noun};
+use meshprobe_tree::source::{paths, placeholder};
 
 /// Returns the folder of the chart that `object` deploys from a source.
 ///

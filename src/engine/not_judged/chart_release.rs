@@ -1,9 +1,9 @@
 //! A release of a chart, and the values files of the tree.
 
-use crate::context::Context;
-use crate::kube::nearness;
-use crate::source::{paths, shell_word};
-use crate::yaml::{NodeRef, Span, from_node};
+use meshprobe_mesh::kube::nearness;
+use meshprobe_predict::context::Context;
+use meshprobe_tree::source::{paths, shell_word};
+use meshprobe_yaml::{NodeRef, Span, from_node};
 
 /// How to judge what the tree does not contain, or not with all of its values.
 pub(super) const RENDER: &str =

@@ -4,11 +4,10 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-
-use crate::context::Context;
-use crate::mesh::istio::install::has_only_istio_charts;
-use crate::source::SourceFile;
-use crate::yaml::NodeRef;
+use meshprobe_mesh::mesh::istio::install::has_only_istio_charts;
+use meshprobe_predict::context::Context;
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::NodeRef;
 
 use super::chart_path::{charts, folder_of};
 

@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
-use crate::finding::Label;
-use crate::mesh::istio::install::PlainFile;
-use crate::yaml::NodeRef;
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::mesh::istio::install::PlainFile;
+use meshprobe_predict::context::{Context, Detail, NotJudged, NotJudgedReason};
+use meshprobe_yaml::NodeRef;
 
 use super::chart_release::{RENDER, text};
 

@@ -2,11 +2,11 @@
 //!
 //! Source: helm-controller 1.3, `docs/spec/v2/helmreleases.md`; source-controller, `HelmRepository`, `OCIRepository`.
 
-use crate::context::Context;
-use crate::gitops::configs::ConfigReference;
-use crate::gitops::named_source::SourceName;
-use crate::kube::Object;
-use crate::yaml::{FieldPath, NodeRef};
+use meshprobe_deploy::gitops::configs::ConfigReference;
+use meshprobe_deploy::gitops::named_source::SourceName;
+use meshprobe_mesh::kube::Object;
+use meshprobe_predict::context::Context;
+use meshprobe_yaml::{FieldPath, NodeRef};
 
 use super::chart_path::chart_folder;
 use super::chart_release::{ChartRelease, HelmInput, local_file, text};

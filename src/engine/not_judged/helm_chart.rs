@@ -2,8 +2,8 @@
 //!
 //! Source: k3s-io/helm-controller, `pkg/apis/helm.cattle.io/v1/types.go`.
 
-use crate::kube::Object;
-use crate::yaml::NodeRef;
+use meshprobe_mesh::kube::Object;
+use meshprobe_yaml::NodeRef;
 
 use super::chart_release::{ChartRelease, HelmInput, text};
 

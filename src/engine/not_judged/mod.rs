@@ -14,7 +14,7 @@ mod target_path;
 mod unreadable;
 mod workload;
 
-use crate::context::{NotJudged, NotJudgedReason};
+use meshprobe_predict::context::{NotJudged, NotJudgedReason};
 
 use super::analysis::Analysis;
 

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use hashbrown::HashSet;
-
-use crate::context::{Context, Detail, NotJudged, NotJudgedReason};
-use crate::finding::Label;
-use crate::kube::Object;
-use crate::mesh::istio::install::{has_only_istio_charts, is_gateway_chart};
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::mesh::istio::install::{has_only_istio_charts, is_gateway_chart};
+use meshprobe_predict::context::{Context, Detail, NotJudged, NotJudgedReason};
 
 use super::argo;
 use super::chart_path::{charts, folder_of};

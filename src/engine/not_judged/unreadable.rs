@@ -1,7 +1,7 @@
 //! Files and folders below the given paths that cannot be read.
 
-use crate::context::{NotJudged, NotJudgedReason};
-use crate::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
+use meshprobe_predict::context::{NotJudged, NotJudgedReason};
+use meshprobe_tree::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
 
 /// Returns the targets that cannot be read, except those that the user named: they make the run fail.
 pub(super) fn files(set: &SourceSet) -> Vec<NotJudged> {

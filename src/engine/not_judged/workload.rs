@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
+use meshprobe_deploy::kustomize::{Rendering, Topic};
+use meshprobe_mesh::finding::Label;
+use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_yaml::Span;
+
 use crate::engine::analysis::Analysis;
 use crate::engine::summary::MissingFacts;
 use crate::engine::unsupported_parts::renderings_of;
-use crate::finding::Label;
-use crate::kustomize::{Rendering, Topic};
-use crate::predict::WorkloadPrediction;
-use crate::yaml::Span;
 
 /// Returns the workloads of targets whose facts do not suffice for a verdict. Each has the first missing fact.
 pub(super) fn workloads(predictions: &[WorkloadPrediction<'_>]) -> Vec<NotJudged> {

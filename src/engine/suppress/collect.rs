@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use memchr::{memchr, memmem};
-
-use crate::finding::{Label, ObjectRef, SuppressedBy};
-use crate::kube::{Object, Workload};
-use crate::source::{Document, SourceFile, SourceSet};
-use crate::yaml::{self, Entry, NodeRef, Span, Style, Tree};
+use meshprobe_mesh::finding::{Label, ObjectRef, SuppressedBy};
+use meshprobe_mesh::kube::{Object, Workload};
+use meshprobe_tree::source::{Document, SourceFile, SourceSet};
+use meshprobe_yaml::{self as yaml, Entry, NodeRef, Span, Style, Tree};
 
 use super::directive::{ParsedSuppression, of_annotation, of_comment};
 

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use crate::engine::notices::rule_names;
-use crate::finding::{Finding, Label, RuleId};
-use crate::yaml::Span;
+use meshprobe_mesh::finding::{Finding, Label, RuleId};
+use meshprobe_yaml::Span;
 
 use super::collect::{Directive, SuppressedRange};
+use crate::engine::notices::rule_names;
 
 /// The file, the rule and the container of a name in a suppression.
 type Key = (Arc<str>, RuleId, Option<String>);

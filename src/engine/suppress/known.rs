@@ -1,8 +1,9 @@
 //! Suppresses findings that the user already knows.
 
+use meshprobe_mesh::finding::{Finding, Suppression};
+
 use crate::engine::fix_history::keep_suppressed_values;
 use crate::engine::outcome::Outcome;
-use crate::finding::{Finding, Suppression};
 
 /// Suppresses the findings for which `is_known` returns true.
 pub fn suppress_known(

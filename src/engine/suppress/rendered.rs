@@ -3,13 +3,12 @@
 use std::ptr::from_ref;
 
 use hashbrown::HashMap;
-
-use crate::engine::notices::rule_names;
-use crate::finding::{Finding, Label, RuleId};
-use crate::predict::WorkloadPrediction;
+use meshprobe_mesh::finding::{Finding, Label, RuleId};
+use meshprobe_predict::predict::WorkloadPrediction;
 
 use super::collect::{entries, lines_before};
 use super::directive::of_annotation;
+use crate::engine::notices::rule_names;
 
 /// The rendered workloads with such annotations.
 #[derive(Debug, Default)]

@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use globset::Glob;
-
-use crate::finding::{
+use meshprobe_mesh::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
-use crate::settings::{Ignore, Scope, UnknownRule};
-use crate::source::SourceSet;
-use crate::yaml::Span;
-
-use crate::engine::levels::{Ignores, Levels};
-use crate::engine::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
+use meshprobe_mesh::settings::{Ignore, Scope, UnknownRule};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Span;
 
 use super::collect::Directive;
 use super::directive::{Name, ParsedSuppression};
 use super::suppressions::Suppressions;
+use crate::engine::levels::{Ignores, Levels};
+use crate::engine::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
 
 impl Suppressions {
     /// Reports invalid and unused suppressions. Must be called after all findings are marked.

@@ -4,16 +4,15 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::finding::{Finding, SuppressedBy, Suppression};
-use crate::predict::WorkloadPrediction;
-use crate::source::SourceSet;
-
-use crate::engine::levels::Ignores;
-use crate::engine::outcome::paths_of;
+use meshprobe_mesh::finding::{Finding, SuppressedBy, Suppression};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_tree::source::SourceSet;
 
 use super::collect::{Directive, collect};
 use super::index::Index;
 use super::rendered::AnnotatedPods;
+use crate::engine::levels::Ignores;
+use crate::engine::outcome::paths_of;
 
 /// The suppressions of a run, and which of them are used.
 #[derive(Debug, Default)]

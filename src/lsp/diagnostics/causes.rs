@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gen_lsp_types::{Code, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity};
+use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::kube::Object;
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::Span;
 
 use super::by_file::{ByFile, SOURCE};
 use super::findings::code_description;
-use crate::finding::{Finding, Severity};
-use crate::kube::Object;
 use crate::lsp::analysis::Analysis;
-use crate::source::SourceFile;
-use crate::yaml::Span;
 
 /// The maximum number of probes that a diagnostic links to.
 const LINKED: usize = 20;

@@ -6,12 +6,12 @@ use gen_lsp_types::{
     Code, CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
     DiagnosticTag,
 };
+use meshprobe_mesh::finding::{Finding, Label, RuleId, Severity, docs_url};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::json;
 
 use super::by_file::{ByFile, SOURCE};
 use crate::engine::Outcome;
-use crate::finding::{Finding, Label, RuleId, Severity, docs_url};
 use crate::lsp::analysis::Analysis;
 
 /// Adds the diagnostics of all findings. Suppressed findings are hints.

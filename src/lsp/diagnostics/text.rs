@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gen_lsp_types::{Code, Diagnostic, DiagnosticSeverity};
+use meshprobe_tree::source::{Content, SourceFile, SourceSet, shown_path};
 
 use super::by_file::SOURCE;
 use super::findings::code_description;
 use crate::engine::input_diagnostics;
 use crate::lsp::encoding::{Encoding, Lines};
-use crate::source::{Content, SourceFile, SourceSet, shown_path};
 
 /// Returns whether all documents of a text are valid YAML, or are not expected to be.
 pub(in crate::lsp) fn is_valid(path: &Path, text: &Arc<str>) -> bool {

@@ -1,11 +1,11 @@
 //! The node at a position of a document.
 
 use gen_lsp_types::TextDocumentPositionParams;
+use meshprobe_mesh::kube::{Object, Workload};
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::{Entry, NodeRef, Span};
 
-use crate::kube::{Object, Workload};
 use crate::lsp::analysis::Analysis;
-use crate::source::SourceFile;
-use crate::yaml::{Entry, NodeRef, Span};
 
 /// A position in a file, with the mappings around it.
 #[derive(Debug)]

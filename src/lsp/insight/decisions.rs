@@ -1,12 +1,12 @@
 //! The lines that decide the outcome of probes, and the probes that a line decides.
 
 use gen_lsp_types::Location;
+use meshprobe_mesh::mesh::Reason;
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::Span;
 
 use super::handlers::{PredictedHandler, handlers, span_in};
 use crate::lsp::analysis::Analysis;
-use crate::mesh::Reason;
-use crate::source::SourceFile;
-use crate::yaml::Span;
 
 /// A probe, and the reason why a line decides its outcome.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,11 @@
 //! The probes and hooks of the workspace, with their predictions.
 
-use crate::finding::Label;
+use meshprobe_mesh::finding::Label;
+use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::Span;
+
 use crate::lsp::analysis::Analysis;
-use crate::predict::{HandlerPrediction, WorkloadPrediction};
-use crate::source::SourceFile;
-use crate::yaml::Span;
 
 /// A probe or hook with its prediction. A document that several overlays include has one per overlay.
 #[derive(Clone, Copy, Debug)]

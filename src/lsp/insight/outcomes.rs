@@ -4,9 +4,10 @@ use std::cell::OnceCell;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use meshprobe_predict::predict::{EnvironmentNames, Outcome, WorkloadPrediction};
+
 use super::handlers::PredictedHandler;
 use crate::lsp::analysis::Analysis;
-use crate::predict::{EnvironmentNames, Outcome, WorkloadPrediction};
 
 /// The names of the environments, which few probes need.
 #[derive(Debug)]

@@ -1,6 +1,8 @@
 //! `textDocument/codeAction`: the fixes of findings, suppressions, and rewrites.
 
 use gen_lsp_types::{CodeAction, CodeActionKind, CodeActionParams, Diagnostic, Range};
+use meshprobe_mesh::finding::{Applicability, Finding};
+use meshprobe_tree::source::SourceFile;
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -8,10 +10,8 @@ use super::action_kinds::FIX_ALL;
 use super::code_action_resolve::{self, Deferred};
 use super::edits::{selecting_edit, workspace_edit};
 use crate::engine::suppression_edit;
-use crate::finding::{Applicability, Finding};
 use crate::lsp::analysis::Analysis;
 use crate::lsp::encoding::Lines;
-use crate::source::SourceFile;
 
 /// The reason of a suppression, which the user replaces. A client that supports it selects the reason.
 const REASON: &str = "TODO: explain why";

@@ -1,15 +1,15 @@
 //! `codeAction/resolve`: the edits of actions that need a run of their own.
 
 use gen_lsp_types::{CodeAction, Uri};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_tree::source::{Role, SourceFile, SourceSet};
+use meshprobe_yaml::Edit;
 use rayon::ThreadPool;
 use serde::{Deserialize, Serialize};
 
 use super::edits::{difference, workspace_edit};
 use crate::engine::{self, Changed};
 use crate::lsp::analysis::Analysis;
-use crate::predict::WorkloadPrediction;
-use crate::source::{Role, SourceFile, SourceSet};
-use crate::yaml::Edit;
 
 /// An action whose edits are computed when the user selects it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,8 +53,9 @@ pub(super) fn applies(
         return None;
     }
     if work == Deferred::FixAll {
-        let is_safe =
-            |fix: &crate::finding::Fix| fix.applicability.is_safe() && fix.path == file.path;
+        let is_safe = |fix: &meshprobe_mesh::finding::Fix| {
+            fix.applicability.is_safe() && fix.path == file.path
+        };
         let mut fixes = analysis
             .outcome
             .findings

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use gen_lsp_types::{CodeLens, CodeLensParams, Command};
+use meshprobe_mesh::kube::Object;
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::Span;
 
-use crate::kube::Object;
 use crate::lsp::analysis::Analysis;
 use crate::lsp::insight::{Names, Outcomes, handlers_in};
-use crate::source::SourceFile;
-use crate::yaml::Span;
 
 /// The probes of a workload, by the place of their keys, with their container and slot.
 type Probes<'s, 't> = BTreeMap<Span, (String, &'static str, Outcomes<'s, 't>)>;

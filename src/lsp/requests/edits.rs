@@ -4,10 +4,10 @@ use gen_lsp_types::{
     OptionalVersionedTextDocumentIdentifier, SnippetTextEdit, StringValue, TextDocumentEdit,
     TextDocumentIdentifier, TextEdit, Uri, WorkspaceEdit,
 };
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::{Edit, Span};
 
 use crate::lsp::analysis::Analysis;
-use crate::source::SourceFile;
-use crate::yaml::{Edit, Span};
 
 /// Returns the edit of a file; `None` if the file is not on disk, or if the client shows another text of it.
 pub(super) fn workspace_edit<'t>(
@@ -126,7 +126,7 @@ pub(super) fn difference(before: &str, after: &str, start: usize) -> Option<Edit
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::yaml::splice;
+    use meshprobe_yaml::splice;
 
     #[test]
     fn a_difference_turns_one_text_into_the_other() {

@@ -2,15 +2,15 @@
 //! or annotation of a mesh, its meaning.
 
 use gen_lsp_types::{Hover, HoverParams};
+use meshprobe_mesh::finding::Label;
+use meshprobe_predict::predict;
+use meshprobe_yaml::Span;
 
 use super::known_key::{self, markup};
-use crate::finding::Label;
 use crate::lsp::analysis::Analysis;
 use crate::lsp::insight::{Cursor, Decision, decided_by, handlers_in, span_in};
-use crate::predict;
 use crate::report::inline_markdown;
 use crate::report::prediction::{explanation_markdown, explanations_at};
-use crate::yaml::Span;
 
 /// The maximum number of probes that a hover lists.
 const LISTED: usize = 20;

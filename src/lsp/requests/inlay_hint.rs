@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use gen_lsp_types::{InlayHint, InlayHintParams};
+use meshprobe_predict::predict::rewritten_text;
+use meshprobe_tree::source::SourceFile;
+use meshprobe_yaml::Span;
 
 use crate::lsp::analysis::Analysis;
 use crate::lsp::insight::{Names, Outcomes, handlers_in};
-use crate::predict::rewritten_text;
-use crate::source::SourceFile;
-use crate::yaml::Span;
 
 /// Returns the hints for the probes in a range. Probes outside of a mesh have none.
 pub(super) fn answer(

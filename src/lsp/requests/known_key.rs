@@ -1,12 +1,12 @@
 //! The labels and annotations of meshes, with their documentation.
 
 use gen_lsp_types::{MarkupContent, MarkupKind};
+use meshprobe_mesh::finding::docs_url;
+use meshprobe_mesh::kube::Workload;
+use meshprobe_mesh::mesh::{KeyMap, KeyOwner, KnownKey, Mesh, known_keys};
 
 use crate::engine;
-use crate::finding::docs_url;
-use crate::kube::Workload;
 use crate::lsp::insight::Cursor;
-use crate::mesh::{KeyMap, KeyOwner, KnownKey, Mesh, known_keys};
 
 /// Returns the documentation of the label or annotation at a position.
 pub(super) fn at(cursor: &Cursor<'_>) -> Option<String> {

@@ -14,7 +14,8 @@ pub(super) use probe::{Probe, probes};
 
 use std::fmt::Write as _;
 
-use crate::finding::ObjectRef;
+use meshprobe_mesh::finding::ObjectRef;
+
 use crate::report::path_of;
 
 /// An item of an answer as text.

@@ -1,14 +1,13 @@
 //! The probes of `predict`.
 
+use meshprobe_mesh::finding::ObjectRef;
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::finding::ObjectRef;
-use crate::report::prediction::{HandlerReport, MachineReport, PredictReport, WorkloadReport};
 
 use super::super::clean::{clean, clean_all};
 use super::fact::Fact;
 use super::{Text, at, line, name, reasons};
+use crate::report::prediction::{HandlerReport, MachineReport, PredictReport, WorkloadReport};
 
 /// The prediction for one probe or hook.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -1,9 +1,8 @@
 //! Reads the arguments of a call. An error names the parameter.
 
+use meshprobe_mesh::settings::most_similar;
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
-
-use crate::settings::most_similar;
 
 use super::super::error::ToolError;
 

@@ -1,10 +1,9 @@
 //! The tool `explain_symptom`.
 
+use meshprobe_rules::symptoms::{self, Match};
 use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::symptoms::{self, Match};
 
 use super::super::clean::clean;
 use super::super::error::ToolError;

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use meshprobe_mesh::settings::MeshKind;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
 use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde_json::Value;
-
-use crate::settings::MeshKind;
 
 /// The deepest schema that references are resolved in.
 const DEPTH: usize = 16;

@@ -1,11 +1,11 @@
 //! One line per change: `path:line: regression: ok -> fails: readinessProbe of container `web` of Deployment `web``.
 
-use crate::diff::Change;
-use crate::finding::Label;
-use crate::report::escape::escape_control;
-use crate::report::terminal_style::{TerminalStyle, Tone};
+use meshprobe_mesh::finding::Label;
 
 use super::Changes;
+use crate::diff::Change;
+use crate::report::escape::escape_control;
+use crate::report::terminal_style::{TerminalStyle, Tone};
 
 /// Returns one line per change.
 #[must_use]

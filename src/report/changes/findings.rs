@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::diff::{Change, Class, ProbeState};
-use crate::engine::{Outcome, PROBE_REGRESSION};
-use crate::finding::{Certainty, Finding, Label, ProbeRef, Severity};
+use meshprobe_mesh::finding::{Certainty, Finding, Label, ProbeRef, Severity};
 
 use super::Changes;
+use crate::diff::{Change, Class, ProbeState};
+use crate::engine::{Outcome, PROBE_REGRESSION};
 
 /// Returns the changes that are regressions or additions with a fault as the result of a check. Each finding has the
 /// outcome before the change in its message, and the line that causes it among its related lines.

@@ -1,7 +1,11 @@
 //! Changes for people: one block per cause, with its line and a table of the probes.
 
+use meshprobe_mesh::finding::{Finding, Severity};
+
+use super::rows::{aligned, cells};
+use super::words::summary;
+use super::{Changes, rows::Cells};
 use crate::diff::{Change, Class, Group, groups};
-use crate::finding::{Finding, Severity};
 use crate::report::counted::counted;
 use crate::report::escape::escape_control;
 use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
@@ -9,10 +13,6 @@ use crate::report::frames::drawn;
 use crate::report::full::named_line;
 use crate::report::terminal_style::{TerminalStyle, Tone};
 use crate::report::wrap::wrap;
-
-use super::rows::{aligned, cells};
-use super::words::summary;
-use super::{Changes, rows::Cells};
 
 /// The width of line numbers and the frame.
 const GUTTER: usize = 12;

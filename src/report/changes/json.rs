@@ -1,15 +1,14 @@
 //! The JSON format of `diff`, version 1. The names and meanings of fields do not change within a version.
 
+use meshprobe_mesh::finding::Finding;
+use meshprobe_tree::source::SourceSet;
 use serde::Serialize;
 
+use super::Changes;
 use crate::diff::{Cause, Change, Class, ProbeState, Side};
-use crate::finding::Finding;
 use crate::report::entries::{NotJudgedEntry, ReasonEntry, Tool, not_judged_entries};
 use crate::report::source_location::source_location;
 use crate::report::text::path_of;
-use crate::source::SourceSet;
-
-use super::Changes;
 
 impl ChangeReport {
     /// Builds the report of all changes.

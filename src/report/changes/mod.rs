@@ -8,9 +8,10 @@ mod markdown;
 mod rows;
 mod words;
 
+use meshprobe_tree::source::SourceSet;
+
 use crate::diff::{Comparison, FailOn, State};
 use crate::report::ReportRoot;
-use crate::source::SourceSet;
 
 pub use concise::concise;
 pub use findings::{regressions, with_causes};

@@ -1,13 +1,13 @@
 //! The sentences about changes.
 
+use meshprobe_mesh::finding::{Label, sentence_list};
+use meshprobe_tree::source::SourceSet;
+
+use super::{Changes, ReportedState};
 use crate::diff::{Cause, Change, Class, Comparison, Group, ProbeState, Side};
-use crate::finding::{Label, sentence_list};
 use crate::report::counted::counted;
 use crate::report::source_location::line_region;
 use crate::report::source_location::source_path;
-use crate::source::SourceSet;
-
-use super::{Changes, ReportedState};
 
 impl<'a> Changes<'a> {
     /// Returns the state that contains the line of a cause.

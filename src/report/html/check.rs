@@ -2,19 +2,10 @@
 
 use hashbrown::HashSet;
 use maud::{Markup, html};
-
-use crate::context::{Context, NotJudged};
-use crate::finding::Finding;
-use crate::predict::WorkloadPrediction;
-use crate::report::counted::counted;
-use crate::report::counted_files::counted_files;
-use crate::report::not_judged::{COMMANDS_ABOVE, nothing_judged};
-use crate::report::not_shown::{milder, not_shown};
-use crate::report::prediction::{ProbeView, probe_views};
-use crate::report::report_root::ReportRoot;
-use crate::report::results::Results;
-use crate::report::unproven_release::unproven_release_note;
-use crate::source::SourceSet;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_tree::source::SourceSet;
 
 use super::filters::{Choice, Choices, FilterKeys, filters};
 use super::finding_block::{Shown, finding_block, status};
@@ -26,6 +17,14 @@ use super::shared_facts::SharedFacts;
 use super::tiles::{Tile, tiles};
 use super::workload_list::workload_list;
 use super::workloads::Workloads;
+use crate::report::counted::counted;
+use crate::report::counted_files::counted_files;
+use crate::report::not_judged::{COMMANDS_ABOVE, nothing_judged};
+use crate::report::not_shown::{milder, not_shown};
+use crate::report::prediction::{ProbeView, probe_views};
+use crate::report::report_root::ReportRoot;
+use crate::report::results::Results;
+use crate::report::unproven_release::unproven_release_note;
 
 /// Returns the predictions for [`html_check`] and [`html_predict`], of all probes that are reported. `root` is the folder that
 /// places are relative to.

@@ -1,14 +1,13 @@
 //! A finding with its texts and lines.
 
 use maud::{Markup, html};
-
-use crate::finding::{Finding, Label, docs_url};
-use crate::report::text::{fix_text, subject};
+use meshprobe_mesh::finding::{Finding, Label, docs_url};
 
 use super::lines::{certainty, place_of};
 use super::markup::{Message, Text};
 use super::places::Places;
 use super::tone::severity_class;
+use crate::report::text::{fix_text, subject};
 
 /// What the surroundings of a finding show already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

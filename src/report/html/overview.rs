@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-
-use crate::predict::Outcome;
+use meshprobe_predict::predict::Outcome;
 
 use super::filters::{FilterKeys, namespace_title};
 use super::markup::Text;

@@ -1,9 +1,10 @@
 //! The places and the lines that a report shows.
 
-use crate::finding::Label;
+use meshprobe_mesh::finding::Label;
+use meshprobe_tree::source::SourceSet;
+
 use crate::report::report_root::ReportRoot;
 use crate::report::source_location::{line_region, source_location, source_path};
-use crate::source::SourceSet;
 
 /// The maximum number of characters of a line that is shown.
 const LONGEST_LINE: usize = 160;

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-
-use crate::predict::Outcome;
-use crate::report::name_list::name_list;
-use crate::report::prediction::ProbeView;
+use meshprobe_predict::predict::Outcome;
 
 use super::filters::{FilterKeys, joined, some};
 use super::finding_block::{Shown, field_list, finding_block, status, tag};
@@ -17,6 +14,8 @@ use super::shared_facts::SharedFacts;
 use super::tone::outcome_class;
 use super::way::{WayTexts, way};
 use super::workloads::{ProbeCard, Variant, WorkloadCard, rank};
+use crate::report::name_list::name_list;
+use crate::report::prediction::ProbeView;
 
 /// Returns the card of a probe.
 pub(super) fn probe_card<'a>(

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 
 use maud::{Markup, html};
-
-use crate::context::NotJudged;
-use crate::mesh::Mesh;
-use crate::report::counted::counted;
-use crate::report::prediction::ProbeView;
+use meshprobe_mesh::mesh::Mesh;
+use meshprobe_predict::context::NotJudged;
 
 use super::finding_block::field_list;
 use super::lines::{certainty, place_of};
 use super::markup::{Message, Text};
 use super::places::Places;
+use crate::report::counted::counted;
+use crate::report::prediction::ProbeView;
 
 /// Returns the release of each mesh, with its certainty and the number of predictions.
 fn releases(views: &[ProbeView]) -> impl Iterator<Item = (&'static str, Markup)> {

@@ -1,8 +1,9 @@
 //! The classes of the style sheet for outcomes, severities and changes, and the words of hops.
 
+use meshprobe_mesh::finding::Severity;
+use meshprobe_predict::predict::{HopState, Outcome};
+
 use crate::diff::Class;
-use crate::finding::Severity;
-use crate::predict::{HopState, Outcome};
 
 /// Returns the class of an outcome.
 pub(super) const fn outcome_class(outcome: Outcome) -> &'static str {

@@ -1,8 +1,7 @@
 //! Draws the way of a probe: a list of hops, which the style sheet shows as boxes with arrows.
 
 use maud::{Markup, html};
-
-use crate::predict::{Hop, HopKind, HopState, Outcome, RouteFacts};
+use meshprobe_predict::predict::{Hop, HopKind, HopState, Outcome, RouteFacts};
 
 use super::markup::{Message, Text};
 use super::tone::{hop_class, hop_text};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use meshprobe_mesh::finding::Finding;
+use meshprobe_predict::predict::Outcome;
 
-use crate::finding::Finding;
-use crate::predict::Outcome;
 use crate::report::prediction::ProbeView;
 
 /// The prediction for a probe in one or more environments that do not differ.

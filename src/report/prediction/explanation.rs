@@ -1,18 +1,19 @@
 //! Lists every fact behind a prediction, for `predict --explain`.
 
-use crate::context::{Context, Dataplane};
-use crate::finding::{Certainty, Label};
-use crate::mesh::istio::rewrite::rewritten_since;
-use crate::mesh::{Fact, Mesh, Reason};
+use meshprobe_mesh::finding::{Certainty, Label};
+use meshprobe_mesh::mesh::istio::rewrite::rewritten_since;
+use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
+use meshprobe_predict::context::{Context, Dataplane};
+use meshprobe_predict::predict::{
+    Alternative, Cause, EnvironmentNames, HandlerPrediction, MachinePrediction, Outcome, Verdict,
+    WorkloadPrediction, alternatives,
+};
 
 use super::explanation_lines::{Explanation, Line, Noted};
 use super::json::mode_text;
 use super::merged_explanations::merge_environments;
+use super::row::{handler_row, machine_row};
 use super::shown::{Shown, in_file_order};
-use crate::predict::{
-    Alternative, Cause, EnvironmentNames, HandlerPrediction, MachinePrediction, Outcome, Verdict,
-    WorkloadPrediction, alternatives,
-};
 
 /// Formats the place of a reason.
 pub(super) type Places<'a> = &'a dyn Fn(&Label) -> String;
@@ -42,7 +43,7 @@ pub fn explanations_at(
         .iter()
         .filter(|machine| is_wanted(&key_of_machine(machine)));
     shown.extend(wanted.map(|machine| {
-        let explanation = machine.explain(&|place| format_place(context, place));
+        let explanation = explain_machine(machine, &|place| format_place(context, place));
         Shown::new(&machine.group, &names, explanation)
     }));
     merge_environments(in_file_order(shown))
@@ -76,7 +77,7 @@ fn of_handlers(
         let alternatives = alternatives(context, prediction);
         for handler in handlers {
             let mut explanation =
-                prediction.explain(&|place| format_place(context, place), handler);
+                explain_handler(prediction, &|place| format_place(context, place), handler);
             explanation.lines.extend(otherwise(&alternatives, handler));
             let by_release = handler.by_other_release.clone();
             explanation
@@ -88,121 +89,125 @@ fn of_handlers(
     explanations
 }
 
-impl WorkloadPrediction<'_> {
-    pub(super) fn explain(&self, places: Places<'_>, of: &HandlerPrediction<'_>) -> Explanation {
-        let row = self.row(of);
-        let object = &self.workload.object;
-        let key = object.label_at(of.handler.key.span(), String::new());
-        let mut lines = vec![plain_line("probe", row.probe)];
-        lines.push(fact_line(places, "mesh", &self.mesh, |mesh| {
-            mesh.map_or("none", Mesh::as_str).to_owned()
+pub(super) fn explain_handler(
+    pod: &WorkloadPrediction<'_>,
+    places: Places<'_>,
+    of: &HandlerPrediction<'_>,
+) -> Explanation {
+    let row = handler_row(pod, of);
+    let object = &pod.workload.object;
+    let key = object.label_at(of.handler.key.span(), String::new());
+    let mut lines = vec![plain_line("probe", row.probe)];
+    lines.push(fact_line(places, "mesh", &pod.mesh, |mesh| {
+        mesh.map_or("none", Mesh::as_str).to_owned()
+    }));
+    lines.push(fact_line(places, "dataplane", &pod.dataplane, |value| {
+        value.as_str().to_owned()
+    }));
+    if matches!(
+        pod.dataplane.value,
+        Dataplane::Sidecar | Dataplane::Uncaptured
+    ) {
+        lines.push(release_line(pod, places, of));
+    }
+    if pod.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO) {
+        lines.push(fact_line(places, "rewrite", &pod.rewrite, |on| {
+            on_or_off(*on)
         }));
-        lines.push(fact_line(places, "dataplane", &self.dataplane, |value| {
-            value.as_str().to_owned()
-        }));
-        if matches!(
-            self.dataplane.value,
-            Dataplane::Sidecar | Dataplane::Uncaptured
-        ) {
-            lines.push(self.release_line(places, of));
-        }
-        if self.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO) {
-            lines.push(fact_line(places, "rewrite", &self.rewrite, |on| {
-                on_or_off(*on)
-            }));
-            lines.push(fact_line(
-                places,
-                "agent port",
-                &self.status_port,
-                ToString::to_string,
-            ));
-        }
-        if let Some(captured) = &of.captured {
-            lines.push(fact_line(places, "captured", captured, |yes| yes_no(*yes)));
-        }
-        if let Some(mtls) = &of.mtls {
-            let mode = mode_text(mtls).to_owned();
-            lines.push(fact_line(places, "mTLS", mtls, |_| mode));
-        }
-        if !row.rewritten_to.is_empty() {
-            lines.push(plain_line("becomes", row.rewritten_to));
-        }
-        let trail = of.explanation.iter();
-        lines.extend(trail.map(|(name, value)| plain_line(name, value.clone())));
-        let verdict = &of.verdict;
-        let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
-        lines.push(Line {
-            certainty: certainty_of(verdict.outcome, verdict.certainty),
-            because: self.refused_because(places, verdict),
-            ..plain_line("outcome", outcome)
-        });
-        if let Some(kubelet) = &verdict.kubelet {
-            lines.push(plain_line("kubelet", kubelet.clone()));
-        }
-        for assumption in verdict.assumptions() {
-            lines.push(plain_line("assumed", assumption));
-        }
-        Explanation {
-            title: format!("{}: {}", row.workload, of.title()),
-            place: places(&key),
-            environments: Vec::new(),
-            lines,
-        }
+        lines.push(fact_line(
+            places,
+            "agent port",
+            &pod.status_port,
+            ToString::to_string,
+        ));
+    }
+    if let Some(captured) = &of.captured {
+        lines.push(fact_line(places, "captured", captured, |yes| yes_no(*yes)));
+    }
+    if let Some(mtls) = &of.mtls {
+        let mode = mode_text(mtls).to_owned();
+        lines.push(fact_line(places, "mTLS", mtls, |_| mode));
+    }
+    if !row.rewritten_to.is_empty() {
+        lines.push(plain_line("becomes", row.rewritten_to));
+    }
+    let trail = of.explanation.iter();
+    lines.extend(trail.map(|(name, value)| plain_line(name, value.clone())));
+    let verdict = &of.verdict;
+    let outcome = format!("{}: {}", verdict.outcome.as_str(), verdict.cause.describe());
+    lines.push(Line {
+        certainty: certainty_of(verdict.outcome, verdict.certainty),
+        because: refused_because(pod, places, verdict),
+        ..plain_line("outcome", outcome)
+    });
+    if let Some(kubelet) = &verdict.kubelet {
+        lines.push(plain_line("kubelet", kubelet.clone()));
+    }
+    for assumption in verdict.assumptions() {
+        lines.push(plain_line("assumed", assumption));
+    }
+    Explanation {
+        title: format!("{}: {}", row.workload, of.title()),
+        place: places(&key),
+        environments: Vec::new(),
+        lines,
     }
 }
 
-impl WorkloadPrediction<'_> {
-    /// Returns the lines because of which the pod or the handler is refused, without those about the dataplane.
-    fn refused_because(&self, places: Places<'_>, verdict: &Verdict) -> Vec<Noted> {
-        let shows_lines = matches!(
-            verdict.cause,
-            Cause::HostForbidden | Cause::Malformed | Cause::PodRefused
-        );
-        let because = verdict.because.iter().filter(|reason| {
-            shows_lines && reason.place.is_some() && !self.dataplane.because.contains(reason)
-        });
-        because.map(|reason| noted(places, reason)).collect()
+/// Returns the lines because of which the pod or the handler is refused, without those about the dataplane.
+fn refused_because(
+    pod: &WorkloadPrediction<'_>,
+    places: Places<'_>,
+    verdict: &Verdict,
+) -> Vec<Noted> {
+    let shows_lines = matches!(
+        verdict.cause,
+        Cause::HostForbidden | Cause::Malformed | Cause::PodRefused
+    );
+    let because = verdict.because.iter().filter(|reason| {
+        shows_lines && reason.place.is_some() && !pod.dataplane.because.contains(reason)
+    });
+    because.map(|reason| noted(places, reason)).collect()
+}
+
+pub(super) fn explain_machine(machine: &MachinePrediction<'_>, places: Places<'_>) -> Explanation {
+    let key = key_of_machine(machine);
+    let row = machine_row(machine);
+    let because = machine.because.iter();
+    let outcome = Line {
+        name: "outcome",
+        value: format!("{}: {}", row.outcome, row.why),
+        certainty: certainty_of(machine.outcome, machine.certainty),
+        because: because.map(|reason| noted(places, reason)).collect(),
+        environments: Vec::new(),
+    };
+    Explanation {
+        title: format!("{}: {}", row.workload, row.title()),
+        place: places(&key),
+        environments: Vec::new(),
+        lines: vec![plain_line("probe", row.probe), outcome],
     }
 }
 
-impl MachinePrediction<'_> {
-    pub(super) fn explain(&self, places: Places<'_>) -> Explanation {
-        let key = key_of_machine(self);
-        let row = self.row();
-        let because = self.because.iter();
-        let outcome = Line {
-            name: "outcome",
-            value: format!("{}: {}", row.outcome, row.why),
-            certainty: certainty_of(self.outcome, self.certainty),
-            because: because.map(|reason| noted(places, reason)).collect(),
-            environments: Vec::new(),
-        };
-        Explanation {
-            title: format!("{}: {}", row.workload, row.title()),
-            place: places(&key),
-            environments: Vec::new(),
-            lines: vec![plain_line("probe", row.probe), outcome],
-        }
+/// Returns the line about the release, with a note if it does not rewrite the handler yet.
+fn release_line(
+    pod: &WorkloadPrediction<'_>,
+    places: Places<'_>,
+    of: &HandlerPrediction<'_>,
+) -> Line {
+    let mut line = fact_line(places, "release", &pod.release, |release| {
+        release.map_or_else(|| "the latest".to_owned(), |release| release.to_string())
+    });
+    let action = of.handler.action.as_ref().ok();
+    let since =
+        action.and_then(|action| rewritten_since(action, of.handler.slot, of.container.list));
+    if let Some((since, release)) = since.zip(pod.release.value)
+        && release < since
+    {
+        let note = format!("this release does not rewrite the handler; {since} and later do");
+        line.because.push(note.into());
     }
-}
-
-impl WorkloadPrediction<'_> {
-    /// Returns the line about the release, with a note if it does not rewrite the handler yet.
-    fn release_line(&self, places: Places<'_>, of: &HandlerPrediction<'_>) -> Line {
-        let mut line = fact_line(places, "release", &self.release, |release| {
-            release.map_or_else(|| "the latest".to_owned(), |release| release.to_string())
-        });
-        let action = of.handler.action.as_ref().ok();
-        let since =
-            action.and_then(|action| rewritten_since(action, of.handler.slot, of.container.list));
-        if let Some((since, release)) = since.zip(self.release.value)
-            && release < since
-        {
-            let note = format!("this release does not rewrite the handler; {since} and later do");
-            line.because.push(note.into());
-        }
-        line
-    }
+    line
 }
 
 /// Returns the line about the first alternative that breaks a handler, if there is one.

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
+use meshprobe_mesh::finding::{Certainty, Label, ObjectRef};
+use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
+use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
+use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::predict::{
+    HandlerPrediction, MachinePrediction, WorkloadPrediction, assumptions,
+};
+use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Span;
 use serde::Serialize;
 
-use crate::context::{Context, NotJudged};
-use crate::finding::{Certainty, Label, ObjectRef};
-use crate::kube::Object;
-use crate::mesh::istio::mtls::MtlsMode;
-use crate::mesh::{Fact, Mesh, Reason};
-use crate::source::SourceSet;
-use crate::yaml::Span;
-
-use crate::predict::{HandlerPrediction, MachinePrediction, WorkloadPrediction, assumptions};
 use crate::report::entries::{NotJudgedEntry, ReasonEntry, RenderedEntry, not_judged_entries};
 use crate::report::source_location::source_location;
 

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::context::Context;
-use crate::finding::{Certainty, Label};
-use crate::kube::Object;
-use crate::mesh::Reason;
-use crate::predict::{
+use meshprobe_mesh::finding::{Certainty, Label};
+use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::mesh::Reason;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{
     EnvironmentNames, HandlerPrediction, MachinePrediction, Outcome, RouteFacts,
     WorkloadPrediction, alternatives, assumptions, machines,
 };
 
-use super::explanation::{Places, noted, otherwise};
+use super::explanation::{Places, explain_handler, explain_machine, noted, otherwise};
 use super::explanation_lines::{Line, Noted};
-use super::row::Row;
+use super::row::{Row, handler_row, machine_row};
 use super::shown::{Document, Shown};
 
 /// The lines of an explanation that a view contains in fields of their own.
@@ -123,11 +123,11 @@ impl Viewer<'_> {
     fn handler(&self, pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> ProbeView {
         let object = &pod.workload.object;
         let verdict = &handler.verdict;
-        let facts = facts(pod.explain(self.places, handler).lines);
+        let facts = facts(explain_handler(pod, self.places, handler).lines);
         let release = facts.iter().find(|line| line.name == "release");
         ProbeView {
             release: release.map(|line| (line.value.clone(), line.certainty)),
-            row: pod.row(handler),
+            row: handler_row(pod, handler),
             namespace: pod.namespace.clone(),
             outcome: verdict.outcome,
             certainty: verdict.certainty,
@@ -142,9 +142,9 @@ impl Viewer<'_> {
 
     fn machine(&self, machine: &MachinePrediction<'_>) -> ProbeView {
         let object = &machine.group;
-        let facts = facts(machine.explain(self.places).lines);
+        let facts = facts(explain_machine(machine, self.places).lines);
         ProbeView {
-            row: machine.row(),
+            row: machine_row(machine),
             namespace: machine.namespace.clone(),
             outcome: machine.outcome,
             certainty: machine.certainty,

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::finding::sentence_list;
-use crate::predict::{
-    HandlerPrediction, MachinePrediction, Outcome, WorkloadPrediction, handler_text, handler_title,
+use meshprobe_mesh::finding::sentence_list;
+use meshprobe_predict::predict::{
+    HandlerPrediction, MachinePrediction, WorkloadPrediction, handler_text, handler_title,
     rewritten_text,
 };
 
@@ -33,7 +33,9 @@ pub struct Row {
 #[must_use]
 pub fn rows(predictions: &[WorkloadPrediction<'_>]) -> Vec<Row> {
     let shown = predictions.iter().flat_map(WorkloadPrediction::shown);
-    shown.map(|(pod, handler)| pod.row(handler)).collect()
+    shown
+        .map(|(pod, handler)| handler_row(pod, handler))
+        .collect()
 }
 
 impl Row {
@@ -65,86 +67,58 @@ impl Row {
     }
 }
 
-impl<'t> WorkloadPrediction<'t> {
-    /// Iterates over the handlers that the table shows, each with its workload.
-    pub(in crate::report) fn shown(
-        &self,
-    ) -> impl Iterator<Item = (&WorkloadPrediction<'t>, &HandlerPrediction<'t>)> {
-        self.handlers
-            .iter()
-            .filter(|_| self.is_target)
-            .map(move |handler| (self, handler))
-    }
-
-    /// Returns whether no handler has the outcome `unknown`.
-    #[must_use]
-    pub fn has_all_verdicts(&self) -> bool {
-        self.handlers
-            .iter()
-            .all(|handler| handler.verdict.outcome != Outcome::Unknown)
-    }
-
-    /// Returns the name of the workload, with its namespace if one is written.
-    pub(in crate::report) fn full_name(&self) -> String {
-        let title = self.workload.title();
-        match &self.namespace {
-            Some(namespace) => format!("{namespace}/{title}"),
-            None => title,
-        }
-    }
-
-    /// Returns the end of the description of a cause that names the other meshes which inject the pod.
-    fn other_claims(&self) -> String {
-        let others = || self.claims.iter().skip(1);
-        let titles: Vec<&str> = others().map(|claim| claim.mesh.title()).collect();
-        let is_certain = others().all(|claim| claim.is_certain);
-        match (titles.as_slice(), self.mesh.value) {
-            ([], _) | (_, None) => String::new(),
-            (titles, Some(mesh)) => format!(
-                " (judged for {}; {}also injected by {})",
-                mesh.title(),
-                if is_certain { "" } else { "possibly " },
-                sentence_list(titles)
-            ),
-        }
-    }
-
-    pub(in crate::report) fn row(&self, prediction: &HandlerPrediction<'_>) -> Row {
-        Row {
-            workload: self.full_name(),
-            container: prediction.container.name().to_owned(),
-            slot: prediction.handler.slot.key().to_owned(),
-            probe: handler_text(&prediction.handler),
-            rewritten_to: prediction
-                .rewritten_to
-                .as_ref()
-                .map(|to| rewritten_text(to, prediction.rewritten_host()))
-                .unwrap_or_default(),
-            outcome: prediction.verdict.outcome.as_str(),
-            why: format!(
-                "{}{}",
-                prediction.verdict.cause.describe(),
-                self.other_claims()
-            ),
-            environments: Vec::new(),
-        }
+/// Returns the end of the description of a cause that names the other meshes which inject the pod.
+fn other_claims(pod: &WorkloadPrediction<'_>) -> String {
+    let others = || pod.claims.iter().skip(1);
+    let titles: Vec<&str> = others().map(|claim| claim.mesh.title()).collect();
+    let is_certain = others().all(|claim| claim.is_certain);
+    match (titles.as_slice(), pod.mesh.value) {
+        ([], _) | (_, None) => String::new(),
+        (titles, Some(mesh)) => format!(
+            " (judged for {}; {}also injected by {})",
+            mesh.title(),
+            if is_certain { "" } else { "possibly " },
+            sentence_list(titles)
+        ),
     }
 }
 
-impl MachinePrediction<'_> {
-    pub(in crate::report) fn row(&self) -> Row {
-        let namespace = self
-            .namespace
+pub(in crate::report) fn handler_row(
+    pod: &WorkloadPrediction<'_>,
+    prediction: &HandlerPrediction<'_>,
+) -> Row {
+    Row {
+        workload: pod.full_name(),
+        container: prediction.container.name().to_owned(),
+        slot: prediction.handler.slot.key().to_owned(),
+        probe: handler_text(&prediction.handler),
+        rewritten_to: prediction
+            .rewritten_to
             .as_ref()
-            .map(|namespace| format!("{namespace}/"));
-        let (namespace, name) = (namespace.unwrap_or_default(), self.group.name());
-        Row {
-            workload: format!("{namespace}WorkloadGroup/{name}"),
-            slot: "probe".to_owned(),
-            probe: self.written.clone(),
-            outcome: self.outcome.as_str(),
-            why: self.why.to_owned(),
-            ..Row::default()
-        }
+            .map(|to| rewritten_text(to, prediction.rewritten_host()))
+            .unwrap_or_default(),
+        outcome: prediction.verdict.outcome.as_str(),
+        why: format!(
+            "{}{}",
+            prediction.verdict.cause.describe(),
+            other_claims(pod)
+        ),
+        environments: Vec::new(),
+    }
+}
+
+pub(in crate::report) fn machine_row(machine: &MachinePrediction<'_>) -> Row {
+    let namespace = machine
+        .namespace
+        .as_ref()
+        .map(|namespace| format!("{namespace}/"));
+    let (namespace, name) = (namespace.unwrap_or_default(), machine.group.name());
+    Row {
+        workload: format!("{namespace}WorkloadGroup/{name}"),
+        slot: "probe".to_owned(),
+        probe: machine.written.clone(),
+        outcome: machine.outcome.as_str(),
+        why: machine.why.to_owned(),
+        ..Row::default()
     }
 }

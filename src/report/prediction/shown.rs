@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::kube::Object;
-use crate::predict::EnvironmentNames;
-use crate::source::chart_of_output;
+use meshprobe_mesh::kube::Object;
+use meshprobe_predict::predict::EnvironmentNames;
+use meshprobe_tree::source::chart_of_output;
 
 /// The path of a file, and the number of the document in it.
 pub(super) type Document = (String, usize);

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use meshprobe_predict::predict::{EnvironmentNames, MachinePrediction, WorkloadPrediction};
 
-use crate::predict::{EnvironmentNames, MachinePrediction, WorkloadPrediction};
-
-use super::row::Row;
+use super::row::{Row, handler_row, machine_row};
 use super::shown::{Document, Shown, in_file_order};
 
 /// The rows of one workload, in all environments that deploy it.
@@ -32,8 +31,8 @@ pub fn table(
     let handlers = predictions.iter().flat_map(WorkloadPrediction::shown);
     let machines = machines.iter();
     let shown = handlers
-        .map(|(pod, handler)| Shown::new(&pod.workload.object, &names, pod.row(handler)))
-        .chain(machines.map(|machine| Shown::new(&machine.group, &names, machine.row())));
+        .map(|(pod, handler)| Shown::new(&pod.workload.object, &names, handler_row(pod, handler)))
+        .chain(machines.map(|machine| Shown::new(&machine.group, &names, machine_row(machine))));
     group_by_workload(in_file_order(shown.collect()), &shared)
 }
 

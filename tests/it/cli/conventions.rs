@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::support::manifest::{ANNOTATED_WEB, INJECTED, OPT_OUT, STRICT};
 use crate::support::project::Project;
+use crate::support::rust_code::crate_folders;
 use crate::support::{PROGRAM, command, findings, run};
 
 #[test]
@@ -165,7 +166,7 @@ fn variables() -> BTreeSet<String> {
 /// Returns all source files of the program, each with its path.
 fn sources() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut folders = crate_folders();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

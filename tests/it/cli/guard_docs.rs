@@ -45,12 +45,12 @@ fn every_guard_is_explained_and_listed_separately() {
 /// no longer exist.
 #[test]
 fn every_guard_is_used_in_the_sources() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let rewrite = walkdir::WalkDir::new(root.join("rewrite")).into_iter();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let rewrite = walkdir::WalkDir::new(root.join("rules/src/rewrite")).into_iter();
     let files = rewrite.map(|entry| entry.unwrap().into_path());
     let files = files.filter(|path| path.extension().is_some_and(|end| end == "rs"));
     let text: String = files
-        .chain([root.join("predict/istio/rewrite_blocker.rs")])
+        .chain([root.join("predict/src/predict/istio/rewrite_blocker.rs")])
         .map(|path| std::fs::read_to_string(path).unwrap())
         .collect();
     let mut words: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();

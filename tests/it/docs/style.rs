@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use walkdir::WalkDir;
 
+use crate::support::rust_code::crate_folders;
+
 /// The locations of the pages, relative to the repository. A list, because other steps of the gate create files.
 const PLACES: [&str; 10] = [
     "README.md",
@@ -204,7 +206,8 @@ fn comments_and_messages_avoid_the_phrases_of_the_style_guide() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let literal = Regex::new(r#""((?:[^"\\]|\\.)*)""#).unwrap();
     let (mut texts, mut found) = (0, Vec::new());
-    for entry in WalkDir::new(root.join("src")).sort_by_file_name() {
+    let folders = crate_folders().into_iter();
+    for entry in folders.flat_map(|folder| WalkDir::new(folder).sort_by_file_name()) {
         let entry = entry.unwrap();
         if entry.path().extension().is_none_or(|name| name != "rs") {
             continue;

@@ -21,7 +21,7 @@ const HEAD: &str = "\
 # Meshes
 
 This page shows what each mesh does to each kind of handler, and what meshprobe offers for it. It is generated from the
-models that `predict`, `check` and `rewrite` use. Their facts name their sources in `src/mesh`.
+models that `predict`, `check` and `rewrite` use. Their facts name their sources in `crates/mesh/src/mesh`.
 
 - **Rewritten to**: the handler after the mesh's rewrite at admission.
 - **Outcome**: the prediction and its reason. `fails` means that the probe fails although the application is up,

@@ -134,12 +134,12 @@ fn rules_of_fault(fault: &ProbeFault) -> &'static [&'static str] {
 
 fn rules_that_mention(fault: &ProbeFault, sources: &[(&'static str, String)]) -> Vec<&'static str> {
     let (path, name) = fault.id.rsplit_once("::").unwrap();
-    let path = path.strip_prefix("meshprobe::").unwrap();
-    let import = format!("crate::{path}");
     let mention = format!("{}::{name}", path.rsplit("::").next().unwrap());
     sources
         .iter()
-        .filter(|(_, code)| imported_paths(code).contains(&import) && has_word(code, &mention))
+        .filter(|(_, code)| {
+            imported_paths(code).iter().any(|import| import == path) && has_word(code, &mention)
+        })
         .map(|(rule, _)| *rule)
         .collect()
 }
@@ -163,7 +163,7 @@ fn source_of(rule: &str) -> Option<String> {
 }
 
 fn rule_files() -> impl Iterator<Item = PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/rules/src/rules");
     rust_files(&root).into_iter()
 }
 

@@ -1,4 +1,4 @@
-//! The code of this crate as text: what tests of its structure read.
+//! The code of the crates as text: what tests of its structure read.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -10,6 +10,19 @@ use walkdir::WalkDir;
 pub(crate) static USE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?m)^(?-u:\s)*(pub(?:\([^)]*\))?(?-u:\s)+)?use(?-u:\s)+([^;]+);").unwrap()
 });
+
+/// Returns the source folders of all crates, from the root package to the inner ones.
+pub(crate) fn crate_folders() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut folders: Vec<PathBuf> = std::fs::read_dir(root.join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("src"))
+        .collect();
+    folders.sort();
+    folders.insert(0, root.join("src"));
+    folders
+}
+
 /// Returns the Rust files of a folder and its subfolders, sorted.
 pub(crate) fn rust_files(root: &Path) -> Vec<PathBuf> {
     let is_rust = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "rs");

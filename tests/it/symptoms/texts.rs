@@ -153,7 +153,10 @@ fn every_predicted_text_leads_to_a_page() {
 fn the_fixtures_contain_every_text_of_the_model() {
     let mut missing = Vec::new();
     let mut compared = 0;
-    for file in ["src/predict/istio/kubelet.rs", "src/predict/url_path.rs"] {
+    for file in [
+        "crates/predict/src/predict/istio/kubelet.rs",
+        "crates/predict/src/predict/url_path.rs",
+    ] {
         for literal in texts_in(file) {
             let pattern = placeholders_as_wildcards(&literal);
             compared += 1;

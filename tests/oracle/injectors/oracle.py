@@ -90,7 +90,7 @@ def main() -> int:
     title = f"{mesh.title} {arguments.release}"
     code = write_cases(Path(arguments.output), title, found, lambda case: minimized(arguments, mesh, case))
     if arguments.record and code == 0:
-        file = ROOT / "src" / "mesh" / mesh.name / "proven.csv"
+        file = ROOT / "crates" / "mesh" / "src" / "mesh" / mesh.name / "proven.csv"
         upsert(file, [arguments.release, *arguments.record, str(pods)])
         print(f"   recorded: {title} in {file.relative_to(ROOT)}")
     return code

@@ -8,6 +8,9 @@ mod place;
 use gen_lsp_types::{
     CompletionItem, CompletionItemKind, CompletionItemTextEdit, CompletionParams, TextEdit,
 };
+use meshprobe_mesh::mesh::istio::known_names;
+use meshprobe_mesh::mesh::{KeyMap, KeyOwner, Mesh, known_keys};
+use meshprobe_yaml::Span;
 
 use self::place::{Place, place};
 use super::known_key::{documentation, markup};
@@ -15,10 +18,7 @@ use crate::engine;
 use crate::lsp::analysis::Analysis;
 use crate::lsp::encoding::Lines;
 use crate::lsp::uri::path_of;
-use crate::mesh::istio::known_names;
-use crate::mesh::{KeyMap, KeyOwner, Mesh, known_keys};
 use crate::report::rule_page;
-use crate::yaml::Span;
 
 /// Returns what can be written at the position.
 pub(super) fn answer(

@@ -1,8 +1,9 @@
 //! What is being typed at an offset of a text.
 
+use meshprobe_mesh::mesh::{KeyMap, KeyOwner};
+use meshprobe_yaml::Span;
+
 use super::line_context::{Key, parents};
-use crate::mesh::{KeyMap, KeyOwner};
-use crate::yaml::Span;
 
 /// What is being typed.
 #[derive(Clone, Debug, PartialEq, Eq)]

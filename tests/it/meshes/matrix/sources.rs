@@ -76,7 +76,8 @@ const fn of_kubernetes(cause: Cause) -> &'static str {
     }
 }
 
-/// Returns the source in Istio; the same files as in the comments of `src/mesh/istio` and `src/predict/istio`.
+/// Returns the source in Istio; the same files as in the comments of `crates/mesh/src/mesh/istio` and
+/// `crates/predict/src/predict/istio`.
 fn of_istio(cause: Cause) -> &'static str {
     match cause {
         Cause::Rewritten => {

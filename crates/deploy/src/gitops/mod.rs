@@ -1,0 +1,36 @@
+//! What Flux and Argo CD deploy: the folders, and the objects that come out of them.
+
+mod application_set;
+mod build_command;
+mod changed_files;
+pub mod clusters;
+pub mod configs;
+mod copies;
+pub mod deployed_folder;
+pub mod deployment;
+mod differences;
+mod differing_files;
+mod homes;
+#[cfg(test)]
+mod hostile_tests;
+pub mod named_entries;
+mod named_folders;
+pub mod named_source;
+mod own_urls;
+mod partial_rendering;
+mod post_build;
+mod render;
+mod rendered_deployment;
+pub mod repositories;
+mod repository_url;
+mod reuse;
+mod selection;
+#[cfg(test)]
+mod tests;
+mod unread_overlays;
+
+pub use changed_files::ChangedFiles;
+pub use named_folders::NamedFolders;
+pub use selection::{render, render_of, render_relevant, render_relevant_again};
+pub use selection::{render_relevant_changed, render_relevant_groups};
+pub use unread_overlays::{UnreadOverlay, unread_overlays};

@@ -1,0 +1,71 @@
+//! In-process kustomize: renders the objects of a tree of kustomizations without the kustomize program.
+//!
+//! A rendered object is a separate document. Each of its keys and values has an origin: the line of the base, the patch
+//! or the kustomization that it comes from. Patches are merged into values, not into text, because the order and the
+//! quirks of kustomize's merges are defined for values, and because each value then keeps its origin through any number
+//! of steps. An object that nothing changes is the user's document itself.
+//!
+//! Follows kustomize 5.8.2 (`api` 0.21.2, `kyaml` 0.21.2). Probes do not depend on these features, which are not
+//! modelled: references from object to object by name, `replicas`, `sortOptions`, `buildMetadata`, subjects of role
+//! bindings, hashes in names. A [`Note`] reports each unsupported setting that could affect a probe.
+
+pub(crate) mod accumulator;
+mod api_version;
+pub(crate) mod budget;
+pub(crate) mod builder;
+pub mod closure;
+pub mod complete;
+pub(crate) mod copy;
+pub(crate) mod dialect;
+mod fields;
+pub(crate) mod finish;
+pub(crate) mod generated;
+mod image_list;
+mod images;
+mod inline;
+mod item_index;
+mod item_key;
+mod json_patch;
+mod keyed_list;
+pub(crate) mod kustomization;
+mod lazy_object;
+pub(crate) mod leaf;
+pub(crate) mod limit;
+mod list;
+pub mod locate;
+mod merge;
+mod merge_result;
+mod metadata;
+mod name_index;
+pub(crate) mod node;
+pub(crate) mod objects;
+mod openapi;
+mod origin;
+mod patches;
+mod plugins;
+mod refusals;
+pub(crate) mod relevance;
+mod rendering;
+pub(crate) mod resource;
+pub mod roots;
+mod schema;
+mod selector;
+mod share;
+mod stable;
+mod stable_list;
+mod transform;
+pub mod unapplied;
+mod unknown;
+mod unsupported;
+pub(crate) mod variables;
+pub(crate) mod write;
+
+pub use generated::{GeneratedFrom, generator_files};
+pub use limit::{DEPTH as NESTED, Limit};
+pub use origin::OriginMap;
+pub use refusals::REFUSED;
+pub use rendering::Topic;
+pub use rendering::{
+    Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope, kustomize_build,
+};
+pub use unapplied::unapplied;

@@ -1,0 +1,270 @@
+//! Objects that kustomizations change and pass on.
+
+use std::sync::Arc;
+
+use meshprobe_mesh::kube::ObjectId;
+use meshprobe_yaml::FieldPath;
+
+use crate::kustomize::DocumentId;
+use crate::kustomize::api_version::group_version;
+use crate::kustomize::lazy_object::LazyObject;
+use crate::kustomize::leaf::Origin;
+use crate::kustomize::node::Node;
+use crate::kustomize::schema::is_cluster_scoped;
+
+/// Namespace that kustomize assumes for objects without one.
+const DEFAULT_NAMESPACE: &str = "default";
+/// Namespace that kustomize assumes for cluster-scoped objects.
+const NO_NAMESPACE: &str = "_non_namespaceable_";
+
+/// Object with the document that it comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Resource {
+    /// The object.
+    pub(crate) body: LazyObject,
+    /// The file of the base document.
+    pub(crate) path: Arc<str>,
+    /// The number of the base document in its file.
+    pub(crate) index: usize,
+    /// The route to it in that document: the root, or the item of a list.
+    pub(crate) item: FieldPath,
+    /// Whether it is a whole document without changes.
+    pub(crate) is_intact: bool,
+    /// Its former names, the oldest first.
+    pub(crate) previous: Vec<Arc<Name>>,
+}
+
+/// Identity of an object without its API group and version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Name {
+    pub(crate) kind: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// Borrowed form of a [`Name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct NameRef<'n> {
+    pub(crate) kind: &'n str,
+    pub(crate) namespace: &'n str,
+    pub(crate) name: &'n str,
+}
+
+impl Name {
+    fn borrowed(&self) -> NameRef<'_> {
+        NameRef {
+            kind: &self.kind,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
+    }
+}
+
+impl NameRef<'_> {
+    fn owned(self) -> Name {
+        Name {
+            kind: self.kind.to_owned(),
+            namespace: self.namespace.to_owned(),
+            name: self.name.to_owned(),
+        }
+    }
+}
+
+/// Identity of an object in the output of a kustomization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Identity<'n> {
+    pub(crate) api_version: &'n str,
+    pub(crate) name: NameRef<'n>,
+}
+
+/// Returns the identity of an object, or of a patch.
+pub(crate) fn identity(node: &Node) -> Identity<'_> {
+    Identity {
+        api_version: node.text_below(&["apiVersion"]),
+        name: name_of(node),
+    }
+}
+
+fn name_of(node: &Node) -> NameRef<'_> {
+    let kind = node.text_below(&["kind"]);
+    let namespace = match node.text_below(&["metadata", "namespace"]) {
+        _ if is_cluster_scoped(node.text_below(&["apiVersion"]), kind) => NO_NAMESPACE,
+        "" => DEFAULT_NAMESPACE,
+        namespace => namespace,
+    };
+    NameRef {
+        kind,
+        namespace,
+        name: node.text_below(&["metadata", "name"]),
+    }
+}
+
+impl Resource {
+    /// Returns the document that it comes from.
+    pub(crate) fn document(&self) -> DocumentId {
+        (Arc::clone(&self.path), self.index)
+    }
+
+    /// Returns the object that it comes from.
+    pub(crate) fn id(&self) -> ObjectId {
+        ObjectId {
+            path: Arc::clone(&self.path),
+            document: self.index,
+            item: self.item.clone(),
+        }
+    }
+
+    pub(crate) fn identity(&self) -> Identity<'_> {
+        identity(self.body.head())
+    }
+
+    /// Returns the current name of the object.
+    pub(crate) fn name(&self) -> NameRef<'_> {
+        name_of(self.body.head())
+    }
+
+    /// Returns the object for modification.
+    pub(crate) fn change(&mut self) -> &mut Node {
+        self.is_intact = false;
+        self.body.whole_mut()
+    }
+
+    /// Returns `apiVersion`, `kind` and `metadata` of the object for modification.
+    pub(crate) fn change_head(&mut self) -> &mut Node {
+        self.is_intact = false;
+        self.body.head_mut()
+    }
+
+    /// Removes empty annotations of an object with former names. kustomize keeps these names in annotations
+    /// and deletes them at the end.
+    pub(crate) fn clear_annotations(&mut self) {
+        let is_void = |node: &Node| node.is_null() || node.is_empty_map();
+        if self.previous.is_empty() || !self.metadata("annotations").is_some_and(is_void) {
+            return;
+        }
+        if let Some(metadata) = self.change_head().get_mut("metadata") {
+            metadata.remove("annotations");
+        }
+    }
+
+    /// Records the current name, before it changes.
+    pub(crate) fn remember_name(&mut self) {
+        self.previous.push(self.name().owned().into());
+    }
+
+    /// Returns the first name of the object.
+    pub(crate) fn original(&self) -> NameRef<'_> {
+        let first = self.previous.first();
+        first.map_or_else(|| self.name(), |first| first.borrowed())
+    }
+
+    /// Returns all names that the object has or had.
+    pub(crate) fn names(&self) -> impl Iterator<Item = NameRef<'_>> {
+        let previous = self.previous.iter().map(|name| name.borrowed());
+        previous.chain([self.name()])
+    }
+
+    /// Returns whether the object has, or ever had, this identity.
+    pub(crate) fn was_ever(&self, wanted: Identity<'_>) -> bool {
+        self.body.head().text_below(&["apiVersion"]) == wanted.api_version
+            && self.names().any(|name| name == wanted.name)
+    }
+
+    /// Returns API group and version.
+    pub(crate) fn group_version(&self) -> (&str, &str) {
+        group_version(self.body.head().text_below(&["apiVersion"]))
+    }
+
+    /// Returns the annotations or labels.
+    pub(crate) fn metadata(&self, key: &str) -> Option<&Node> {
+        self.body.head().get("metadata")?.get(key)
+    }
+
+    /// Returns whether kustomize removes the object because it is only configuration for tools
+    /// (`api/resource/factory.go`, `DropLocalNodes`).
+    pub(crate) fn is_local(&self) -> bool {
+        let annotations = self.metadata("annotations");
+        let mark = annotations.and_then(|all| all.get("config.kubernetes.io/local-config"));
+        mark.is_some_and(|mark| mark.text() != Some("false"))
+    }
+
+    /// Sets the namespace of the object. Sets the name of a Namespace object, and does not change other
+    /// cluster-scoped objects (`api/filters/namespace/namespace.go`).
+    pub(crate) fn set_namespace(&mut self, key: &Origin, namespace: &Node) {
+        self.remember_name();
+        match self.namespace_field() {
+            Some("namespace") => self.set_metadata("namespace", key, namespace),
+            Some(field) => self.set_metadata(field, &namespace.origin, namespace),
+            None => {}
+        }
+    }
+
+    /// Returns the field of `metadata` that contains the namespace; `None` for other objects of the whole cluster.
+    fn namespace_field(&self) -> Option<&'static str> {
+        let identity = self.identity();
+        let is_namespace = (identity.api_version, identity.name.kind) == ("v1", "Namespace");
+        match is_cluster_scoped(identity.api_version, identity.name.kind) {
+            false => Some("namespace"),
+            true => is_namespace.then_some("name"),
+        }
+    }
+
+    /// Returns the identity that the object has in another namespace.
+    pub(crate) fn identity_in<'n>(&'n self, namespace: &'n str) -> Identity<'n> {
+        let mut identity = self.identity();
+        match self.namespace_field() {
+            Some("namespace") => identity.name.namespace = namespace,
+            Some(_) => identity.name.name = namespace,
+            None => {}
+        }
+        identity
+    }
+
+    /// Sets an entry of the labels or annotations.
+    pub(crate) fn set_below_metadata(
+        &mut self,
+        kind: &str,
+        key: &str,
+        origin: &Origin,
+        value: Node,
+    ) {
+        if self
+            .metadata(kind)
+            .is_none_or(|node| node.fields().is_empty())
+        {
+            self.set_metadata(kind, origin, &Node::empty_map(origin));
+        }
+        let metadata = self.change_head().get_mut("metadata");
+        if let Some(all) = metadata.and_then(|metadata| metadata.get_mut(kind)) {
+            all.set(key, origin, value);
+        }
+    }
+
+    fn set_metadata(&mut self, key: &str, origin: &Origin, value: &Node) {
+        let node = self.change_head();
+        if node.get("metadata").is_none_or(Node::is_null) {
+            node.set("metadata", origin, Node::empty_map(origin));
+        }
+        if let Some(metadata) = node.get_mut("metadata") {
+            metadata.set(key, origin, value.clone());
+        }
+    }
+
+    /// Adds a prefix and a suffix to the name. The origin remains that of the name, which is more useful to the user.
+    pub(crate) fn rename(&mut self, prefix: &str, suffix: &str) {
+        let original = self.original();
+        let skipped = match (self.group_version().0, original.kind) {
+            (_, "CustomResourceDefinition" | "Namespace") => true,
+            (group, kind) => (group, kind) == ("apiregistration.k8s.io", "APIService"),
+        };
+        if skipped {
+            return;
+        }
+        self.remember_name();
+        let metadata = self.change_head().get_mut("metadata");
+        if let Some(name) = metadata.and_then(|metadata| metadata.get_mut("name")) {
+            let renamed = format!("{prefix}{}{suffix}", name.text().unwrap_or_default());
+            *name = Node::text_at(&renamed, &name.origin);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Findings about manifests: plain data, which `report` renders.
+
+mod certainty;
+mod docs;
+mod environment;
+mod environment_id;
+mod fix;
+mod guard_id;
+mod name_list;
+mod probe_ref;
+mod refusal;
+mod rule_id;
+mod shared_note;
+
+use std::sync::Arc;
+
+use meshprobe_yaml::Span;
+use serde::Serialize;
+
+pub use certainty::Certainty;
+pub use docs::{DOCS_URL, docs_url, page_url};
+pub use environment::{DifferentOutcome, Environment};
+pub use environment_id::{environment_file, environment_id, environment_object};
+pub use fix::{Applicability, FileEdit, Fix};
+pub use guard_id::GuardId;
+pub use name_list::{name_list, names_and_more, sentence_list, shortened};
+pub use probe_ref::ProbeRef;
+pub use refusal::Refusal;
+pub use rule_id::RuleId;
+pub use rule_id::rule_id;
+pub use shared_note::SharedNote;
+
+/// The severity of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Information.
+    Note,
+    /// A setting has no effect or is dangerous, or the verdict depends on an assumption.
+    Warning,
+    /// The probe fails, can never fail, or the manifest is rejected.
+    Error,
+}
+
+impl Severity {
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+
+    /// Returns the severity one step down; a note stays a note.
+    #[must_use]
+    pub const fn lowered(self) -> Self {
+        match self {
+            Self::Error => Self::Warning,
+            Self::Warning | Self::Note => Self::Note,
+        }
+    }
+}
+
+/// The Kubernetes object that a finding is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ObjectRef {
+    /// The API version, such as `apps/v1`.
+    pub api_version: String,
+    /// The kind, such as `Deployment`.
+    pub kind: String,
+    /// The namespace, if the manifest contains one.
+    pub namespace: Option<String>,
+    /// `metadata.name`; empty if it is missing.
+    pub name: String,
+}
+
+/// A location in a file with a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The file as shown to the user, with `/`.
+    pub path: Arc<str>,
+    /// The byte range in that file.
+    pub span: Span,
+    /// The message; may be empty for a primary label.
+    pub message: String,
+}
+
+impl Label {
+    /// Returns whether both labels have the same location, regardless of their messages.
+    #[must_use]
+    pub fn is_at(&self, other: &Self) -> bool {
+        self.path == other.path && self.span == other.span
+    }
+}
+
+/// How the user has suppressed a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuppressedBy {
+    /// A comment `# meshprobe: ignore[…]`.
+    Comment,
+    /// An annotation `meshprobe.dev/ignore`.
+    Annotation,
+    /// An entry of `ignore` in the configuration.
+    Configuration,
+    /// An entry of the file of `--baseline`.
+    Baseline,
+}
+
+impl SuppressedBy {
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Comment => "comment",
+            Self::Annotation => "annotation",
+            Self::Configuration => "configuration",
+            Self::Baseline => "baseline",
+        }
+    }
+}
+
+/// The suppression that suppresses a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// How the user has suppressed the finding.
+    pub by: SuppressedBy,
+    /// The reason that the user gives; may be empty.
+    pub reason: String,
+    /// The file that contains the suppression.
+    pub path: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// One reported problem.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The id of the rule, notice or guard.
+    pub rule: RuleId,
+    /// The severity.
+    pub severity: Severity,
+    /// The certainty.
+    pub certainty: Certainty,
+    /// What is wrong and why it matters, in one sentence.
+    pub message: String,
+    /// The key or value at fault.
+    pub primary: Label,
+    /// The lines that decide the finding.
+    pub related: Vec<Label>,
+    /// The document within the file, from 0.
+    pub document: usize,
+    /// The object that the finding is about.
+    pub object: Option<ObjectRef>,
+    /// The container that the finding is about.
+    pub container: Option<String>,
+    /// The kustomizations, or the Flux or Argo CD objects, that the finding applies to; empty for objects that are not
+    /// rendered.
+    pub overlays: Vec<Arc<str>>,
+    /// The environments that deploy the object, if there are several; those that the finding applies to first.
+    pub environments: Vec<Environment>,
+    /// The probe or hook whose outcome the finding reports.
+    pub probe: Option<ProbeRef>,
+    /// The parts of the message, if `rewrite` refuses the object.
+    pub refusal: Option<Refusal>,
+    /// The parts of the message, if it holds in the same way for other workloads.
+    pub shared_note: Option<SharedNote>,
+    /// The field path within the object.
+    pub field: Option<String>,
+    /// The outcome of `predict` for the probe.
+    pub outcome: Option<&'static str>,
+    /// The text that the kubelet will print.
+    pub kubelet: Option<String>,
+    /// The assumed facts, each with the option that settles it.
+    pub assumptions: Vec<String>,
+    /// What to do.
+    pub help: Option<String>,
+    /// A fix that meshprobe can apply or show.
+    pub fix: Option<Fix>,
+    /// The suppression, if the user has suppressed the finding.
+    pub suppressed: Option<Suppression>,
+}
+
+impl Finding {
+    /// Returns a finding of certainty `Known` in the first document, with these fields and no others set.
+    #[must_use]
+    pub fn new(
+        rule: impl Into<RuleId>,
+        severity: Severity,
+        primary: Label,
+        message: String,
+    ) -> Self {
+        Self {
+            rule: rule.into(),
+            severity,
+            certainty: Certainty::Known,
+            message,
+            primary,
+            related: Vec::new(),
+            document: 0,
+            object: None,
+            container: None,
+            overlays: Vec::new(),
+            environments: Vec::new(),
+            probe: None,
+            refusal: None,
+            shared_note: None,
+            field: None,
+            outcome: None,
+            kubelet: None,
+            assumptions: Vec::new(),
+            help: None,
+            fix: None,
+            suppressed: None,
+        }
+    }
+
+    /// Sets the message to that of a refusal.
+    pub fn set_refusal(&mut self, refusal: Refusal) {
+        self.message = refusal.message();
+        self.refusal = Some(refusal);
+    }
+
+    /// Sorts the environments: those that the finding applies to, then the others by outcome, each by name. Those that
+    /// share a name, because they have only a Namespace in common, are named after their paths.
+    pub fn sort_environments(&mut self) {
+        environment::make_names_unique(&mut self.environments);
+        self.environments.sort_by(|a, b| a.order().cmp(&b.order()));
+    }
+
+    /// Returns the environments of the finding as one line, such as `prod-us; works in prod-eu; not known in staging`, for a field
+    /// named `in`; `None` if the object is not deployed in several. A long list of names is cut.
+    #[must_use]
+    pub fn environments_line(&self) -> Option<String> {
+        environment::environments_line(&self.environments)
+    }
+}

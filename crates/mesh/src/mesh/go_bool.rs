@@ -1,0 +1,11 @@
+//! Booleans as programs in Go read them.
+
+/// Parses a boolean as Go's `strconv.ParseBool` does; `None` if it returns an error.
+#[must_use]
+pub fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}

@@ -1,0 +1,30 @@
+//! Istio: sidecars of the releases 1.10 to 1.31.
+
+pub mod admission;
+pub mod annotations;
+pub mod authz;
+pub mod capture;
+mod config_schema;
+mod definition;
+mod go_duration;
+pub mod injection;
+pub mod install;
+pub mod keys;
+mod known_keys;
+pub mod known_names;
+pub mod mtls;
+mod name;
+pub mod network_plugin;
+pub mod prober_json;
+pub mod prometheus;
+mod proto_json;
+mod proto_type;
+pub mod protocol;
+pub mod proxy_config;
+pub mod recorded;
+mod resource_annotations;
+pub mod rewrite;
+mod setups;
+pub mod vm;
+
+pub(super) use definition::DEFINITION;

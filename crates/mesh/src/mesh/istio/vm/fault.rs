@@ -1,0 +1,287 @@
+//! Faults of a `WorkloadGroup`: values that istiod rejects, and values that get lost.
+
+use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::{Entry, FieldPath, NodeRef, Scalar, Span};
+
+use super::fault_kind::{Fault, FaultKind};
+use super::fields::{HEADER, NUMBERS, SPEC, Type};
+use super::probe::{Method, field, kept, methods, number, value};
+use crate::kube::Object;
+use crate::mesh::istio::admission;
+
+/// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are not faults.
+#[must_use]
+pub fn find_faults(group: &Object<'_>) -> Vec<Fault> {
+    let mut found = FaultCollector {
+        ports: None,
+        found: Vec::new(),
+    };
+    let route = FieldPath::keys(&["spec"]);
+    let spec = group.node.get("spec");
+    let template = spec.and_then(|spec| field(spec, "template"));
+    if template.is_none() {
+        found.push(FaultKind::NoTemplate, group.name_span(), &route);
+    }
+    for rejection in admission::workload_template(group) {
+        let kind = FaultKind::WrongType(format!("the value {}", rejection.reason));
+        found.push(kind, rejection.span, &rejection.route);
+    }
+    found.ports = template.and_then(|template| template.value.get("ports"));
+    if let Some(spec) = spec {
+        found.keys(spec, SPEC, &route);
+        if let Some(probe) = field(spec, "probe") {
+            found.probe(probe, &route.child("probe"));
+        }
+    }
+    found.found
+}
+
+struct FaultCollector<'t> {
+    /// `spec.template.ports`: names with numbers.
+    ports: Option<NodeRef<'t>>,
+    found: Vec<Fault>,
+}
+
+impl<'t> FaultCollector<'t> {
+    fn push(&mut self, kind: FaultKind, span: Span, within: &FieldPath) {
+        self.found.push(Fault {
+            kind,
+            span,
+            within: within.clone(),
+        });
+    }
+
+    fn probe(&mut self, probe: Entry<'t>, route: &FieldPath) {
+        let node = probe.value;
+        if is_open(node) {
+            return;
+        }
+        if !node.is_mapping() {
+            let expected = "expected a mapping".to_owned();
+            self.push(FaultKind::WrongType(expected), node.span(), route);
+            return;
+        }
+        let known: Vec<&'static str> = NUMBERS
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(Method::ALL.map(Method::key))
+            .collect();
+        self.keys(node, &known, route);
+        for (name, kind) in NUMBERS {
+            if let Some(entry) = field(node, name) {
+                self.number(entry, *kind, &route.child(*name));
+            }
+        }
+        let Some((kept, _)) = kept(node) else {
+            self.push(FaultKind::NoMethod, probe.key.span(), route);
+            return;
+        };
+        let all = methods(node);
+        let dropped: Vec<Method> = all
+            .iter()
+            .map(|(method, _)| *method)
+            .filter(|method| *method != kept)
+            .collect();
+        if let Some(first) = dropped.first() {
+            let span = field(node, first.key()).map_or(probe.key.span(), |entry| entry.key.span());
+            self.push(FaultKind::SeveralMethods { kept, dropped }, span, route);
+        }
+        for (method, entry) in all {
+            self.method(method, entry, method == kept, &route.child(method.key()));
+        }
+    }
+
+    fn number(&mut self, entry: Entry<'t>, kind: Type, route: &FieldPath) {
+        if is_open(entry.value) {
+            return;
+        }
+        if number(entry.value).is_some_and(|number| number < 0) {
+            self.push(FaultKind::Negative, entry.value.span(), route);
+        } else if entry.value.as_str().is_some() {
+            // istioctl accepts numbers in quotes, the API server does not.
+            let expected = "expected an integer, found a string".to_owned();
+            self.push(FaultKind::WrongType(expected), entry.value.span(), route);
+        } else {
+            self.typed(entry.value, kind, route);
+        }
+    }
+
+    /// Checks the type of a value; returns whether it is correct.
+    fn typed(&mut self, node: NodeRef<'t>, kind: Type, route: &FieldPath) -> bool {
+        match value(node, kind, route) {
+            Ok(_) => true,
+            Err(misread) => {
+                let fault = FaultKind::WrongType(misread.message);
+                self.push(fault, misread.span, &misread.route);
+                false
+            }
+        }
+    }
+
+    fn method(&mut self, method: Method, entry: Entry<'t>, is_kept: bool, route: &FieldPath) {
+        let node = entry.value;
+        if is_open(node) {
+            return;
+        }
+        if !node.is_mapping() {
+            let expected = "expected a mapping".to_owned();
+            self.push(FaultKind::WrongType(expected), node.span(), route);
+            return;
+        }
+        let known: Vec<&'static str> = method.fields().iter().map(|(name, _)| *name).collect();
+        self.keys(node, &known, route);
+        if method == Method::Grpc && is_kept {
+            self.push(FaultKind::Grpc, entry.key.span(), route);
+        }
+        for (name, kind) in method.fields() {
+            let route = route.child(*name);
+            match (kind, field(node, name)) {
+                (Type::Headers, Some(headers)) => self.headers(headers.value, &route),
+                (Type::Port, port) if is_kept => self.port(port, entry, &route),
+                (Type::Words, None) if is_kept => {
+                    self.push(FaultKind::NoCommand, entry.key.span(), &route);
+                }
+                (_, Some(value)) if !is_open(value.value) => {
+                    let is_right = self.typed(value.value, *kind, &route);
+                    if is_right && is_kept {
+                        self.content(name, value, &route);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Checks values of the correct type.
+    fn content(&mut self, name: &str, entry: Entry<'t>, route: &FieldPath) {
+        let node = entry.value;
+        match name {
+            "scheme" if !matches!(node.text(), Some("" | "HTTP" | "HTTPS")) => {
+                self.push(FaultKind::Scheme, node.span(), route);
+            }
+            "command" if node.items().len() == 0 => {
+                self.push(FaultKind::NoCommand, entry.key.span(), route);
+            }
+            "command" => {
+                let is_empty = |(_, word): &(usize, NodeRef<'_>)| word.text() == Some("");
+                for (index, word) in node.items().enumerate().filter(is_empty) {
+                    let reason = "the value is empty, which the schema does not allow".to_owned();
+                    self.push(
+                        FaultKind::WrongType(reason),
+                        word.span(),
+                        &route.child(index),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn port(&mut self, port: Option<Entry<'t>>, method: Entry<'t>, route: &FieldPath) {
+        let Some(port) = port else {
+            let kind = FaultKind::PortOutOfRange(None);
+            self.push(kind, method.key.span(), route);
+            return;
+        };
+        let node = port.value;
+        if is_open(node) {
+            return;
+        }
+        let text = node.as_str();
+        match (text, number(node)) {
+            (None, Some(number)) if !(1..=65535).contains(&number) => {
+                self.push(FaultKind::PortOutOfRange(Some(number)), node.span(), route);
+            }
+            (None, Some(_)) => {}
+            (Some(text), quoted) => {
+                let named = self.ports.and_then(|ports| ports.get(text));
+                let named = named.and_then(crate::kube::integer);
+                let kind = FaultKind::PortName {
+                    name: text.to_owned(),
+                    number: quoted.or(named),
+                };
+                self.push(kind, node.span(), route);
+            }
+            (None, None) => {
+                self.typed(node, Type::Port, route);
+            }
+        }
+    }
+
+    fn headers(&mut self, node: NodeRef<'t>, route: &FieldPath) {
+        if !node.is_sequence() {
+            self.typed(node, Type::Headers, route);
+            return;
+        }
+        let known: Vec<&'static str> = HEADER.iter().map(|(name, _)| *name).collect();
+        for (index, header) in node.items().enumerate() {
+            let route = route.child(index);
+            if is_open(header) {
+                continue;
+            }
+            if !header.is_mapping() {
+                let expected = "expected a mapping".to_owned();
+                self.push(FaultKind::WrongType(expected), header.span(), &route);
+                continue;
+            }
+            self.keys(header, &known, &route);
+            self.header_name(header, &route);
+            if let Some(value) = field(header, "value") {
+                self.header_value(value.value, &route.child("value"));
+            }
+        }
+    }
+
+    fn header_name(&mut self, header: NodeRef<'t>, route: &FieldPath) {
+        let route = route.child("name");
+        let Some(name) = field(header, "name") else {
+            self.push(FaultKind::HeaderName, header.span(), &route);
+            return;
+        };
+        let node = name.value;
+        if is_open(node) || !self.typed(node, Type::Text, &route) {
+            return;
+        }
+        let text = node.text().unwrap_or_default();
+        if !is_header_name(text) {
+            self.push(FaultKind::HeaderName, node.span(), &route);
+        }
+    }
+
+    fn header_value(&mut self, node: NodeRef<'t>, route: &FieldPath) {
+        match node.scalar() {
+            _ if is_open(node) => {}
+            None | Some(Scalar::Str(_)) => {
+                self.typed(node, Type::Text, route);
+            }
+            Some(other) => {
+                let kind = FaultKind::HeaderValue(other.type_name());
+                self.push(kind, node.span(), route);
+            }
+        }
+    }
+
+    /// Reports the unknown keys of a mapping.
+    fn keys(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &FieldPath) {
+        for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
+            let name = entry.key.text().unwrap_or_default();
+            if known.contains(&name) || placeholder::contains(name) {
+                continue;
+            }
+            let kind = FaultKind::UnknownField(known.to_vec());
+            self.push(kind, entry.key.span(), &route.child(name.to_owned()));
+        }
+    }
+}
+
+/// Returns whether another tool fills in the value.
+fn is_open(node: NodeRef<'_>) -> bool {
+    node.text().is_some_and(placeholder::contains)
+}
+
+/// Returns whether istiod accepts the name of a header: `validProbeHeaderNameRegex` in
+/// `pkg/config/validation/validation.go`, Istio 1.31. The schema of the definition also allows `_`.
+fn is_header_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    !name.is_empty() && name.bytes().all(is_allowed)
+}

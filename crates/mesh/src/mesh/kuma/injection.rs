@@ -1,0 +1,117 @@
+//! Decides which pods Kuma's webhook injects, and which it rejects because of their injection label.
+
+use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::Entry;
+
+use super::keys::{INJECTION, SIDECAR};
+use super::switch::parse_switch;
+use crate::finding::Certainty;
+use crate::kube::Object;
+use crate::mesh::Fact;
+use crate::mesh::model::{Membership, PodInput};
+use crate::mesh::version::Version;
+
+const SETTLE: &str = "--assume injection=all|none";
+
+/// Decides whether the webhook injects the pod.
+pub(super) fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let object = &input.workload.object;
+    let containers = input.workload.template.containers();
+    let own = containers
+        .iter()
+        .find(|container| container.name() == SIDECAR);
+    if let Some(name) = own.and_then(|container| container.node.get("name")) {
+        let message = "the manifest contains the sidecar of Kuma";
+        return Fact::known(
+            Membership::AlreadyInjected,
+            object.label_at(name.span(), message),
+        );
+    }
+    let template = &input.workload.template;
+    let of_pod = (template.label(INJECTION), template.annotation(INJECTION));
+    if let Some(entry) = switch(of_pod, input.release) {
+        return read(object, &entry);
+    }
+    if let Some(hypothesis) = &input.supposed {
+        return hypothesis.clone().map(|on| match on {
+            true => Membership::Injected,
+            false => Membership::Outside,
+        });
+    }
+    let Some(namespace) = input.namespace else {
+        let message = format!(
+            "the Namespace manifest `{}` is not in scope, so it is not known whether the pod is \
+             injected",
+            input.namespace_name
+        );
+        return Fact::unknown(Membership::Unknown, message, Some(SETTLE));
+    };
+    let of_namespace = (namespace.label(INJECTION), namespace.annotation(INJECTION));
+    if let Some(entry) = switch(of_namespace, input.release) {
+        return read(namespace, &entry);
+    }
+    let message = format!(
+        "Namespace `{}` has no label `{INJECTION}`",
+        namespace.name()
+    );
+    let place = namespace.label_at(namespace.name_span(), message);
+    let is_annotated = of_pod.1.or(of_namespace.1).is_some();
+    match input.release {
+        // Another release may read the annotation.
+        None if is_annotated => Fact {
+            certainty: Certainty::Default,
+            ..Fact::known(Membership::Outside, place)
+        },
+        _ => Fact::known(Membership::Outside, place),
+    }
+}
+
+/// The first release that reads the label. Its patch level 0 does not.
+const LABEL_SINCE: Version = Version::new(1, 4);
+/// The first release that does not read the annotation.
+const ANNOTATION_UNTIL: Version = Version::new(2, 2);
+
+/// Returns whether a release reads the annotation; without a release, whether the latest does.
+#[must_use]
+pub fn reads_annotation(release: Option<Version>) -> bool {
+    release.is_some_and(|release| release < ANNOTATION_UNTIL)
+}
+
+/// Returns the entry that a release reads of the label and the annotation of one object.
+///
+/// Source: `needInject` in `pkg/plugins/runtime/k8s/webhooks/injector/injector.go` of 0.7.3 to 1.4.0 (the annotation),
+/// 1.4.1 to 2.1.7 (the label, then the annotation, first of the pod) and 2.2.0 (the label).
+fn switch<'t>(
+    (label, annotation): (Option<Entry<'t>>, Option<Entry<'t>>),
+    release: Option<Version>,
+) -> Option<Entry<'t>> {
+    let is_before_label = release.is_some_and(|release| {
+        release < LABEL_SINCE || release == LABEL_SINCE && release.patch() == Some(0)
+    });
+    let label = label.filter(|_| !is_before_label);
+    label.or(annotation.filter(|_| reads_annotation(release)))
+}
+
+fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
+    let text = entry.value.text().unwrap_or_default();
+    let at = |message: &str| object.label_at(entry.value.span(), message);
+    match parse_switch(text) {
+        _ if placeholder::contains(text) => {
+            let message = "fills in this value, which decides about injection";
+            let place = object.placeholder_at(entry.value.span(), message);
+            Fact {
+                certainty: Certainty::Unknown,
+                ..Fact::known(Membership::Unknown, place)
+            }
+        }
+        Some(true) => Fact::known(Membership::Injected, at("injection is on")),
+        Some(false) => Fact::known(Membership::Outside, at("injection is switched off here")),
+        None => Fact::known(
+            Membership::Refused,
+            at(&format!(
+                "the webhook rejects the pod: `{text}` is not one of `enabled`, `yes`, `true`, \
+                 `disabled`, `no`, `false`"
+            )),
+        ),
+    }
+}

@@ -1,0 +1,149 @@
+//! Decides which pods Linkerd's webhook injects.
+
+use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::{Entry, Scalar};
+
+use super::keys::INJECT;
+use super::sidecar;
+use crate::finding::Certainty;
+use crate::kube::Object;
+use crate::mesh::Fact;
+use crate::mesh::model::{Membership, PodInput};
+use crate::mesh::version::Version;
+
+const SETTLE: &str = "--assume injection=all|none";
+const SETTLE_TOKEN: &str = "identity.serviceAccountTokenProjection of the chart";
+
+/// The first release whose proxy has a token of its own (edge-21.11.1).
+const PROJECTED_TOKEN: Version = Version::new(2, 12);
+
+/// The value of the injection annotation.
+enum InjectValue {
+    On,
+    Off,
+    /// A value that switches injection off, whatever the other annotation contains.
+    Invalid,
+    Placeholder,
+}
+
+fn inject_value(entry: &Entry<'_>) -> Option<InjectValue> {
+    match entry.value.text().unwrap_or_default() {
+        "" => None,
+        "enabled" | "ingress" => Some(InjectValue::On),
+        "disabled" => Some(InjectValue::Off),
+        text if placeholder::contains(text) => Some(InjectValue::Placeholder),
+        _ => Some(InjectValue::Invalid),
+    }
+}
+
+/// Decides whether the pod is a member of the mesh. Source: `pkg/inject/report.go`. The Namespace enables injection
+/// unless the pod disables it, or the pod enables it itself; pods with a sidecar or on the host network are
+/// excluded, and before 2.12 those without a token.
+pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let object = &input.workload.object;
+    let template = &input.workload.template;
+    let known = |value, object: &Object<'_>, span, message: &str| {
+        Fact::known(value, object.label_at(span, message))
+    };
+    if let Some(sidecar) = sidecar::of(input) {
+        return sidecar;
+    }
+    if let Some(entry) = template.host_network() {
+        let message = "pods on the host network are not injected";
+        return known(Membership::Outside, object, entry.key.span(), message);
+    }
+    let without_token = template
+        .spec
+        .entry("automountServiceAccountToken")
+        .filter(|entry| entry.value.scalar() == Some(Scalar::Bool(false)));
+    let projects_token = input
+        .release
+        .is_none_or(|release| release >= PROJECTED_TOKEN);
+    if let Some(entry) = without_token.as_ref().filter(|_| !projects_token) {
+        let message = "pods without the token of their ServiceAccount are not injected";
+        return known(Membership::Outside, object, entry.key.span(), message);
+    }
+    let member = requested(input);
+    match without_token {
+        Some(_) if member.value == Membership::Injected => member.depending_on(&projected_token()),
+        _ => member,
+    }
+}
+
+/// Returns the reason why a pod without the token of its ServiceAccount is injected. Source:
+/// `identity.serviceAccountTokenProjection` in `charts/linkerd-control-plane/values.yaml`.
+fn projected_token() -> Fact<()> {
+    let message = "the chart enables `identity.serviceAccountTokenProjection` by default, so the \
+                   pod does not need the token of its ServiceAccount";
+    Fact::default((), message, SETTLE_TOKEN)
+}
+
+/// Decides by the annotations of the pod and its Namespace.
+fn requested(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let object = &input.workload.object;
+    let template = &input.workload.template;
+    let of_pod = template.annotation(INJECT).map(|entry| (object, entry));
+    let of_namespace = input
+        .namespace
+        .and_then(|namespace| Some((namespace, namespace.annotation(INJECT)?)));
+    let read = |source: Option<(&Object<'_>, Entry<'_>)>| {
+        let (object, entry) = source?;
+        let place = |message: &str| object.label_at(entry.value.span(), message);
+        Some(match inject_value(&entry)? {
+            InjectValue::On => Fact::known(Membership::Injected, place("injection is on")),
+            InjectValue::Off => {
+                Fact::known(Membership::Outside, place("injection is switched off here"))
+            }
+            InjectValue::Invalid => Fact::known(
+                Membership::Outside,
+                place("Linkerd does not know this value, and does not inject the pod"),
+            ),
+            InjectValue::Placeholder => Fact {
+                certainty: Certainty::Unknown,
+                ..Fact::known(
+                    Membership::Unknown,
+                    object.placeholder_at(
+                        entry.value.span(),
+                        "fills in this value, which decides about injection",
+                    ),
+                )
+            },
+        })
+    };
+    let is_invalid = |source: &(&Object<'_>, Entry<'_>)| {
+        matches!(inject_value(&source.1), Some(InjectValue::Invalid))
+    };
+    if let Some(invalid) = read(of_namespace.filter(is_invalid)) {
+        return invalid;
+    }
+    if let Some(own) = read(of_pod) {
+        return own;
+    }
+    if let Some(hypothesis) = &input.supposed {
+        return hypothesis.clone().map(|on| match on {
+            true => Membership::Injected,
+            false => Membership::Outside,
+        });
+    }
+    if let Some(outer) = read(of_namespace) {
+        return outer;
+    }
+    match input.namespace {
+        Some(namespace) => {
+            let message = format!(
+                "neither the pod nor Namespace `{}` has the annotation `{INJECT}`",
+                namespace.name()
+            );
+            let place = namespace.label_at(namespace.name_span(), message);
+            Fact::known(Membership::Outside, place)
+        }
+        None => {
+            let message = format!(
+                "the Namespace manifest `{}` is not in scope, so it is not known whether the pod \
+                 is injected",
+                input.namespace_name
+            );
+            Fact::unknown(Membership::Unknown, message, Some(SETTLE))
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The three ports of the agent, and the capture of inbound ports.
+//!
+//! Three sources decide about the port that rewritten probes target, the port that the agent listens
+//! on and the port that the capture excludes for it (Istio 1.31): `pkg/kube/inject/app_probe.go`,
+//! `pilot/cmd/pilot-agent/config/config.go`, and `files/injection-template.yaml` of the chart
+//! istio-discovery.
+
+use std::sync::Arc;
+
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::kube::{Object, Workload};
+use meshprobe_mesh::mesh::Fact;
+use meshprobe_mesh::mesh::istio::capture::{Capture, CaptureInput, CaptureRules};
+use meshprobe_mesh::mesh::istio::keys;
+
+use crate::context::fact_cache;
+use crate::context::istio::capture_facts::CaptureFacts;
+use crate::context::istio::facets::Ports;
+use crate::context::istio::install::view::InstallView;
+use crate::context::istio::rewriting::proxy_config;
+
+impl<'c, 't> Ports<'c, 't> {
+    /// Returns the port that rewritten probes of this pod target. `proxy.istio.io/config` does not
+    /// matter: the webhook does not read it.
+    #[must_use]
+    pub fn status(self) -> Fact<i64> {
+        annotated_port(self.workload).unwrap_or_else(|| self.mesh_status())
+    }
+
+    /// Returns the port that the agent of this pod listens on.
+    #[must_use]
+    pub fn agent(self) -> Fact<i64> {
+        annotated_port(self.workload)
+            .or_else(|| proxy_config_port(self.workload))
+            .unwrap_or_else(|| self.mesh_status())
+    }
+
+    /// Returns the port that the capture of this pod excludes for the agent.
+    #[must_use]
+    pub fn excluded(self) -> Fact<i64> {
+        annotated_port(self.workload).unwrap_or_else(|| self.proxy_status())
+    }
+
+    /// Returns the captured ports as written; `None` means all ports.
+    #[must_use]
+    pub fn included(self) -> Option<Fact<String>> {
+        included_in(self.workload, &self.istio().installation())
+    }
+
+    /// Returns the interception mode as written; `None` means `REDIRECT`.
+    #[must_use]
+    pub fn interception_mode(self) -> Option<Fact<String>> {
+        mode_in(self.workload, &self.istio().installation())
+    }
+
+    /// Returns a `Sidecar` of the namespace that declares the ports on which the proxy listens. With
+    /// interception off, these are the only ports that the mesh knows.
+    #[must_use]
+    pub fn declared_ingress(self) -> Option<&'c Object<'t>> {
+        let mut sidecars = self
+            .context
+            .namespace_of(&self.workload.object)
+            .facts(&self.context.inventory.sidecar_resources);
+        sidecars.find(|sidecar| {
+            let spec = sidecar.node.get("spec");
+            spec.and_then(|spec| spec.get("ingress")).is_some()
+        })
+    }
+
+    /// Returns whether the sidecar captures connections to `port` of this pod.
+    #[must_use]
+    pub fn capture(self, port: i64) -> Fact<bool> {
+        let Ok(port) = u16::try_from(port) else {
+            return Fact::settled(false, format!("{port} is not a port"));
+        };
+        let capture_facts = self.capture_facts();
+        let capture = capture_facts.rules.capture(port);
+        let (decider, message) = match capture {
+            Capture::ByDefault => {
+                let message = format!("the sidecar captures port {port}");
+                return Fact::settled(true, message);
+            }
+            Capture::SidecarPort => {
+                return Fact::settled(false, format!("port {port} belongs to the sidecar"));
+            }
+            Capture::Included => (&capture_facts.include, "the port is captured"),
+            Capture::NotIncluded => (&capture_facts.include, "the port is not captured"),
+            Capture::Excluded => (&capture_facts.exclude, "the port is not captured"),
+            Capture::InterceptionOff => (&capture_facts.mode, "no port is captured"),
+        };
+        match decider {
+            Some(fact) => with_consequence(fact.clone(), message).map(|()| capture.is_captured()),
+            None => Fact::settled(capture.is_captured(), message),
+        }
+    }
+
+    /// Returns the capture rules of a pod. Caches them, because their lists may be as long as the list
+    /// of its probes.
+    fn capture_facts(self) -> Arc<CaptureFacts> {
+        let namespace = self.context.namespace_of(&self.workload.object).name;
+        let work_out = || Arc::new(self.read_capture_facts());
+        self.context
+            .capture_cache
+            .of(fact_cache::pod_key(self.workload, namespace), work_out)
+    }
+
+    fn read_capture_facts(self) -> CaptureFacts {
+        let view = self.istio().installation();
+        let mode = mode_in(self.workload, &view);
+        let include = included_in(self.workload, &view);
+        let exclude = annotation_text(self.workload, keys::EXCLUDE_INBOUND_PORTS)
+            .or_else(|| view.fact(SETTLE, |plane| plane.exclude_inbound_ports.as_ref()));
+        let excluded = annotated_port(self.workload).unwrap_or_else(|| self.proxy_status_in(&view));
+        let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
+        let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
+        let rules = CaptureRules::new(&CaptureInput {
+            interception_mode: mode_text.as_deref(),
+            include: include_text.as_deref(),
+            exclude: exclude_text.as_deref(),
+            status_port: u16::try_from(excluded.value).unwrap_or_default(),
+            cni: self.cni_in(&view).value,
+        });
+        let place = |fact: Option<Fact<String>>| fact.map(|fact| fact.map(|_| ()));
+        CaptureFacts {
+            rules,
+            mode: place(mode),
+            include: place(include),
+            exclude: place(exclude),
+        }
+    }
+}
+
+/// What settles the capture: only the annotations of the pod, because no option sets it.
+const SETTLE: &str = "traffic.sidecar.istio.io annotations";
+
+fn mode_in(workload: &Workload<'_>, view: &InstallView<'_>) -> Option<Fact<String>> {
+    annotation_text(workload, keys::INTERCEPTION_MODE)
+        .or_else(|| proxy_config_mode(workload))
+        .or_else(|| view.fact(SETTLE, |plane| plane.interception_mode.as_ref()))
+}
+
+fn included_in(workload: &Workload<'_>, view: &InstallView<'_>) -> Option<Fact<String>> {
+    annotation_text(workload, keys::INCLUDE_INBOUND_PORTS)
+        .or_else(|| view.fact(SETTLE, |plane| plane.include_inbound_ports.as_ref()))
+}
+
+/// Puts `message` in front of the message of a fact, which states what follows from it.
+fn with_consequence(mut fact: Fact<()>, message: &str) -> Fact<()> {
+    if let Some(first) = fact.because.first_mut()
+        && let Some(place) = &mut first.place
+    {
+        place.message = match place.message.as_str() {
+            "" => message.to_owned(),
+            what => format!("{message} ({what})"),
+        };
+        place.message.clone_into(&mut first.message);
+    }
+    fact
+}
+
+fn annotated_port(workload: &Workload<'_>) -> Option<Fact<i64>> {
+    let entry = workload.template.annotation(keys::STATUS_PORT)?;
+    let text = entry.value.text()?;
+    // Go's Atoi: a value that it cannot parse becomes 0. Atoi accepts a sign, the validator does not.
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let port = text.parse().ok().filter(|_| plain).unwrap_or(0);
+    let place = workload
+        .object
+        .label_at(entry.value.span(), "the agent's port is set here");
+    Some(Fact::known(port, place))
+}
+
+fn proxy_config_port(workload: &Workload<'_>) -> Option<Fact<i64>> {
+    let port = proxy_config(workload)?.status_port()?;
+    let place = proxy_config_place(workload, format!("the agent listens on port {port}"))?;
+    Some(Fact::known(port, place))
+}
+
+fn proxy_config_mode(workload: &Workload<'_>) -> Option<Fact<String>> {
+    let mode = proxy_config(workload)?.interception_mode()?.to_owned();
+    let place = proxy_config_place(workload, String::new())?;
+    Some(Fact::known(mode, place))
+}
+
+fn proxy_config_place(workload: &Workload<'_>, message: String) -> Option<Label> {
+    let entry = workload.template.annotation(keys::PROXY_CONFIG)?;
+    Some(workload.object.label_at(entry.value.span(), message))
+}
+
+fn annotation_text(workload: &Workload<'_>, key: &str) -> Option<Fact<String>> {
+    let entry = workload.template.annotation(key)?;
+    let text = entry.value.text()?.to_owned();
+    Some(Fact::known(
+        text,
+        workload.object.label_at(entry.value.span(), ""),
+    ))
+}

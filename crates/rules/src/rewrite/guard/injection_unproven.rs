@@ -1,0 +1,175 @@
+//! The refusal of pods of which it is not known whether they are injected.
+
+use meshprobe_mesh::finding::{Certainty, GuardId};
+use meshprobe_mesh::mesh::istio::keys;
+use meshprobe_mesh::mesh::{Mesh, Reason};
+use meshprobe_predict::context::{Context, Dataplane};
+use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_tree::source::placeholder;
+
+use crate::rewrite::guard::failure::{GuardFailure, name_span};
+
+/// What an option of a served revision starts with.
+const REVISION: &str = "--assume revision=";
+
+/// Returns the refusal of a pod of which it is not known whether it is injected. The reason and the help are those of
+/// the fact that is missing: the Namespace, the control plane of a revision, or another one.
+pub(in crate::rewrite) fn injection_unproven(
+    context: &Context<'_>,
+    pod: &WorkloadPrediction<'_>,
+) -> GuardFailure {
+    let (why, help) = match SelectedRevision::of(context, pod) {
+        Some(revision) => revision.reason_and_help(context, pod),
+        None => (reason(pod), help(context, pod)),
+    };
+    let message = format!("nothing proves that it will be injected ({why})");
+    GuardFailure::new(GuardId::INJECTION_UNPROVEN, name_span(pod), message).with_help(help)
+}
+
+/// A revision that the manifests of a stream select. A stream contains what is deployed together, which rarely includes the
+/// control plane, so it is taken as given that one serves the revision.
+pub(in crate::rewrite) struct GivenRevision(SelectedRevision);
+
+impl GivenRevision {
+    /// Returns the revision if nothing else about the injection of the pod is assumed.
+    pub(in crate::rewrite) fn of(
+        context: &Context<'_>,
+        pod: &WorkloadPrediction<'_>,
+    ) -> Option<Self> {
+        let object = &pod.workload.object;
+        let file = context.sources.file(&object.document.path);
+        let is_stream = file.is_none_or(|file| file.location.is_none());
+        let is_certain = |reason: &Reason| reason.settle.is_none() || depends_on_revision(reason);
+        let is_given = is_stream
+            && pod.dataplane.value == Dataplane::Sidecar
+            && pod.dataplane.certainty == Certainty::Assumed
+            && pod.dataplane.because.iter().all(is_certain)
+            && context.namespace_of(object).manifest().is_some();
+        let revision = SelectedRevision::of(context, pod);
+        revision.filter(|_| is_given).map(Self)
+    }
+
+    /// Returns the assumption, and the option that states it.
+    pub(in crate::rewrite) fn assumption(&self) -> String {
+        let SelectedRevision { name, selected_by } = &self.0;
+        format!("a control plane serves revision `{name}`, which {selected_by} [{REVISION}{name}]")
+    }
+}
+
+/// A revision of Istio that no control plane in scope serves for certain.
+struct SelectedRevision {
+    name: String,
+    /// What selects it.
+    selected_by: String,
+}
+
+impl SelectedRevision {
+    /// Returns the revision that injection depends on; `None` if it depends on something else.
+    fn of(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Self> {
+        let object = &pod.workload.object;
+        let namespace = context.namespace_of(object).manifest();
+        let own = pod.workload.template.label(keys::REVISION);
+        let of_pod = || {
+            let name = own?.value.text()?;
+            let selected_by = format!("the pod template selects with `{}`", keys::REVISION);
+            Some((name, selected_by))
+        };
+        let is_open = pod.dataplane.because.iter().any(depends_on_revision);
+        let (name, selected_by) = match namespace {
+            Some(namespace) if is_open => {
+                let by = format!("Namespace `{}` selects", namespace.name());
+                match (
+                    namespace.label(keys::NAMESPACE_INJECTION),
+                    namespace.label(keys::REVISION),
+                ) {
+                    (Some(_), _) => Some(("default", by)),
+                    (None, Some(label)) => Some((label.value.text()?, by)),
+                    (None, None) => of_pod(),
+                }
+            }
+            None if pod.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO) => of_pod(),
+            _ => None,
+        }?;
+        (!placeholder::contains(name)).then(|| Self {
+            name: name.to_owned(),
+            selected_by,
+        })
+    }
+
+    fn reason_and_help(
+        &self,
+        context: &Context<'_>,
+        pod: &WorkloadPrediction<'_>,
+    ) -> (String, String) {
+        let Self { name, selected_by } = self;
+        let object = &pod.workload.object;
+        let unserved = format!(
+            "it is not known whether a control plane serves revision `{name}`, which {selected_by}"
+        );
+        if context.namespace_of(object).manifest().is_some() {
+            let help = format!(
+                "add the manifest of the control plane to the run (`--context`), or use `{REVISION}{name}`"
+            );
+            return (unserved, help);
+        }
+        let namespace = context.namespace_of(object).name;
+        let why = format!("no Namespace manifest for `{namespace}` in scope, and {unserved}");
+        let help = format!(
+            "add the manifests of the Namespace and of the control plane to the run (`--context`), or use \
+             `--assume injection=all {REVISION}{name}`"
+        );
+        (why, help)
+    }
+}
+
+fn depends_on_revision(reason: &Reason) -> bool {
+    reason
+        .settle
+        .is_some_and(|settle| settle.starts_with(REVISION))
+}
+
+/// Returns the assumptions, or all reasons if nothing is assumed.
+fn reason(pod: &WorkloadPrediction<'_>) -> String {
+    let because = &pod.dataplane.because;
+    let messages = |is_wanted: fn(&Reason) -> bool| {
+        let wanted = because.iter().filter(|reason| is_wanted(reason));
+        let messages: Vec<&str> = wanted.map(|reason| reason.message.as_str()).collect();
+        messages.join("; ")
+    };
+    let assumed = messages(|reason| reason.settle.is_some());
+    if assumed.is_empty() || pod.dataplane.certainty == Certainty::Unknown {
+        return messages(|_| true);
+    }
+    format!("assumed: {assumed}")
+}
+
+/// Returns what settles whether the pod is injected.
+fn help(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> String {
+    let because = &pod.dataplane.because;
+    let settle = because.iter().find_map(|reason| reason.settle);
+    let option = settle.map(|settle| settle.trim_end_matches("|none"));
+    if is_filled_in(pod) {
+        let help = "rewrite the output of the tool that fills it in";
+        let is_istio = pod.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO);
+        let option = if is_istio {
+            ", or use `--override injection=all`"
+        } else {
+            ""
+        };
+        return format!("{help}{option}");
+    }
+    let namespace = context.namespace_of(&pod.workload.object);
+    if namespace.manifest().is_none() {
+        return format!(
+            "add the Namespace manifest to the run (`--context`), or use `{}`",
+            option.unwrap_or("--assume injection=all")
+        );
+    }
+    format!("use `{}`", option.unwrap_or("--override injection=all"))
+}
+
+/// Returns whether another tool fills in a value that decides. Such a value is written in the tree.
+fn is_filled_in(pod: &WorkloadPrediction<'_>) -> bool {
+    let fact = &pod.dataplane;
+    fact.certainty == Certainty::Unknown && fact.because.iter().all(|reason| reason.place.is_some())
+}

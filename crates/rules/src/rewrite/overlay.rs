@@ -1,0 +1,239 @@
+//! Bases of kustomizations: a file is rewritten only if every overlay of it is compatible with the rewrite.
+
+use hashbrown::HashMap;
+use meshprobe_deploy::kustomize::{Rendering, kustomize_build};
+use meshprobe_mesh::finding::GuardId;
+use meshprobe_mesh::kube::{Object, ObjectKey, Workload};
+use meshprobe_mesh::mesh::Mesh;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
+
+use super::overlay_generated::Generated;
+use super::overlay_left_out::LeftOut;
+use super::overlay_unread::UnreadableOverlays;
+use crate::rewrite::fingerprint::PodFingerprint;
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::plan::{Direction, RewriteInput};
+
+/// How the overlays treat a workload of a base.
+pub(super) enum OverlayResult<'t> {
+    /// No kustomization of the tree uses the file.
+    Plain,
+    /// No overlay changes its probes. Contains the least certain of its predictions.
+    CompatibleOverlay(Box<CompatibleOverlay<'t>>),
+    /// An overlay changes what a rewrite of the file would change.
+    Refused(GuardFailure),
+}
+
+/// A workload of a base as all overlays see it.
+pub(super) struct CompatibleOverlay<'t> {
+    /// The handlers of the file with the facts of an overlay.
+    pub(super) prediction: WorkloadPrediction<'t>,
+    /// The workload as the overlay renders it.
+    pub(super) rendered: Workload<'t>,
+}
+
+/// The renderings of the files of the tree.
+pub(super) struct Overlays<'a, 't> {
+    /// The facts about the renderings.
+    context: &'a Context<'t>,
+    renderings: &'t [Rendering],
+    predictions: &'a [WorkloadPrediction<'t>],
+    /// The positions in `predictions` of all renderings of an object.
+    places: HashMap<ObjectKey<'a>, Vec<usize>>,
+    left_out: LeftOut<'t>,
+    unread: UnreadableOverlays,
+    generated: Generated,
+    direction: Direction,
+}
+
+impl<'a, 't> Overlays<'a, 't> {
+    pub(super) fn new(seen: &RewriteInput<'a, 't>, direction: Direction) -> Self {
+        let mut places: HashMap<_, Vec<usize>> = HashMap::new();
+        for (position, prediction) in seen.rendered.iter().enumerate() {
+            let key = prediction.workload.object.key();
+            places.entry(key).or_default().push(position);
+        }
+        Self {
+            context: seen.overlaid,
+            renderings: seen.renderings,
+            predictions: seen.rendered,
+            places,
+            left_out: LeftOut::of(seen.renderings),
+            unread: UnreadableOverlays::of(seen.context.sources, seen.renderings),
+            generated: Generated::of(seen.context.sources),
+            direction,
+        }
+    }
+
+    /// Iterates over all renderings of a workload of a file, whatever their names are.
+    pub(super) fn of<'s>(
+        &'s self,
+        plain: &'s WorkloadPrediction<'t>,
+    ) -> impl Iterator<Item = &'a WorkloadPrediction<'t>> + use<'s, 'a, 't> {
+        let found = self.places.get(&plain.workload.object.key());
+        found
+            .into_iter()
+            .flatten()
+            .filter_map(|position| self.predictions.get(*position))
+    }
+
+    /// Refuses a workload of a file without a look at its renderings: the effect of an overlay is not known, or a
+    /// generator copies the text of the file.
+    fn refusal_of_file(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+        let left_out = self.left_out.refusal(plain);
+        let unread = left_out.or_else(|| self.unread.refusal(plain));
+        unread.or_else(|| self.generated.refusal(plain))
+    }
+
+    /// Returns how an overlay conflicts with a change of the file, as a predicate.
+    fn conflict(&self, own: &PodFingerprint, seen: &WorkloadPrediction<'t>) -> Option<String> {
+        let overlaid = PodFingerprint::of(&seen.workload);
+        if overlaid != *own {
+            let changed = || "changes its probes or how they are rewritten".to_owned();
+            return Some(overlaid.added_action(own).unwrap_or_else(changed));
+        }
+        let object = &seen.workload.object;
+        if let Some(note) = self.context.origin_of(object).hidden_changes().first() {
+            return Some(format!(
+                "makes changes that are not known: {}",
+                note.message
+            ));
+        }
+        let note = self.context.origin_of(object).hidden_copies().first()?;
+        Some(format!(
+            "may copy its probes into other objects: {}",
+            note.message
+        ))
+    }
+
+    /// Refuses a workload of a file because of the overlay that renders it as `object`. `predicate` describes what the
+    /// overlay does.
+    pub(super) fn refusal(
+        &self,
+        plain: &WorkloadPrediction<'_>,
+        object: &Object<'_>,
+        predicate: &str,
+    ) -> GuardFailure {
+        let id = object.rendered_by;
+        let overlay = id.map_or(object.location_file, |id| &id.root);
+        let message = format!("`{overlay}` {predicate}");
+        let mut renderings = self.renderings.iter();
+        let rendering = renderings.find(|rendering| Some(&rendering.id) == id);
+        let build = rendering.map_or_else(|| kustomize_build(overlay), Rendering::build);
+        GuardFailure::new(
+            GuardId::KUSTOMIZE_OVERLAY,
+            plain.workload.object.name_span(),
+            message,
+        )
+        .with_help(self.direction.help(&build))
+    }
+}
+
+/// Compares the renderings of `plain` with the workload in the file.
+pub(super) fn overlaid<'t>(
+    plain: &WorkloadPrediction<'t>,
+    overlays: &Overlays<'_, 't>,
+) -> OverlayResult<'t> {
+    if let Some(refusal) = overlays.refusal_of_file(plain) {
+        return OverlayResult::Refused(refusal);
+    }
+    let own = PodFingerprint::of(&plain.workload);
+    let mut agreed: Option<CompatibleOverlay<'t>> = None;
+    for seen in overlays.of(plain) {
+        if let Some(conflict) = overlays.conflict(&own, seen) {
+            return OverlayResult::Refused(overlays.refusal(
+                plain,
+                &seen.workload.object,
+                &conflict,
+            ));
+        }
+        if agreed
+            .as_ref()
+            .is_some_and(|before| !is_alike(&before.prediction, seen))
+        {
+            let message = "gives it other mesh settings than another overlay of the same file does";
+            return OverlayResult::Refused(overlays.refusal(plain, &seen.workload.object, message));
+        }
+        let weaker = agreed
+            .as_ref()
+            .is_none_or(|before| rank(seen) < rank(&before.prediction));
+        if weaker {
+            let prediction = WorkloadPrediction {
+                workload: plain.workload.clone(),
+                handlers: handlers(plain, seen),
+                ..seen.clone()
+            };
+            agreed = Some(CompatibleOverlay {
+                prediction,
+                rendered: seen.workload.clone(),
+            });
+        }
+    }
+    agreed.map_or(OverlayResult::Plain, |agreed| {
+        OverlayResult::CompatibleOverlay(Box::new(agreed))
+    })
+}
+
+/// Returns the handlers of the file. For a mesh other than Istio, their predictions are known only in the overlay.
+fn handlers<'t>(
+    plain: &WorkloadPrediction<'t>,
+    seen: &WorkloadPrediction<'t>,
+) -> Vec<HandlerPrediction<'t>> {
+    let is_other = seen.mesh.value.is_some_and(|mesh| mesh != Mesh::ISTIO);
+    if !is_other || plain.handlers.len() != seen.handlers.len() {
+        return plain.handlers.clone();
+    }
+    plain
+        .handlers
+        .iter()
+        .zip(&seen.handlers)
+        .map(|(plain, seen)| HandlerPrediction {
+            container: plain.container.clone(),
+            handler: plain.handler.clone(),
+            ..seen.clone()
+        })
+        .collect()
+}
+
+/// Returns a refusal if a rewrite of the file cannot be undone because an overlay renders other probes or another
+/// prober env.
+pub(super) fn undo_refusal<'t>(
+    plain: &WorkloadPrediction<'t>,
+    overlays: &Overlays<'_, 't>,
+) -> Option<GuardFailure> {
+    if let Some(refusal) = overlays.refusal_of_file(plain) {
+        return Some(refusal);
+    }
+    let own = PodFingerprint::of(&plain.workload);
+    overlays.of(plain).find_map(|seen| {
+        let conflict = overlays.conflict(&own, seen)?;
+        Some(overlays.refusal(plain, &seen.workload.object, &conflict))
+    })
+}
+
+/// Returns whether one rewrite of the file is correct for both predictions.
+fn is_alike(first: &WorkloadPrediction<'_>, second: &WorkloadPrediction<'_>) -> bool {
+    first.dataplane.value == second.dataplane.value
+        && first.status_port.value == second.status_port.value
+        && first.rewrite.value == second.rewrite.value
+        && first.release.value == second.release.value
+        && first.mesh.value == second.mesh.value
+        && (first.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO)
+            || rewritten_to(first).eq(rewritten_to(second)))
+}
+
+/// Iterates over the rewritten values of a pod's handlers.
+fn rewritten_to<'a>(
+    pod: &'a WorkloadPrediction<'_>,
+) -> impl Iterator<Item = Option<&'a RewrittenHandler>> {
+    pod.handlers
+        .iter()
+        .map(|handler| handler.rewritten_to.as_ref())
+}
+
+/// Returns a sort key: the prediction that proves membership in the mesh least comes first.
+fn rank(pod: &WorkloadPrediction<'_>) -> (bool, meshprobe_mesh::finding::Certainty) {
+    let in_mesh = pod.dataplane.value == meshprobe_predict::context::Dataplane::Sidecar;
+    (in_mesh, pod.dataplane.certainty)
+}

@@ -1,0 +1,180 @@
+//! The carriers of a prober env, and the changes that remove them.
+
+use meshprobe_mesh::finding::GuardId;
+use meshprobe_mesh::kube::{Container, ContainerList, EnvVar, Workload};
+use meshprobe_mesh::mesh::Fact;
+use meshprobe_mesh::mesh::istio::keys;
+use meshprobe_mesh::mesh::istio::proxy_config::ProxyConfig;
+use meshprobe_predict::context::proxy_config;
+use meshprobe_yaml as yaml;
+use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Span, Style, Tree, Value};
+
+use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::undo::leaving::AnnotationRemoval;
+
+/// A place that contains a prober env.
+pub(super) enum Carrier<'t> {
+    /// `proxyMetadata` in the annotation: the form `annotation`.
+    Annotation(Entry<'t>, ProxyConfig),
+    /// The env of an `istio-proxy` container: a partial container that a rewrite added, one of the user, or an injected
+    /// sidecar.
+    Variable(Container<'t>, EnvVar<'t>),
+}
+
+impl<'t> Carrier<'t> {
+    /// Returns all carriers of a pod; at most one of them reaches the sidecar.
+    pub(super) fn all_of(workload: &Workload<'t>) -> Vec<Self> {
+        let template = &workload.template;
+        let mut all = Vec::new();
+        for container in template.containers() {
+            if container.name() != keys::PROXY_CONTAINER {
+                continue;
+            }
+            let variables = variables(&container);
+            all.extend(
+                variables
+                    .into_iter()
+                    .map(|variable| Self::Variable(container.clone(), variable)),
+            );
+        }
+        let config = proxy_config(workload).filter(|config| config.probers().is_some());
+        let entry = template.annotation(keys::PROXY_CONFIG);
+        all.extend(
+            entry
+                .zip(config)
+                .map(|(entry, config)| Self::Annotation(entry, config)),
+        );
+        all
+    }
+
+    pub(super) fn span(&self) -> Span {
+        match self {
+            Self::Annotation(entry, _) => entry.key.span(),
+            Self::Variable(_, variable) => variable.node.span(),
+        }
+    }
+
+    /// Returns the changes that remove the carrier and the opt-out that was written with it, and remarks about values that
+    /// are not restored literally. `by_default` tells whether the mesh rewrites probes by default.
+    pub(super) fn removed(
+        &self,
+        workload: &Workload<'t>,
+        by_default: &Fact<bool>,
+    ) -> Result<(Vec<Change>, Vec<String>), GuardFailure> {
+        let mut leaving = AnnotationRemoval::new(workload);
+        leaving.opt_out(by_default);
+        match self {
+            Self::Annotation(entry, config) => {
+                let left = left(config).map_err(|reason| {
+                    let message = format!("cannot change `{}`: {reason}", keys::PROXY_CONFIG);
+                    GuardFailure::new(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
+                })?;
+                let key = keys::PROXY_CONFIG;
+                match left {
+                    Some(text) if is_one_line(entry) && !text.trim_end().contains('\n') => {
+                        leaving.set(key, Value::from(text.trim_end()));
+                        let remark =
+                            "is written on one line again; its quotes may have been different";
+                        leaving.remarks.push(format!("`{key}` {remark}"));
+                    }
+                    Some(text) => leaving.set(key, styled(text, entry.value.style())),
+                    None if is_one_line(entry) => {
+                        leaving.set(key, Value::from("{}"));
+                        let remark = "is kept as `{}`: it existed before, without content";
+                        leaving.remarks.push(format!("`{key}` {remark}"));
+                    }
+                    None => leaving.take(key, ""),
+                }
+            }
+            Self::Variable(container, variable) => {
+                let route = removed_route(container, variable);
+                leaving.changes.push(Change::Remove { route });
+            }
+        }
+        let remarks = std::mem::take(&mut leaving.remarks);
+        Ok((leaving.changes(), remarks))
+    }
+}
+
+/// Returns whether the annotation was a text of one line before the rewrite: then its block has no line break at the end.
+/// A new annotation ends with a line break, and an existing block keeps its own.
+fn is_one_line(entry: &Entry<'_>) -> bool {
+    let is_block = matches!(entry.value.style(), Style::Literal | Style::Folded);
+    let text = entry.value.text().unwrap_or_default();
+    is_block && !text.ends_with('\n')
+}
+
+fn variables<'t>(container: &Container<'t>) -> Vec<EnvVar<'t>> {
+    let items = container
+        .node
+        .get("env")
+        .into_iter()
+        .flat_map(NodeRef::items);
+    let env = container.route.child("env");
+    items
+        .enumerate()
+        .filter(|(_, item)| item.get("name").and_then(NodeRef::text) == Some(keys::PROBERS_ENV))
+        .map(|(index, node)| EnvVar {
+            node,
+            route: env.child(index),
+        })
+        .collect()
+}
+
+/// Returns the route of the whole container if a rewrite added it; else that of `env` if it would be empty without the
+/// variable; else that of the variable.
+fn removed_route(container: &Container<'_>, variable: &EnvVar<'_>) -> FieldPath {
+    let env = container.node.get("env");
+    let is_alone = env.is_some_and(|env| env.items().len() == 1);
+    let is_bare = container.node.entries().len() == 3;
+    let is_ours = is_alone && is_bare && container.image() == Some("auto");
+    if is_ours && container.list == ContainerList::Main {
+        return container.route.clone();
+    }
+    if is_alone {
+        return container.route.child("env");
+    }
+    variable.route.clone()
+}
+
+/// Returns the annotation's text without the env; `None` if nothing remains.
+fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
+    let Some(tree) = config.tree() else {
+        return Ok(None);
+    };
+    let metadata = FieldPath::root().child(config.metadata_key().to_owned());
+    let size = |route: &FieldPath| {
+        let node = tree.root().and_then(|root| root.at(route));
+        node.map_or(0, |node| node.entries().len())
+    };
+    let route = match (size(&FieldPath::root()), size(&metadata)) {
+        (1, 1) => return Ok(comments(tree)),
+        (_, 1) => metadata,
+        _ => metadata.child(keys::PROBERS_ENV),
+    };
+    let edits =
+        yaml::apply_embedded(tree, &[Change::Remove { route }]).map_err(|error| error.reason)?;
+    Ok(Some(yaml::splice(tree.text(), &edits)))
+}
+
+/// Returns the comments before the first entry, if there are any.
+fn comments(tree: &Tree) -> Option<String> {
+    let root = tree.root()?;
+    let above = tree.text().get(..root.span().start)?;
+    above.contains('#').then(|| above.to_owned())
+}
+
+/// Returns a block for a text of several lines, and otherwise a value in the present style.
+fn styled(text: String, style: Style) -> Value {
+    let is_block = matches!(style, Style::Literal | Style::Folded);
+    if is_block || text.contains('\n') {
+        Value::Block(text)
+    } else {
+        Value::Str(text)
+    }
+}
+
+/// Counts the prober envs of a pod.
+pub(in crate::rewrite) fn carriers(workload: &Workload<'_>) -> usize {
+    Carrier::all_of(workload).len()
+}

@@ -1,0 +1,172 @@
+//! The input of a rule: the predictions, and the facts that they depend on.
+
+use hashbrown::HashMap;
+use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::settings::MeshKind;
+use meshprobe_predict::context::{Context, NamespaceIndex, PolicyScope};
+use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
+
+use crate::rules::support::rewrite_effect::RewriteEffects;
+
+/// The input of a rule.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleContext<'s, 't> {
+    /// The facts.
+    pub context: &'s Context<'t>,
+    /// The predictions, including those of context files.
+    pub predictions: &'s [WorkloadPrediction<'t>],
+    /// The predictions by namespace, for rules about policies.
+    pub by_namespace: &'s ByNamespace<'s, 't>,
+    /// The effect of turning the rewrite on for each pod, predicted once per pod.
+    pub(in crate::rules) rewrite_effects: &'s RewriteEffects,
+}
+
+/// Predictions by the namespace of their workload.
+pub type ByNamespace<'s, 't> = HashMap<&'s str, Vec<&'s WorkloadPrediction<'t>>>;
+
+/// Groups predictions by namespace.
+pub(in crate::rules) fn by_namespace<'s, 't>(
+    context: &'s Context<'t>,
+    predictions: &'s [WorkloadPrediction<'t>],
+) -> ByNamespace<'s, 't> {
+    let mut groups = ByNamespace::new();
+    for prediction in predictions {
+        let namespace = context.namespace_of(&prediction.workload.object).name;
+        groups.entry(namespace).or_default().push(prediction);
+    }
+    groups
+}
+
+impl<'s, 't> RuleContext<'s, 't> {
+    /// Iterates over the workloads. The engine selects the findings that are reported.
+    pub fn pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        self.predictions.iter()
+    }
+
+    /// Iterates over the workloads whose pods the injector of Istio processes: it validates only these.
+    pub fn injected_pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        self.pods().filter(|pod| pod.passes_injector)
+    }
+
+    /// Returns whether there may be a mesh: false if an option excludes it.
+    #[must_use]
+    pub fn may_have_mesh(&self) -> bool {
+        self.context.settings.mesh != MeshKind::None
+    }
+
+    /// Returns whether findings about an object are reported: the user gave its file, or a file that deploys it.
+    #[must_use]
+    pub fn is_target(&self, object: &Object<'_>) -> bool {
+        self.context.origin_of(object).is_target()
+    }
+
+    /// Iterates over the Namespaces.
+    pub fn namespaces(&self) -> impl Iterator<Item = &'s Object<'t>> + use<'_, 's, 't> {
+        self.context.inventory.namespaces.iter()
+    }
+
+    /// Returns the workloads that a `PeerAuthentication` with this scope applies to, including those of
+    /// context files.
+    #[must_use]
+    pub fn workloads_of_policy(
+        &self,
+        policy: &Object<'t>,
+        policy_scope: PolicyScope,
+    ) -> Vec<&'s WorkloadPrediction<'t>> {
+        let policy_applies = |pod: &WorkloadPrediction<'t>| {
+            self.context
+                .istio_policy(policy)
+                .applies_to(policy_scope, &pod.workload)
+        };
+        match policy_scope {
+            PolicyScope::Mesh => self
+                .predictions
+                .iter()
+                .filter(|pod| policy_applies(pod))
+                .collect(),
+            PolicyScope::Namespace | PolicyScope::Workloads => self
+                .in_namespace_of(policy)
+                .filter(|pod| policy_applies(pod))
+                .collect(),
+            PolicyScope::None => Vec::new(),
+        }
+    }
+
+    /// Returns the workloads in the scope of an `AuthorizationPolicy`, an `EnvoyFilter` or a `Sidecar`,
+    /// regardless of its selector: those of its namespace, or all if it is in the root namespace.
+    #[must_use]
+    pub fn workloads_in_scope(&self, policy: &Object<'t>) -> Vec<&'s WorkloadPrediction<'t>> {
+        let policy_scope = if self.context.istio_policy(policy).is_in_root_namespace() {
+            PolicyScope::Mesh
+        } else {
+            PolicyScope::Namespace
+        };
+        self.workloads_of_policy(policy, policy_scope)
+    }
+
+    /// Returns those of `facts` that are in a namespace of the workloads, in their order.
+    #[must_use]
+    pub fn in_workload_namespaces<'f>(
+        &self,
+        facts: &'f NamespaceIndex<'t, Object<'t>>,
+    ) -> Vec<&'f Object<'t>> {
+        let mut namespaces = self.by_namespace.keys();
+        match (namespaces.next(), namespaces.next()) {
+            (Some(namespace), None) => facts.in_namespace(namespace).collect(),
+            _ => facts
+                .iter()
+                .filter(|fact| self.in_namespace_of(fact).next().is_some())
+                .collect(),
+        }
+    }
+
+    /// Iterates over the workloads in the namespace of an object.
+    pub fn in_namespace_of(
+        &self,
+        object: &Object<'t>,
+    ) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> + use<'s, 't> {
+        let namespace = self.context.namespace_of(object).name;
+        self.by_namespace
+            .get(namespace)
+            .into_iter()
+            .flatten()
+            .copied()
+    }
+
+    /// Returns the workloads that a port of a Service targets, each with the target port.
+    #[must_use]
+    pub fn pods_of_service_port(
+        &self,
+        service: &Object<'t>,
+        port: i64,
+    ) -> Vec<(&'s WorkloadPrediction<'t>, i64)> {
+        let mut found = Vec::new();
+        for pod in self.in_namespace_of(service) {
+            for (other, service_port, target) in self.context.services(&pod.workload).ports() {
+                let is_same = other.node == service.node && service_port.port == Some(port);
+                found.extend(target.filter(|_| is_same).map(|target| (pod, target)));
+            }
+        }
+        found
+    }
+
+    /// Iterates over the handlers, with their workloads.
+    pub fn handlers(
+        &self,
+    ) -> impl Iterator<Item = (&'s WorkloadPrediction<'t>, &'s HandlerPrediction<'t>)> + use<'s, 't>
+    {
+        self.pods()
+            .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))
+    }
+
+    /// Returns the index in its file of the document that contains `place`; 0 if none does.
+    #[must_use]
+    pub fn document_of(&self, place: &Label) -> usize {
+        let file = self.context.sources.file(&place.path);
+        let mut documents = file.into_iter().flat_map(|file| &file.documents);
+        documents
+            .find(|document| document.segment.contains(place.span))
+            .map_or(0, |document| document.index)
+    }
+}

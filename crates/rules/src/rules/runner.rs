@@ -1,0 +1,116 @@
+//! Runs the rules over the predictions.
+
+use meshprobe_mesh::finding::Finding;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::{EnvironmentNames, WorkloadPrediction};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::alternatives;
+use super::context::{RuleContext, by_namespace};
+use super::registry::{of_scope, run_scope};
+use super::rule::{Rule, Scope};
+use crate::rules::support::chart_objects::ChartObjects;
+use crate::rules::support::other_outcomes::OtherOutcomes;
+use crate::rules::support::rewrite_effect::RewriteEffects;
+use crate::rules::support::{fix_safety, overlays};
+
+/// A function that marks each finding before the findings of several overlays are merged. It receives the
+/// predictions of the render unit, or all predictions for rules about the whole tree.
+type Mark<'m> = &'m dyn Fn(&[WorkloadPrediction<'_>], &mut Finding);
+
+/// Runs every rule on the predictions. A finding that several overlays of one base have in common is reported
+/// once, with these overlays.
+#[must_use]
+pub fn check(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+    check_marked(context, predictions, &|_, _| {}).reported
+}
+
+/// The findings of the rules.
+#[derive(Debug)]
+pub struct Found {
+    /// The findings to report, merged.
+    pub reported: Vec<Finding>,
+    /// The findings in files that are only read for facts, of each overlay.
+    pub elsewhere: Vec<Finding>,
+}
+
+/// Runs every rule on the predictions, as [`check`] does, and marks each finding with `mark` before the merge.
+#[must_use]
+pub fn check_marked(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+    mark: Mark<'_>,
+) -> Found {
+    let by_namespace = by_namespace(context, predictions);
+    let names = EnvironmentNames::with_objects(predictions, context.inventory.namespaces.iter());
+    let charts = ChartObjects::of(predictions);
+    let environments = (&names, &charts);
+    let whole = RuleContext {
+        context,
+        predictions,
+        by_namespace: &by_namespace,
+        rewrite_effects: &RewriteEffects::default(),
+    };
+    let of_tree: Vec<&Rule> = of_scope(Scope::Tree).collect();
+    let found: Vec<Vec<Finding>> = of_tree
+        .par_iter()
+        .map(|rule| rule.findings(&whole))
+        .collect();
+    let mut findings: Vec<Finding> = found
+        .into_iter()
+        .flatten()
+        .map(|finding| {
+            let finding = marked(mark, predictions, finding);
+            overlays::attach_overlay(context, environments, None, finding)
+        })
+        .collect();
+    // The predictions are sorted by kustomization.
+    let units: Vec<&[WorkloadPrediction<'_>]> =
+        predictions.chunk_by(overlays::is_same_overlay).collect();
+    let found: Vec<Vec<Finding>> = units
+        .par_iter()
+        .map(|predictions| {
+            let cx = RuleContext {
+                context,
+                predictions,
+                by_namespace: &by_namespace,
+                rewrite_effects: &RewriteEffects::default(),
+            };
+            let alternatives = alternatives::check(context, predictions);
+            run_scope(Scope::Workloads, &cx)
+                .chain(alternatives)
+                .collect()
+        })
+        .collect();
+    for (predictions, found) in units.into_iter().zip(found) {
+        let overlay = predictions.first().and_then(overlays::overlay_of);
+        findings.extend(found.into_iter().map(|finding| {
+            let finding = marked(mark, predictions, finding);
+            overlays::attach_overlay(context, environments, overlay, finding)
+        }));
+    }
+    // Findings of other overlays must not be merged into those of the overlays that are reported.
+    let (mut findings, elsewhere): (Vec<_>, Vec<_>) = findings
+        .into_iter()
+        .partition(|finding| context.reports(finding));
+    let guard = fix_safety::Guard::new(predictions);
+    for finding in &mut findings {
+        guard.apply(finding);
+    }
+    let mut reported = overlays::merge(context.sources, findings);
+    let outcomes = OtherOutcomes::of(context.sources, predictions);
+    for finding in &mut reported {
+        outcomes.attach(context.sources, &names, finding);
+        overlays::name_environments(&names, finding);
+        finding.sort_environments();
+    }
+    Found {
+        reported,
+        elsewhere,
+    }
+}
+
+fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: Finding) -> Finding {
+    mark(predictions, &mut finding);
+    finding
+}

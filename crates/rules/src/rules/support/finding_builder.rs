@@ -1,0 +1,92 @@
+//! Builds findings and fixes.
+
+use meshprobe_mesh::finding::{Finding, ProbeRef};
+use meshprobe_mesh::kube::{Object, Workload};
+use meshprobe_predict::context::placement;
+use meshprobe_predict::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction};
+use meshprobe_yaml::Span;
+
+use crate::rules::Rule;
+
+impl Rule {
+    /// Creates a finding about a workload.
+    pub(in crate::rules) fn finding_on_workload(
+        &self,
+        workload: &Workload<'_>,
+        span: Span,
+        message: String,
+    ) -> Finding {
+        let mut finding = self.finding_on_object(&workload.object, span, message);
+        if let Some(assumption) = placement(workload) {
+            finding.depend_on(&assumption);
+        }
+        finding
+    }
+
+    /// Creates a finding about an object, such as a policy, a Namespace or a Service.
+    pub(in crate::rules) fn finding_on_object(
+        &self,
+        object: &Object<'_>,
+        span: Span,
+        message: String,
+    ) -> Finding {
+        let place = object.label_at(span, String::new());
+        let mut finding = Finding::new(self.id, self.severity, place, message);
+        finding.document = object.document.index;
+        finding.object = Some(object.reference());
+        finding
+    }
+
+    /// Creates a finding about an object that kustomizations or clusters may deploy, for a rule about the whole tree: the
+    /// finding names them.
+    pub(in crate::rules) fn finding_on_deployed(
+        &self,
+        object: &Object<'_>,
+        span: Span,
+        message: String,
+    ) -> Finding {
+        let mut finding = self.finding_on_object(object, span, message);
+        finding.overlays.extend(object.overlay.clone());
+        finding
+    }
+
+    /// Creates a finding about a handler. It depends on every fact of the verdict.
+    pub(in crate::rules) fn finding_on_handler(
+        &self,
+        pod: &WorkloadPrediction<'_>,
+        handler: &HandlerPrediction<'_>,
+        span: Span,
+        message: String,
+    ) -> Finding {
+        let mut finding = self.finding_on_workload(&pod.workload, span, message);
+        let verdict = &handler.verdict;
+        finding.container = Some(handler.container.name().to_owned());
+        finding.field = Some(handler.handler.within.to_string());
+        finding.kubelet.clone_from(&verdict.kubelet);
+        finding.probe = Some(probe_ref(pod, handler));
+        if verdict.outcome != Outcome::Unknown {
+            finding.outcome = Some(verdict.outcome.as_str());
+        }
+        // The message contains the reason of an invalid handler.
+        let because = match verdict.cause {
+            Cause::Malformed | Cause::Placeholder => &[],
+            _ => verdict.because.as_slice(),
+        };
+        finding.depend_on_reasons(verdict.certainty, because);
+        finding
+    }
+}
+
+/// Returns the reference to a handler in the files of the user.
+pub(in crate::rules) fn probe_ref(
+    pod: &WorkloadPrediction<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> ProbeRef {
+    let object = &pod.workload.object;
+    let label = object.label_at(handler.handler.key.span(), String::new());
+    ProbeRef {
+        title: handler.title(),
+        path: label.path,
+        span: label.span,
+    }
+}

@@ -1,0 +1,289 @@
+//! Parses documents and classifies their content.
+
+use std::sync::Arc;
+
+use memchr::memmem;
+use meshprobe_yaml as yaml;
+use meshprobe_yaml::{Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
+
+use crate::source::kustomization_name::is_kustomization;
+use crate::source::manifest_keys::looks_like_kubernetes;
+use crate::source::model::document::{Content, Document};
+use crate::source::model::file::SourceFile;
+use crate::source::{list, template_marker};
+
+/// Parses and classifies the document of a file with the bytes `segment` and at most `max_nodes` nodes.
+pub(in crate::source) fn read_document(
+    file: &SourceFile,
+    index: usize,
+    segment: Span,
+    max_nodes: usize,
+) -> Document {
+    let (content, ambiguities) = read_content(file, segment, max_nodes);
+    let root = match &content {
+        Content::Tree(tree) => tree.root(),
+        _ => None,
+    };
+    let encrypted = root.is_some_and(is_encrypted);
+    Document {
+        path: Arc::clone(&file.path),
+        index,
+        segment,
+        content,
+        patch: false,
+        encrypted,
+        ambiguities,
+    }
+}
+
+fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content, Vec<Ambiguity>) {
+    let source = segment.slice(&file.text);
+    if file.chart_template {
+        return (Content::Template, Vec::new());
+    }
+    if is_other_json(file, source.as_bytes()) {
+        return (Content::NotKubernetes, Vec::new());
+    }
+    match yaml::parse_within(&file.text, segment, max_nodes).and_then(yaml::check_expanded_size) {
+        Ok(None) => {
+            if let Some(content) = rejected_separator(file, segment) {
+                return (content, Vec::new());
+            }
+            let hidden = hidden_document(file, segment, None);
+            (Content::Empty, hidden.into_iter().collect())
+        }
+        Ok(Some(tree)) => {
+            let tree = Arc::new(tree);
+            let content = classify(&tree, &file.path, source);
+            match content {
+                // What another tool renders is not what kubectl reads.
+                Content::Template => return (content, Vec::new()),
+                Content::Tree(_) => {}
+                _ => return (content, not_kubernetes(file, &tree)),
+            }
+            let fault = yaml::tab_fault(&tree)
+                .or_else(|| yaml::byte_order_mark_fault(&tree))
+                .or_else(|| yaml::separator_fault(&file.text, segment));
+            if let Some(error) = fault {
+                let kubernetes = true;
+                return (Content::Broken { error, kubernetes }, Vec::new());
+            }
+            let ambiguities = yaml::ambiguities(&tree);
+            (content, ambiguities)
+        }
+        Err(error) if error.is_over_limit() => {
+            let kubernetes =
+                is_kustomization(&file.path) || looks_like_kubernetes(source.as_bytes());
+            (Content::Broken { error, kubernetes }, Vec::new())
+        }
+        Err(error) => {
+            let offset = error.offset.saturating_sub(segment.start);
+            let is_template = template_marker::is_template(source, offset, max_nodes);
+            let separator = rejected_separator(file, segment).filter(|_| !is_template);
+            let content =
+                separator.unwrap_or_else(|| unparsed(&file.path, source, error, is_template));
+            (content, Vec::new())
+        }
+    }
+}
+
+/// Returns the fault of a line because of which kubectl and kustomize reject a file with a manifest.
+fn rejected_separator(file: &SourceFile, segment: Span) -> Option<Content> {
+    let error = yaml::separator_fault(&file.text, segment)?;
+    let kubernetes = mentions_manifest(file.text.as_bytes());
+    kubernetes.then_some(Content::Broken { error, kubernetes })
+}
+
+/// Keys that every Kubernetes object has.
+const OBJECT_KEYS: [&str; 2] = ["apiVersion", "kind"];
+
+/// Classifies a text that only libyaml, the parser of kubectl, may be able to parse.
+fn unparsed(path: &str, source: &str, error: SyntaxError, is_template: bool) -> Content {
+    let keys = yaml::first_document_keys(source).unwrap_or_default();
+    let has_keys = OBJECT_KEYS
+        .iter()
+        .all(|key| keys.iter().any(|found| found == key));
+    let kubernetes = has_keys || looks_like_kubernetes(source.as_bytes());
+    // A text that is not passed to libyaml is a manifest if it looks like one.
+    let is_manifest = has_keys || (kubernetes && yaml::has_too_many_brackets(source));
+    if !is_manifest && is_template {
+        return Content::Template;
+    }
+    Content::Broken {
+        error,
+        // A kustomization does not need these keys.
+        kubernetes: kubernetes || is_kustomization(path),
+    }
+}
+
+/// Returns the text because of which other tools may read a document as Kubernetes although it is not Kubernetes in
+/// YAML 1.2, or because of which values of it are not read.
+///
+/// Only the root determines the kind of a document: a merge key there that exceeds the limit may include `apiVersion`
+/// and `kind`. Merge keys below the root can only hide values, for example those of a chart.
+fn not_kubernetes(file: &SourceFile, tree: &Tree) -> Vec<Ambiguity> {
+    let hidden = hidden_document(file, tree.segment(), Some(tree));
+    hidden
+        .or_else(|| yaml::encoded_key(tree, &OBJECT_KEYS))
+        .or_else(|| yaml::merge_limit_at_root(tree))
+        .or_else(|| yaml::merge_limit(tree))
+        .into_iter()
+        .collect()
+}
+
+/// Returns the text that hides a manifest or a kustomization from YAML 1.2.
+fn hidden_document(file: &SourceFile, segment: Span, tree: Option<&Tree>) -> Option<Ambiguity> {
+    if tree.is_none() && is_kustomization(&file.path) {
+        return yaml::hidden_in_comments(&file.text, segment);
+    }
+    yaml::hidden_mapping(&file.text, segment, tree, &OBJECT_KEYS)
+}
+
+fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {
+    let Some(root) = tree.root() else {
+        return Content::Empty;
+    };
+    let is_template = source.contains("{{") && has_template_key(root)
+        || ["#@ ", "#{"]
+            .into_iter()
+            .any(|start| source.contains(start))
+            && has_value_in_comment(root, tree.text());
+    if is_template {
+        return Content::Template;
+    }
+    let has_keys = OBJECT_KEYS.iter().all(|key| root.get(key).is_some());
+    let is_object = has_keys || list::is_list_without_version(root);
+    if is_object || (root.is_mapping() && is_kustomization(path)) {
+        Content::Tree(Arc::clone(tree))
+    } else if root.is_mapping() {
+        Content::Plain(Arc::clone(tree))
+    } else if root.is_null() || (root.is_sequence() && root.items().len() == 0) {
+        Content::Empty
+    } else {
+        Content::NotKubernetes
+    }
+}
+
+/// Returns whether a key is a mapping. `{{ .Values.x }}` without quotes is such a key: valid YAML that no
+/// Kubernetes tool accepts.
+fn has_template_key(node: NodeRef<'_>) -> bool {
+    match node.kind() {
+        Kind::Mapping => node
+            .entries()
+            .any(|entry| entry.key.kind() == Kind::Mapping || has_template_key(entry.value)),
+        Kind::Sequence => node.items().any(has_template_key),
+        Kind::Scalar | Kind::Alias => false,
+    }
+}
+
+/// Returns whether another tool replaces a value: the value is missing, and an expression of ytt, or a token such as
+/// `#{PORT}#`, is in a comment in its place.
+///
+/// Source: ytt documentation, "Syntax".
+fn has_value_in_comment(node: NodeRef<'_>, text: &str) -> bool {
+    let is_replaced = |key: NodeRef<'_>| {
+        let behind = text.get(key.span().end..).unwrap_or_default();
+        let line = behind.lines().next().unwrap_or_default();
+        let value = line.trim_start_matches(['"', '\'', ' ']).strip_prefix(':');
+        value.is_some_and(|value| template_marker::is_value_in_comment(value.trim_start()))
+    };
+    node.entries().any(|entry| {
+        entry.value.is_null() && is_replaced(entry.key) || has_value_in_comment(entry.value, text)
+    }) || node.items().any(|item| has_value_in_comment(item, text))
+}
+
+/// Returns whether SOPS has encrypted a document. SOPS stores its data under the key `sops`, with a checksum (`mac`) of
+/// all values.
+fn is_encrypted(root: NodeRef<'_>) -> bool {
+    root.get("sops")
+        .is_some_and(|sops| sops.get("mac").is_some() || sops.get("lastmodified").is_some())
+}
+
+fn is_json(path: &str) -> bool {
+    path.rsplit('.')
+        .next()
+        .is_some_and(|end| end.eq_ignore_ascii_case("json"))
+}
+
+/// Returns whether a text is JSON that is not parsed, because it is not a manifest. Trees contain many JSON files with
+/// comments (tsconfig.json).
+pub(in crate::source) fn is_other_json(file: &SourceFile, source: &[u8]) -> bool {
+    !file.explicit && is_json(&file.path) && !may_be_json_manifest(source)
+}
+
+fn mentions_kubernetes(source: &[u8]) -> bool {
+    memmem::find(source, b"apiVersion").is_some()
+}
+
+/// Returns whether JSON can be a manifest: it contains the key `apiVersion`, or escaped letters (`\u0061`). Includes
+/// the escapes of YAML, because kubectl parses text that does not start with a brace as YAML.
+fn may_be_json_manifest(source: &[u8]) -> bool {
+    let escapes = memmem::find_iter(source, b"\\u00");
+    let digit = |at: usize| source.get(at + 4).copied();
+    let has = |part: &str| memmem::find(source, part.as_bytes()).is_some();
+    mentions_kubernetes(source)
+        || escapes
+            .map(digit)
+            .any(|digit| matches!(digit, Some(b'4'..=b'7')))
+        || ["\\x", "\\U", "!!binary"].into_iter().any(has)
+}
+
+/// Returns whether a text contains the words of a manifest anywhere, because keys in JSON and flow style do not start a
+/// line, or looks like a manifest with escaped letters.
+pub(in crate::source) fn mentions_manifest(source: &[u8]) -> bool {
+    let has_words = mentions_kubernetes(source) && memmem::find(source, b"kind").is_some();
+    has_words || looks_like_kubernetes(source)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contents(text: &str) -> Vec<Content> {
+        let file = SourceFile::new(Arc::from("x.yaml"), Arc::from(text));
+        file.documents
+            .into_iter()
+            .map(|document| document.content)
+            .collect()
+    }
+
+    #[test]
+    fn documents_are_classified_by_their_content() {
+        let all = contents(
+            "# c\n---\na: 1\n---\napiVersion: v1\nkind: Pod\n---\na: [\n---\napiVersion: v1\nkind: Pod\nx: [\n---\n{{- if x }}\n---\nx: {{ y }}\n",
+        );
+        assert!(
+            matches!(
+                all.as_slice(),
+                [
+                    Content::Plain(_),
+                    Content::Tree(_),
+                    Content::Broken {
+                        kubernetes: false,
+                        ..
+                    },
+                    Content::Broken {
+                        kubernetes: true,
+                        ..
+                    },
+                    Content::Template,
+                    Content::Template,
+                ]
+            ),
+            "{all:?}"
+        );
+        for empty in ["# only\n", "null\n", "~ # c\n", "[]\n"] {
+            assert!(
+                matches!(contents(empty).as_slice(), [Content::Empty]),
+                "{empty}"
+            );
+        }
+    }
+
+    #[test]
+    fn encrypted_documents_are_marked() {
+        let text = "apiVersion: v1\nkind: Secret\nsops:\n  mac: ENC[AES256_GCM]\n";
+        let file = SourceFile::new(Arc::from("x.yaml"), Arc::from(text));
+        assert!(file.documents[0].encrypted);
+    }
+}

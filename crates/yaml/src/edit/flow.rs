@@ -1,0 +1,212 @@
+//! Edits in brackets: flow mappings, flow sequences and JSON.
+
+use super::children::{Child, children};
+use super::emitter::Emitter;
+use super::flow_style::FlowStyle;
+use crate::change::Value;
+use crate::edit::node_plan::{Addition, InsertPosition};
+use crate::edit::writer::scalar;
+use crate::tree::{Kind, NodeRef, Style};
+
+impl<'t> Emitter<'t> {
+    /// Replaces a value in brackets.
+    pub(super) fn replace_flow_value(&mut self, node: NodeRef<'t>, value: &Value) {
+        let Some(parent) = node.parent() else { return };
+        let siblings = children(parent);
+        let own = siblings.iter().find(|child| child.value == node);
+        let style = self.flow_style(parent, own);
+        let span = node.outer_span();
+        let indent = self.lines.indentation(span.start);
+        let text = match scalar(value, node.style(), style.context) {
+            Some(text) => text,
+            None => style.write(value, indent),
+        };
+        let start = node.anchor_span().map_or(span.start, |anchor| anchor.end);
+        let is_key_only = parent.kind() == Kind::Mapping && node.indicator().is_none();
+        let text = match (node.style(), is_key_only) {
+            (Style::Empty, true) => format!(": {text}"),
+            (Style::Empty, false) => format!(" {text}"),
+            _ if start > span.start => format!(" {text}"),
+            _ => text,
+        };
+        self.edit(start, span.end, text);
+    }
+
+    pub(super) fn insert_flow(
+        &mut self,
+        node: NodeRef<'t>,
+        children: &[Child<'t>],
+        position: InsertPosition,
+        added: &[Addition],
+    ) {
+        let index = match position {
+            InsertPosition::First => 0,
+            InsertPosition::After(index) => index,
+        };
+        let Some(sibling) = children.get(index) else {
+            return;
+        };
+        let style = self.flow_style(node, Some(sibling));
+        let start = self.flow_start(node, children, index);
+        let indent = self.lines.indentation(start);
+        let parts: Vec<_> = added
+            .iter()
+            .map(|addition| style.addition(addition, indent))
+            .collect();
+        if position == InsertPosition::First {
+            let between = self.between(&style, start);
+            let text = parts.join(&between);
+            self.edit(start, start, format!("{text}{between}"));
+        } else {
+            self.insert_flow_parts(node, sibling, parts);
+        }
+    }
+
+    /// Returns the start of a child in brackets: its `?` if it has one.
+    fn flow_start(&self, node: NodeRef<'t>, children: &[Child<'t>], index: usize) -> usize {
+        let before = index.checked_sub(1).and_then(|before| children.get(before));
+        let end = before.map_or(node.span().start, |before| before.span().end);
+        let Some(child) = children.get(index) else {
+            return end;
+        };
+        let start = child.span().start;
+        let mut at = self.lines.skip_trivia(end);
+        if matches!(self.lines.byte(at), Some(b'{' | b',' | b'[')) {
+            at = self.lines.skip_trivia(at + 1);
+        }
+        let is_explicit = at < start && self.lines.byte(at) == Some(b'?');
+        if is_explicit { at } else { start }
+    }
+
+    /// Returns the text to write between two children, as around the child that starts at `start`.
+    fn between(&self, style: &FlowStyle, start: usize) -> String {
+        if self.lines.is_line_start(start) {
+            format!(",{}{}", style.eol, self.lines.indentation(start))
+        } else {
+            format!(",{}", style.comma)
+        }
+    }
+
+    /// Inserts `parts`, the texts of entries or items, after `sibling`.
+    pub(super) fn insert_flow_parts(
+        &mut self,
+        node: NodeRef<'t>,
+        sibling: &Child<'t>,
+        parts: Vec<String>,
+    ) {
+        let style = self.flow_style(node, Some(sibling));
+        let children = children(node);
+        let index = children
+            .iter()
+            .position(|child| child.value == sibling.value);
+        let start = self.flow_start(node, &children, index.unwrap_or_default());
+        let between = self.between(&style, start);
+        let text = parts.join(&between);
+        let end = sibling.span().end;
+        let is_open = sibling.value.indicator() == Some(end) && sibling.key.is_some();
+        if is_open {
+            // Some parsers do not read `a:,` as a key.
+            self.edit(end, end, " ");
+        }
+        if self.lines.is_line_start(start) {
+            self.insert_flow_lines(end, &text, &between);
+        } else {
+            self.edit(end, end, format!("{between}{text}"));
+        }
+    }
+
+    /// Inserts lines after the child that ends at `end`; `between` is a comma and a new line.
+    fn insert_flow_lines(&mut self, end: usize, text: &str, between: &str) {
+        let line_break = between.strip_prefix(',').unwrap_or_default();
+        let comma = self.comma(end);
+        let line_end = self.lines.end(comma.unwrap_or(end));
+        let rest_of = |at: usize| self.lines.rest(at).trim_start_matches([' ', '\t']);
+        let ends_line = |at: usize| rest_of(at).is_empty() || rest_of(at).starts_with('#');
+        if let Some(comma) = comma {
+            let after = comma + 1;
+            let at = if ends_line(after) { line_end } else { after };
+            self.edit(at, at, format!("{line_break}{text},"));
+        } else if rest_of(end).starts_with('#') {
+            self.edit(end, end, ",");
+            self.edit(line_end, line_end, format!("{line_break}{text}"));
+        } else {
+            self.edit(end, end, format!("{between}{text}"));
+        }
+    }
+
+    /// Removes children in brackets, but never all of them.
+    pub(super) fn remove_flow(
+        &mut self,
+        node: NodeRef<'t>,
+        children: &[Child<'t>],
+        removed: &[usize],
+    ) {
+        let is_removed = |index: usize| removed.binary_search(&index).is_ok();
+        let last_kept = (0..children.len()).rfind(|&index| !is_removed(index));
+        let kept_end = last_kept
+            .and_then(|index| children.get(index))
+            .map(|kept| kept.span().end);
+        let last_end = children.last().map(|last| last.span().end);
+        // One edit removes all text after the last child that is kept, unless there is a comment between them.
+        let tail = match (kept_end, last_end) {
+            (Some(start), Some(end)) if start < end && !self.contains_comment(start, children) => {
+                self.edit(start, end, "");
+                last_kept
+            }
+            _ => None,
+        };
+        for &index in removed {
+            let Some(child) = children.get(index) else {
+                continue;
+            };
+            if tail.is_some_and(|kept| index > kept) {
+                continue;
+            }
+            let (start, end) = (self.flow_start(node, children, index), child.span().end);
+            let comma = self.comma(end);
+            self.remove_flow_part(start, comma.map_or(end, |comma| comma + 1));
+            if comma.is_none()
+                && let Some(spare) = kept_end.and_then(|end| self.comma(end))
+            {
+                self.edit(spare, spare + 1, "");
+            }
+        }
+    }
+
+    /// Returns the offset of the comma after the child that ends at `end`.
+    fn comma(&self, end: usize) -> Option<usize> {
+        let at = self.lines.skip_trivia(end);
+        (self.lines.byte(at) == Some(b',')).then_some(at)
+    }
+
+    /// Returns whether there is a comment between the children after `start`.
+    fn contains_comment(&self, start: usize, children: &[Child<'t>]) -> bool {
+        let mut at = start;
+        for span in children
+            .iter()
+            .map(Child::span)
+            .filter(|span| span.start >= start)
+        {
+            if self.lines.slice(at, span.start).contains('#') {
+                return true;
+            }
+            at = span.end;
+        }
+        false
+    }
+
+    /// Removes one child with its comma, and its line if that contains nothing else.
+    fn remove_flow_part(&mut self, start: usize, end: usize) {
+        let rest = self.lines.rest(end);
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+        let ends_line =
+            rest.len() == blanks || rest.trim_start_matches([' ', '\t']).starts_with('#');
+        if ends_line && self.lines.is_line_start(start) {
+            self.edit(self.lines.start(start), self.lines.next(end), "");
+        } else if ends_line {
+            self.edit(start, end, "");
+        } else {
+            self.edit(start, end + blanks, "");
+        }
+    }
+}

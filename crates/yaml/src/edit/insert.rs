@@ -1,0 +1,227 @@
+//! Insertion of new entries and items into block collections.
+
+use super::children::{Child, last_leaf};
+use super::emitter::{Emitter, ScalarEndGuard};
+use super::layout::{self, dash_width};
+use crate::edit::node_plan::{Addition, InsertPosition};
+use crate::edit::writer::{TextAfter, ValueAnchor, Writer};
+use crate::span::Span;
+use crate::text_edit::{Edit, EditError};
+use crate::tree::{Kind, NodeRef, Style};
+
+impl<'t> Emitter<'t> {
+    pub(super) fn insert(
+        &mut self,
+        node: NodeRef<'t>,
+        children: &[Child<'t>],
+        position: InsertPosition,
+        added: Vec<Addition>,
+    ) -> Result<(), EditError> {
+        if added.is_empty() {
+            return Ok(());
+        }
+        if node.style() == Style::Flow {
+            if !node.source().starts_with(['{', '[']) {
+                return Err(EditError {
+                    offset: node.span().start,
+                    reason: "cannot add an entry to a pair without braces".to_owned(),
+                });
+            }
+            self.insert_flow(node, children, position, &added);
+            return Ok(());
+        }
+        match position {
+            InsertPosition::First => self.insert_first(node, children, &added),
+            InsertPosition::After(index) => {
+                if let Some(child) = children.get(index) {
+                    self.insert_after(node, child, &added);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Inserts lines after the last line of `child` and the comments that belong to it. Other comments stay below the
+    /// inserted lines.
+    fn insert_after(&mut self, node: NodeRef<'t>, child: &Child<'t>, added: &[Addition]) {
+        self.guard_scalar_end(child.value);
+        let column = self.comment_column(child);
+        let at = self.end_with_comments(child.span().end, column, false);
+        self.insert_lines(node, at, added);
+    }
+
+    fn insert_lines(&mut self, node: NodeRef<'t>, at: usize, added: &[Addition]) {
+        let writer = self.writer(node, at, self.text_after(at));
+        let column = self.column(node);
+        let mut text = String::new();
+        for addition in added {
+            text.push_str(writer.eol);
+            text.push_str(&" ".repeat(column));
+            text.push_str(&self.addition(node, &writer, column, addition));
+        }
+        self.edit(at, at, text);
+    }
+
+    /// Inserts entries or items before all children. If the collection starts on a line below its key, they are
+    /// inserted directly below the key, so that a comment above the first child stays with that child.
+    fn insert_first(&mut self, node: NodeRef<'t>, children: &[Child<'t>], added: &[Addition]) {
+        let Some(first) = children.first() else {
+            return;
+        };
+        let start = self.child_start(first);
+        if let Some(slot) = self.slot(node) {
+            let rest = self
+                .lines
+                .rest(slot.end_of_indicator)
+                .trim_start_matches([' ', '\t']);
+            let below = self.lines.end(slot.end_of_indicator) < self.lines.start(start);
+            if below && (rest.is_empty() || rest.starts_with('#')) {
+                return self.insert_lines(node, self.lines.end(slot.end_of_indicator), added);
+            }
+        }
+        let text_after = TextAfter {
+            comment: None,
+            terminated: true,
+        };
+        let writer = self.writer(node, start, text_after);
+        let column = self.column(node);
+        let mut text = String::new();
+        for addition in added {
+            text.push_str(&self.addition(node, &writer, column, addition));
+            text.push_str(writer.eol);
+            text.push_str(&" ".repeat(column));
+        }
+        self.edit(start, start, text);
+    }
+
+    fn addition(
+        &self,
+        node: NodeRef<'t>,
+        writer: &Writer,
+        column: usize,
+        addition: &Addition,
+    ) -> String {
+        match &addition.key {
+            Some(key) => writer.entry(key, &addition.value, column),
+            None => {
+                let width = node
+                    .items()
+                    .rev()
+                    .find_map(|item| dash_width(self.lines, item));
+                let width = width.unwrap_or(self.layout().dash);
+                writer.item(&addition.value, column, width)
+            }
+        }
+    }
+
+    /// Returns the start of a child: its key or its dash.
+    pub(super) fn child_start(&self, child: &Child<'t>) -> usize {
+        match child.key {
+            Some(key) => key.outer_span().start,
+            None => child.value.indicator().unwrap_or(child.span().start),
+        }
+    }
+
+    /// Returns the column of the children of a block collection.
+    pub(super) fn column(&self, node: NodeRef<'t>) -> usize {
+        match node.item(0).and_then(NodeRef::indicator) {
+            Some(dash) => self.lines.column(dash),
+            None => layout::column(self.lines, node),
+        }
+    }
+
+    /// Returns a writer for text at `at` in or below `node`.
+    pub(super) fn writer(&self, node: NodeRef<'t>, at: usize, text_after: TextAfter) -> Writer {
+        Writer {
+            layout: self.layout(),
+            offset: self.offset_near(node).unwrap_or(self.layout().offset),
+            eol: self.lines.eol(at),
+            text_after,
+        }
+    }
+
+    /// Returns the indentation of the sequences of the nearest mapping.
+    fn offset_near(&self, node: NodeRef<'t>) -> Option<usize> {
+        let mapping = std::iter::successors(Some(node), |node| node.parent())
+            .find(|node| node.kind() == Kind::Mapping)?;
+        let column = layout::column(self.lines, mapping);
+        mapping
+            .entries()
+            .map(|entry| entry.value)
+            .filter(|value| value.kind() == Kind::Sequence && value.style() == Style::Block)
+            .find_map(|sequence| self.column(sequence).checked_sub(column))
+    }
+
+    /// Returns the context after an insertion at the line end `at`.
+    pub(super) fn text_after(&self, at: usize) -> TextAfter {
+        let mut line = self.lines.next(at);
+        while self.lines.rest_is_blank(line) && self.lines.next(line) > line {
+            line = self.lines.next(line);
+        }
+        let text = self.lines.rest(line);
+        let indent = text.len() - text.trim_start_matches([' ', '\t']).len();
+        let is_comment = text.trim_start_matches([' ', '\t']).starts_with('#');
+        TextAfter {
+            comment: is_comment.then_some(indent),
+            terminated: self.lines.is_terminated(at),
+        }
+    }
+
+    /// Plans a `-` in the header of a block scalar that ends with the file without a line break: text inserted after it
+    /// would add a line break to its value.
+    pub(super) fn guard_scalar_end(&mut self, node: NodeRef<'t>) {
+        let leaf = last_leaf(node);
+        let cut_off = !self.lines.is_terminated(leaf.span().end);
+        if !cut_off || !matches!(leaf.style(), Style::Literal | Style::Folded) {
+            return;
+        }
+        let header = leaf
+            .source()
+            .split(char::is_whitespace)
+            .next()
+            .unwrap_or_default();
+        if !header.contains('-') {
+            let start = leaf.span().start;
+            self.scalar_end_guard = Some(ScalarEndGuard {
+                scalar: leaf.span(),
+                header: Edit {
+                    span: Span::new(start, start + header.len()),
+                    text: format!("{}-", header.replace('+', "")),
+                },
+            });
+        }
+    }
+
+    /// Returns the slot of a value in block layout; `None` for the root and in brackets.
+    pub(super) fn slot(&self, node: NodeRef<'t>) -> Option<Slot> {
+        let parent = node.parent().filter(|p| p.style() == Style::Block)?;
+        let column = self.column(parent);
+        let (end_of_indicator, value_anchor) = if parent.kind() == Kind::Sequence {
+            let width = dash_width(self.lines, node).or_else(|| {
+                parent
+                    .items()
+                    .rev()
+                    .find_map(|item| dash_width(self.lines, item))
+            });
+            let width = width.unwrap_or(self.layout().dash);
+            (node.indicator()? + 1, ValueAnchor::dash(column, width))
+        } else {
+            (node.indicator()?, ValueAnchor::key(column))
+        };
+        let end_of_indicator = node
+            .anchor_span()
+            .map_or(end_of_indicator, |anchor| anchor.end);
+        Some(Slot {
+            end_of_indicator,
+            value_anchor,
+        })
+    }
+}
+
+/// Position of a value in block layout.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Slot {
+    /// The offset after the `:` or `-` and after the anchor.
+    pub(super) end_of_indicator: usize,
+    pub(super) value_anchor: ValueAnchor,
+}

@@ -1,0 +1,156 @@
+//! The memory layout of a tree.
+
+use std::sync::Arc;
+
+use super::kind::{Kind, Style};
+use super::memo::Memo;
+use crate::span::{CompactSpan, Span};
+
+/// The number of no node.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A node; offsets count the bytes of the whole file. Nodes take most of the memory of a run, so their size is
+/// limited to 32 bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) style: Style,
+    /// The value without anchor and tag. The span of a block scalar starts at its header.
+    pub(crate) span: CompactSpan,
+    /// Collections: start in `links`. Scalars: start in `decoded`, or `NONE` if the source is
+    /// the value. Aliases: the target.
+    pub(crate) first: u32,
+    /// The end of the range that starts at `first`.
+    pub(crate) last: u32,
+    pub(crate) parent: u32,
+    /// The `-` of a block sequence item, or the end of the `:` of a mapping value.
+    pub(crate) indicator: u32,
+    /// Index in `properties` or `NONE`.
+    pub(crate) properties: u32,
+}
+
+const _: () = assert!(size_of::<Node>() == 32);
+
+/// Anchor and tag of a node. Few nodes have one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Properties {
+    /// Start of the value, including anchor and tag.
+    pub(crate) outer_start: usize,
+    /// `&name`.
+    pub(crate) anchor: Option<Span>,
+    /// The explicit tag.
+    pub(crate) tag: Option<Span>,
+}
+
+/// A parsed document. Two documents are equal if all their nodes and positions are equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    pub(crate) text: Arc<str>,
+    pub(crate) segment: Span,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) links: Vec<u32>,
+    /// The values of all scalars that differ from their source, concatenated.
+    pub(crate) decoded: String,
+    pub(crate) properties: Vec<Properties>,
+    pub(crate) root: u32,
+    /// Whether the document contains a scalar `<<`.
+    pub(crate) has_merge_keys: bool,
+    /// The keys that occur more than once.
+    pub(crate) duplicate_keys: Memo<Box<[(Span, Span)]>>,
+}
+
+impl Tree {
+    /// Returns the text of the whole file.
+    #[must_use]
+    pub const fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Returns the bytes of the file that belong to this document.
+    #[must_use]
+    pub const fn segment(&self) -> Span {
+        self.segment
+    }
+
+    /// Returns whether another document has the same nodes, with the same texts at the same positions: both differ only in
+    /// what follows their nodes, such as comments.
+    #[must_use]
+    pub fn has_nodes_of(&self, other: &Self) -> bool {
+        let (start, end) = (self.segment.start, self.nodes_end());
+        let is_same_text = match (self.text.get(start..end), other.text.get(start..end)) {
+            (Some(text), Some(other)) => text == other,
+            _ => false,
+        };
+        is_same_text
+            && (other.segment.start, other.nodes_end()) == (start, end)
+            && (self.root, self.has_merge_keys) == (other.root, other.has_merge_keys)
+            && self.nodes == other.nodes
+            && self.links == other.links
+            && self.decoded == other.decoded
+            && self.properties == other.properties
+    }
+
+    /// Returns the end of the last node.
+    fn nodes_end(&self) -> usize {
+        let ends = self.nodes.iter().map(|node| node.span.span().end);
+        ends.max().unwrap_or(self.segment.start)
+    }
+
+    /// Returns whether the document contains an anchor.
+    #[must_use]
+    pub fn has_anchors(&self) -> bool {
+        self.anchors().next().is_some()
+    }
+
+    /// Iterates over the spans of the anchors (`&name`) in the order of the text.
+    pub(crate) fn anchors(&self) -> impl Iterator<Item = Span> {
+        self.properties.iter().filter_map(|of| of.anchor)
+    }
+
+    /// Returns whether a node has an explicit tag.
+    #[must_use]
+    pub fn has_tags(&self) -> bool {
+        self.properties.iter().any(|of| of.tag.is_some())
+    }
+
+    /// Returns whether a key is a mapping, as in `{{name}}` without quotes.
+    #[must_use]
+    pub fn has_mapping_as_key(&self) -> bool {
+        self.all()
+            .any(|node| node.entries().any(|entry| entry.key.is_mapping()))
+    }
+
+    /// Returns whether the document contains a scalar `<<`.
+    #[must_use]
+    pub const fn has_merge_keys(&self) -> bool {
+        self.has_merge_keys
+    }
+
+    /// Returns whether the text of the document, including comments, or the value of a scalar contains `words`.
+    #[must_use]
+    pub fn contains_text(&self, words: &str) -> bool {
+        self.segment.slice(&self.text).contains(words) || self.decoded.contains(words)
+    }
+
+    /// Returns the span of the node with this number. Nodes are numbered in the order of the text, a
+    /// collection before its members.
+    #[must_use]
+    pub fn span(&self, id: usize) -> Option<Span> {
+        self.nodes.get(id).map(|node| node.span.span())
+    }
+
+    /// Returns the number of nodes: keys, values and items.
+    #[must_use]
+    pub const fn node_count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Returns the size of the tree in memory, in bytes, without the text of its file.
+    #[must_use]
+    pub const fn memory(&self) -> usize {
+        self.nodes.len() * size_of::<Node>()
+            + self.links.len() * size_of::<u32>()
+            + self.properties.len() * size_of::<Properties>()
+            + self.decoded.len()
+    }
+}

@@ -1,0 +1,247 @@
+//! Application of changes to values, and the first difference between two values.
+
+use serde_yaml::{Mapping, Value as Yaml};
+
+use super::own_value::scalar_value;
+use crate::change::{Change, Value};
+use crate::field_path::{FieldPath, Step};
+use crate::tree::{NodeRef, Style};
+
+/// Compares `old`, with `changes` applied, with `new`. `root` is the root of the edited document in our
+/// tree.
+///
+/// # Errors
+/// The first difference, or the first change that does not fit, as a message for the user.
+pub(super) fn compare(
+    old: Yaml,
+    changes: &[Change],
+    new: &Yaml,
+    root: Option<NodeRef<'_>>,
+) -> Result<(), String> {
+    let mut expected = old;
+    let is_removal = |change: &&Change| matches!(change, Change::Remove { .. });
+    for change in changes.iter().filter(|change| !is_removal(change)) {
+        apply(&mut expected, change)?;
+    }
+    // Routes refer to the indices before any removal, so the last item is removed first.
+    let mut removed: Vec<&FieldPath> = changes
+        .iter()
+        .filter(is_removal)
+        .map(Change::route)
+        .collect();
+    removed.sort_unstable();
+    removed.dedup();
+    for route in removed.into_iter().rev() {
+        remove(&mut expected, route)?;
+    }
+    match difference(&expected, new, &FieldPath::root(), root) {
+        Some(difference) => Err(difference),
+        None => Ok(()),
+    }
+}
+
+/// Applies a change other than a removal.
+fn apply(value: &mut Yaml, change: &Change) -> Result<(), String> {
+    match change {
+        Change::Set { route, value: new } => *slot(value, route)? = to_yaml(new),
+        Change::Replace {
+            route,
+            key,
+            value: new,
+        } => {
+            let Some((parent, Step::Key(old_key))) = route.split_last() else {
+                return Err(missing(route));
+            };
+            let Yaml::Mapping(entries) = slot(value, &parent)? else {
+                return Err(missing(route));
+            };
+            let Some(found) = found_key(entries, old_key) else {
+                // The change may be applied already.
+                let is_applied = found_key(entries, key).is_some();
+                return if is_applied {
+                    Ok(())
+                } else {
+                    Err(missing(route))
+                };
+            };
+            entries.remove(&found);
+            entries.insert(Yaml::String(key.clone()), to_yaml(new));
+        }
+        Change::Push { route, value: new } => match slot(value, route)? {
+            Yaml::Sequence(items) => items.push(to_yaml(new)),
+            empty @ Yaml::Null => *empty = Yaml::Sequence(vec![to_yaml(new)]),
+            _ => return Err(format!("`{route}` is not a list")),
+        },
+        Change::Remove { .. } => {}
+    }
+    Ok(())
+}
+
+fn to_yaml(value: &Value) -> Yaml {
+    match value {
+        Value::Null => Yaml::Null,
+        Value::Bool(value) => Yaml::Bool(*value),
+        Value::Int(value) => Yaml::Number((*value).into()),
+        Value::Str(text) | Value::Block(text) => Yaml::String(text.clone()),
+        Value::Map(entries) => {
+            let entries = entries
+                .iter()
+                .map(|(key, value)| (Yaml::String(key.clone()), to_yaml(value)));
+            Yaml::Mapping(entries.collect())
+        }
+        Value::Seq(items) => Yaml::Sequence(items.iter().map(to_yaml).collect()),
+    }
+}
+
+fn missing(route: &FieldPath) -> String {
+    format!("`{route}` does not exist")
+}
+
+/// Returns the key of a mapping that is written as `key`: a string, a number or a boolean.
+fn found_key(entries: &Mapping, key: &str) -> Option<Yaml> {
+    if entries.contains_key(key) {
+        return Some(Yaml::String(key.to_owned()));
+    }
+    entries
+        .keys()
+        .find(|candidate| match candidate {
+            Yaml::Bool(value) => value.to_string() == key,
+            Yaml::Number(value) => value.to_string() == key,
+            _ => false,
+        })
+        .cloned()
+}
+
+fn found<'v>(value: &'v Yaml, route: &FieldPath) -> Option<&'v Yaml> {
+    route
+        .steps()
+        .iter()
+        .try_fold(value, |value, step| match (value, step) {
+            (Yaml::Mapping(entries), Step::Key(key)) => entries.get(&found_key(entries, key)?),
+            (Yaml::Sequence(items), Step::Index(index)) => items.get(*index),
+            _ => None,
+        })
+}
+
+/// Returns the value at `route`; creates missing parent mappings.
+fn slot<'v>(value: &'v mut Yaml, route: &FieldPath) -> Result<&'v mut Yaml, String> {
+    let mut place = value;
+    for step in route.steps() {
+        if let (Yaml::Null, Step::Key(_)) = (&*place, step) {
+            *place = Yaml::Mapping(Mapping::new());
+        }
+        place = match (place, step) {
+            (Yaml::Mapping(entries), Step::Key(key)) => {
+                let found = found_key(entries, key);
+                let key = found.unwrap_or_else(|| Yaml::String(key.to_string()));
+                entries.entry(key).or_insert(Yaml::Null)
+            }
+            (Yaml::Sequence(items), Step::Index(index)) => {
+                items.get_mut(*index).ok_or_else(|| missing(route))?
+            }
+            _ => return Err(missing(route)),
+        };
+    }
+    Ok(place)
+}
+
+fn remove(value: &mut Yaml, route: &FieldPath) -> Result<(), String> {
+    let Some((parent, step)) = route.split_last() else {
+        return Err(missing(route));
+    };
+    if found(value, route).is_none() {
+        return Ok(());
+    }
+    match (slot(value, &parent)?, step) {
+        (Yaml::Mapping(entries), Step::Key(key)) => {
+            if let Some(found) = found_key(entries, key) {
+                entries.remove(&found);
+            }
+        }
+        (Yaml::Sequence(items), Step::Index(index)) if *index < items.len() => {
+            items.remove(*index);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Describes the first field in which two values differ; `None` if they are equal.
+fn difference(
+    expected: &Yaml,
+    found: &Yaml,
+    route: &FieldPath,
+    root: Option<NodeRef<'_>>,
+) -> Option<String> {
+    match (expected, found) {
+        _ if expected == found => None,
+        (Yaml::Mapping(expected), Yaml::Mapping(found)) => {
+            let step = |key: &Yaml| match key {
+                Yaml::String(key) => route.child(key.clone()),
+                other => route.child(describe_value(other)),
+            };
+            let changed = expected.iter().find_map(|(key, value)| {
+                let found = found_key(found, &key_label(key)).and_then(|key| found.get(&key));
+                match found {
+                    Some(found) => difference(value, found, &step(key), root),
+                    None => Some(format!("`{}` would be lost", step(key))),
+                }
+            });
+            changed.or_else(|| {
+                let is_extra = |key: &&Yaml| found_key(expected, &key_label(key)).is_none();
+                let extra = found.keys().find(is_extra)?;
+                Some(format!("`{}` would appear", step(extra)))
+            })
+        }
+        (Yaml::Sequence(expected), Yaml::Sequence(found)) if expected.len() == found.len() => {
+            let mut pairs = expected.iter().zip(found).enumerate();
+            pairs.find_map(|(index, (expected, found))| {
+                difference(expected, found, &route.child(index), root)
+            })
+        }
+        (Yaml::Sequence(expected), Yaml::Sequence(found)) => Some(format!(
+            "`{route}` would have {} items instead of {}",
+            found.len(),
+            expected.len()
+        )),
+        _ if root.is_some_and(|root| differs_by_dialect(root, route, expected, found)) => None,
+        _ => Some(format!(
+            "`{route}` would be {} instead of {}",
+            describe_value(found),
+            describe_value(expected)
+        )),
+    }
+}
+
+/// Returns whether the two parsers read the same text from a scalar and only its type differs: `0777` is the number 511
+/// for Kubernetes tooling and a string in YAML 1.2.
+fn differs_by_dialect(root: NodeRef<'_>, route: &FieldPath, expected: &Yaml, found: &Yaml) -> bool {
+    let (Some(node), Yaml::String(text)) = (root.at(route), found) else {
+        return false;
+    };
+    node.resolved().style() == Style::Plain
+        && node.text() == Some(text)
+        && node.scalar().map(scalar_value).as_ref() == Some(expected)
+}
+
+/// Returns a key as text. Keys with the same text are treated as equal.
+fn key_label(key: &Yaml) -> String {
+    match key {
+        Yaml::String(text) => text.clone(),
+        other => describe_value(other),
+    }
+}
+
+/// Describes a value on one line, for a message.
+pub(super) fn describe_value(value: &Yaml) -> String {
+    match value {
+        Yaml::Null => "null".to_owned(),
+        Yaml::Bool(value) => value.to_string(),
+        Yaml::Number(value) => value.to_string(),
+        Yaml::String(text) if text.chars().count() <= 60 => format!("{text:?}"),
+        Yaml::String(text) => format!("{:?}…", text.chars().take(60).collect::<String>()),
+        Yaml::Sequence(_) => "a list".to_owned(),
+        Yaml::Mapping(_) => "a mapping".to_owned(),
+        Yaml::Tagged(_) => "a tagged value".to_owned(),
+    }
+}
