@@ -12,8 +12,9 @@ use super::output::{print_diffs, write};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
-use crate::cli::vm;
-use crate::engine::{self, Exit, RewriteCounts, Rewritten, failing};
+use super::vm;
+use crate::engine;
+use crate::engine::{Exit, RewriteCounts, Rewritten, failing};
 use crate::report::{counted, escape_control, not_judged_lines, rewrite_sum};
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {

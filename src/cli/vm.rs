@@ -6,12 +6,13 @@ use meshprobe_mesh::finding::Severity;
 use meshprobe_mesh::settings::FailOn;
 use meshprobe_tree::source::{Input, SourceSet, canonical};
 
-use crate::cli::args::RewriteArgs;
-use crate::cli::input::{RenderFallback, Run, prepare, print_files, print_findings};
-use crate::cli::output::report_failures;
-use crate::cli::session::Session;
-use crate::cli::stop::Stop;
-use crate::engine::{self, Exit, GeneratedFiles, failing};
+use super::args::RewriteArgs;
+use super::input::{RenderFallback, Run, prepare, print_files, print_findings};
+use super::output::report_failures;
+use super::session::Session;
+use super::stop::Stop;
+use crate::engine;
+use crate::engine::{Exit, GeneratedFiles, failing};
 use crate::report::counted;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {

@@ -1,4 +1,4 @@
-//! Checks and rewrites the resources of a call.
+//! Checks and rewrites the resources of a call, and its result.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,9 @@ use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_mesh::settings::{Action, Settings};
 use meshprobe_tree::source::SourceSet;
 
-use crate::engine::{self, Exit, Outcome, RewriteCounts, Summary, failing};
-use crate::report::missing_verdicts;
+use crate::engine;
+use crate::engine::{Exit, Outcome, RewriteCounts, Summary, failing};
+use crate::report::{escape_control, missing_verdicts};
 
 /// The result of the actions.
 #[derive(Default)]
@@ -88,11 +89,45 @@ fn key(finding: &Finding) -> impl Ord + use<> {
     )
 }
 
+/// The result of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The text for standard output; `None` if the call fails.
+    pub output: Option<String>,
+    /// The text for standard error, one line per message.
+    pub messages: String,
+    /// The exit code.
+    pub exit: Exit,
+}
+
+impl Answer {
+    pub(super) fn failure(messages: &[String]) -> Self {
+        Self {
+            output: None,
+            messages: messages
+                .iter()
+                .map(|message| format!("error: {}\n", escape_control(message)))
+                .collect(),
+            exit: Exit::Failure,
+        }
+    }
+}
+
+/// The configuration file that kustomize passes to a legacy plugin as the first argument.
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigFile<'a> {
+    /// The path, for messages.
+    pub name: &'a str,
+    /// The content.
+    pub bytes: &'a [u8],
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use meshprobe_mesh::finding::{Label, rule_id};
     use meshprobe_yaml::Span;
+
+    use super::*;
 
     #[test]
     fn a_finding_that_the_rewrite_fixes_becomes_a_note() {

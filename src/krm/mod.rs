@@ -4,17 +4,13 @@
 //! with edits, never a newly printed list, and a call that fails has no output.
 
 mod act;
-mod answer;
 mod config;
 mod definition;
 mod function;
 mod list;
-mod load;
-mod plugin;
 mod results;
-mod run;
 mod words;
 
-pub use answer::{Answer, ConfigFile};
+pub use act::{Answer, ConfigFile};
 pub use definition::definition;
-pub use run::run;
+pub use function::run;

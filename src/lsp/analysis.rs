@@ -9,11 +9,9 @@ use meshprobe_yaml::Span;
 
 use super::buffers::Buffers;
 use super::client::Supports;
-use super::draft::Draft;
-use super::encoding::Lines;
+use super::draft::{Draft, ShownFile};
+use super::encoding::{Lines, path_of};
 use super::loader::Plan;
-use super::shown_file::ShownFile;
-use super::uri::path_of;
 use crate::engine::{LiveFacts, Outcome};
 
 /// An analysis of a folder. A request is a function from this type to its answer.

@@ -12,7 +12,7 @@ use meshprobe_tree::filesystem::{
 };
 
 use super::draft::Draft;
-use super::uri::uri_of;
+use super::encoding::uri_of;
 
 /// The text of an open document.
 #[derive(Clone, Debug)]

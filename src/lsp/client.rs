@@ -4,7 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crossbeam_channel::Sender;
-use gen_lsp_types::{ClientCapabilities, MessageType, PublishDiagnosticsParams, ShowMessageParams};
+use gen_lsp_types::{
+    ClientCapabilities, DidChangeWatchedFilesRegistrationOptions, FileSystemWatcher, MessageType,
+    ProgressParams, PublishDiagnosticsParams, Registration, RegistrationParams, ShowMessageParams,
+    WorkDoneProgressBegin, WorkDoneProgressCreateParams, WorkDoneProgressEnd,
+};
 use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
 use serde::Serialize;
 use serde_json::Value;
@@ -186,5 +190,94 @@ impl Client {
     fn send(&self, message: Message) {
         // A client that has closed the connection gets no answer.
         let _ = self.sender.send(message);
+    }
+}
+
+/// Shows a progress message while it is alive.
+#[derive(Debug)]
+pub(super) struct Progress {
+    client: Client,
+    token: Option<String>,
+}
+
+impl Progress {
+    /// Starts to show `title`, if the client supports it. `token` must not be in use.
+    pub(super) fn begin(client: &Client, token: String, title: String) -> Self {
+        let token = client.supports.progress.then_some(token);
+        if let Some(token) = &token {
+            let create = WorkDoneProgressCreateParams {
+                token: token.clone().into(),
+            };
+            client.request("window/workDoneProgress/create", create);
+            let begin = WorkDoneProgressBegin {
+                title,
+                ..WorkDoneProgressBegin::default()
+            };
+            send(client, token, serde_json::to_value(begin));
+        }
+        Self {
+            client: client.clone(),
+            token,
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(token) = &self.token {
+            let end = WorkDoneProgressEnd::default();
+            send(&self.client, token, serde_json::to_value(end));
+        }
+    }
+}
+
+fn send(client: &Client, token: &str, value: serde_json::Result<Value>) {
+    if let Ok(value) = value {
+        let token = token.to_owned().into();
+        client.notify("$/progress", ProgressParams { token, value });
+    }
+}
+
+/// The files whose content can affect the findings: manifests, kustomizations, values of charts, ignore files, and what
+/// git stores about tracked files.
+const PATTERNS: [&str; 7] = [
+    "**/*.{yaml,yml,json}",
+    "**/{Kustomization,.gitignore,.ignore}",
+    "**/*.{tpl,properties,env}",
+    "**/.git/{config,index}",
+    "**/.git",
+    "**/.git/info/exclude",
+    "**/.meshprobe.{yaml,yml}",
+];
+
+/// Asks the client to report changes on disk and changes of the settings.
+pub(super) fn register(client: &Client) {
+    let mut registrations = Vec::new();
+    if client.supports.watched_files {
+        let watchers = PATTERNS.map(|pattern| FileSystemWatcher {
+            glob_pattern: pattern.to_owned().into(),
+            kind: None,
+        });
+        let options = DidChangeWatchedFilesRegistrationOptions {
+            watchers: watchers.to_vec(),
+        };
+        registrations.push(Registration {
+            id: "meshprobe-files".to_owned(),
+            method: "workspace/didChangeWatchedFiles".to_owned(),
+            register_options: serde_json::to_value(options).ok(),
+        });
+    }
+    if client.supports.configuration_changes {
+        registrations.push(Registration {
+            id: "meshprobe-settings".to_owned(),
+            method: "workspace/didChangeConfiguration".to_owned(),
+            register_options: Some(serde_json::json!({ "section": "meshprobe" })),
+        });
+    }
+    if !registrations.is_empty() {
+        client.request(
+            "client/registerCapability",
+            RegistrationParams { registrations },
+        );
     }
 }

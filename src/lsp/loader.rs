@@ -1,14 +1,14 @@
 //! The settings of a folder, which `cli` reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gen_lsp_types::{ConfigurationItem, ConfigurationParams, Uri};
 use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::filesystem::FileSystem;
 use meshprobe_tree::source::{ContextOption, Request, SourceSet};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::root::Root;
 use crate::engine::Outcome;
 
 /// Reads the settings of folders.
@@ -66,4 +66,56 @@ pub struct SettingsError {
     pub message: String,
     /// The place in the configuration, with its line and its column from 0.
     pub place: Option<(PathBuf, u32, u32)>,
+}
+
+/// A folder of the workspace, or a single document outside of all folders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    /// The folder that displayed paths are relative to.
+    pub folder: PathBuf,
+    /// The only file that is checked; `None` for all files of the folder.
+    pub only: Option<PathBuf>,
+}
+
+impl Root {
+    /// Returns whether a path is checked.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        match &self.only {
+            Some(only) => only == path,
+            None => path.starts_with(&self.folder),
+        }
+    }
+}
+
+/// Returns the innermost of the folders that contain a path.
+pub(super) fn innermost<'r>(
+    roots: impl Iterator<Item = &'r Root>,
+    path: &Path,
+) -> Option<&'r Root> {
+    roots
+        .filter(|root| root.contains(path))
+        .max_by_key(|root| (root.only.is_none(), root.folder.components().count()))
+}
+
+/// The section of the settings of the client.
+const SECTION: &str = "meshprobe";
+
+/// Returns the request for the settings of folders.
+pub(super) fn request(folders: impl Iterator<Item = Uri>) -> ConfigurationParams {
+    let items = folders.map(|uri| ConfigurationItem {
+        scope_uri: Some(uri),
+        section: Some(SECTION.to_owned()),
+    });
+    ConfigurationParams {
+        items: items.collect(),
+    }
+}
+
+/// Returns the settings in what a client sends: the section, or an object that contains the section.
+pub(super) fn section(value: &Value) -> Value {
+    let section = value.get(SECTION).unwrap_or(value);
+    match section {
+        Value::Object(_) => section.clone(),
+        _ => Value::Object(Map::new()),
+    }
 }

@@ -5,16 +5,21 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use crossbeam_channel::RecvTimeoutError;
-use gen_lsp_types::InitializeParams;
+use gen_lsp_types::{
+    ChangeNotifications, CodeActionKind, CodeActionOptions, InitializeParams, InitializeResult,
+    Save, ServerCapabilities, ServerInfo, TextDocumentSyncKind, TextDocumentSyncOptions, Uri,
+    WorkspaceFolders, WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+};
 use lsp_server::{Connection, ErrorCode, Message, Request, Response};
 use rayon::ThreadPool;
 use serde_json::{Value, to_value};
 
 use super::client::{Client, Supports};
+use super::encoding::uri_of;
 use super::loader::Loader;
 use super::session::Session;
 use super::shared::Shared;
-use super::{handshake, parent, requests, settings};
+use super::{loader, requests};
 use crate::engine::Exit;
 
 /// How often the server looks for the process that started it.
@@ -48,8 +53,8 @@ pub fn serve(connection: &Connection, environment: Environment) -> io::Result<Ex
         roots: RwLock::default(),
     });
     let settings = params.initialization_options.as_ref();
-    let settings = settings.map(settings::section);
-    let mut session = Session::new(shared, handshake::folders(&params), settings);
+    let settings = settings.map(loader::section);
+    let mut session = Session::new(shared, folders(&params), settings);
     let exit = run(connection, &mut session, process);
     session.end();
     exit
@@ -63,7 +68,7 @@ fn initialize(connection: &Connection, client: &mut Client) -> Option<Initialize
                 match serde_json::from_value::<InitializeParams>(request.params) {
                     Ok(params) => {
                         client.supports = Supports::of(&params.capabilities);
-                        let answer = handshake::answer(&client.supports);
+                        let answer = answer(&client.supports);
                         client.respond(request.id, Ok(to_value(answer).unwrap_or_default()));
                         return Some(params);
                     }
@@ -91,7 +96,7 @@ fn run(connection: &Connection, session: &mut Session, process: Option<u32>) -> 
         let message = match connection.receiver.recv_timeout(PARENT_INTERVAL) {
             Ok(message) => message,
             Err(RecvTimeoutError::Timeout) => {
-                if process.is_some_and(|process| !parent::is_running(process)) {
+                if process.is_some_and(|process| !is_running(process)) {
                     return Ok(Exit::Findings);
                 }
                 session.start_if_waiting()?;
@@ -141,4 +146,91 @@ fn dispatch(session: &mut Session, request: Request) {
         return session.query(request);
     };
     session.client().respond(request.id, Err(error));
+}
+
+/// Returns the answer to `initialize`.
+pub(super) fn answer(supports: &Supports) -> InitializeResult {
+    let mut capabilities = ServerCapabilities {
+        position_encoding: Some(supports.encoding.kind()),
+        text_document_sync: Some(
+            TextDocumentSyncOptions {
+                open_close: Some(true),
+                change: Some(TextDocumentSyncKind::Incremental),
+                save: Some(Save::Bool(true)),
+                will_save: Some(true),
+                ..TextDocumentSyncOptions::default()
+            }
+            .into(),
+        ),
+        code_action_provider: Some(
+            CodeActionOptions {
+                code_action_kinds: Some(vec![
+                    CodeActionKind::QuickFix,
+                    CodeActionKind::RefactorRewrite,
+                    CodeActionKind::Custom(requests::FIX_ALL.into()),
+                ]),
+                resolve_provider: Some(supports.resolve_edits),
+                ..CodeActionOptions::default()
+            }
+            .into(),
+        ),
+        workspace: Some(WorkspaceOptions {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(ChangeNotifications::Bool(true)),
+            }),
+            ..WorkspaceOptions::default()
+        }),
+        ..ServerCapabilities::default()
+    };
+    requests::announce(&mut capabilities, supports);
+    InitializeResult {
+        capabilities,
+        server_info: Some(ServerInfo {
+            name: env!("CARGO_PKG_NAME").to_owned(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        }),
+    }
+}
+
+/// Returns the folders of the workspace: `workspaceFolders`, else `rootUri`, else `rootPath`.
+#[expect(
+    deprecated,
+    reason = "clients that do not know workspace folders send only these"
+)]
+pub(super) fn folders(params: &InitializeParams) -> Vec<Uri> {
+    let given = &params.workspace_folders_initialize_params.workspace_folders;
+    if let Some(WorkspaceFolders::WorkspaceFolderList(folders)) = given {
+        return folders.iter().map(|folder| folder.uri.clone()).collect();
+    }
+    if let Some(uri) = &params.root_uri {
+        return vec![uri.clone()];
+    }
+    match &params.root_path {
+        Some(gen_lsp_types::RootPath::String(path)) => vec![uri_of(path.as_ref())],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns whether a process runs; `true` if it cannot be determined.
+#[cfg(target_os = "linux")]
+pub(super) fn is_running(process: u32) -> bool {
+    // A process that has ended and that no one has waited for is a zombie.
+    match std::fs::read_to_string(format!("/proc/{process}/stat")) {
+        Ok(stat) => {
+            let state = stat
+                .rsplit(") ")
+                .next()
+                .and_then(|rest| rest.chars().next());
+            !matches!(state, Some('Z' | 'X'))
+        }
+        // Without `/proc`, nothing is known about any process.
+        Err(_) => !std::path::Path::new("/proc/self/stat").exists(),
+    }
+}
+
+/// Elsewhere, the server ends when its standard input is closed, which also happens when the client dies.
+#[cfg(not(target_os = "linux"))]
+pub(super) const fn is_running(_process: u32) -> bool {
+    true
 }

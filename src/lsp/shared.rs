@@ -1,6 +1,6 @@
 //! What the main thread and the workers share.
 
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hashbrown::HashMap;
 use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
@@ -9,10 +9,8 @@ use serde_json::Value;
 
 use super::analysis::Analysis;
 use super::client::Client;
-use super::loader::Loader;
-use super::lock::locked;
+use super::loader::{Loader, Root};
 use super::requests;
-use super::root::Root;
 use crate::engine::catch_panic;
 
 /// What the main thread and the workers share.
@@ -62,4 +60,9 @@ impl Shared {
         locked(&self.pending).remove(&id);
         self.client.respond(id, answer);
     }
+}
+
+/// Locks a value, which stays usable after a panic while it was locked.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

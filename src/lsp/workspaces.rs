@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use gen_lsp_types::Uri;
 
 use super::jobs::{Change, Job};
-use super::root::{Root, innermost};
+use super::loader::{Root, innermost};
 use super::shared::Shared;
 use super::worker::{STACK, Worker};
 

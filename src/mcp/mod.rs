@@ -7,25 +7,17 @@
 //! `docs/decisions/0017-mcp.md` explains the reasons.
 
 mod answer;
-mod clean;
-mod cursor;
 mod error;
-mod file_uri;
-mod granted;
-mod options;
 mod page;
 mod paths;
 mod resources;
 mod roots;
-mod runner;
-mod serve;
 mod server;
 #[cfg(test)]
 mod tests;
 mod tools;
 
-pub use options::Options;
-pub use roots::{Root, Roots};
-pub use runner::{Command, Output, Runner};
-pub use serve::serve;
+pub use error::{Command, Output, Runner};
+pub use roots::{Options, Root, Roots};
+pub use server::serve;
 pub use tools::reference;

@@ -1,9 +1,13 @@
 //! Pages of a list: an answer contains as many items as a few thousand tokens hold.
+//!
+//! A cursor contains all that the next call needs, so the server keeps no results. The list is computed again for each
+//! page; if it has changed meanwhile, the cursor is stale, and the client starts again instead of missing items.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::{self, CursorError};
 use super::error::ToolError;
 
 /// The bytes of the items of a page in JSON: about 3,000 tokens.
@@ -46,9 +50,9 @@ impl Paging {
             .iter()
             .map(|item| serde_json::to_string(item).unwrap_or_default())
             .collect();
-        let fingerprint = cursor::fingerprint(name, texts.iter().map(String::as_str));
+        let fingerprint = fingerprint(name, texts.iter().map(String::as_str));
         let start = match &self.cursor {
-            Some(text) => cursor::decode(text, items.len(), fingerprint).map_err(rejected)?,
+            Some(text) => decode(text, items.len(), fingerprint).map_err(rejected)?,
             None => 0,
         };
         let count = fitting(texts.iter().skip(start), self.limit.unwrap_or(usize::MAX));
@@ -57,7 +61,7 @@ impl Paging {
         Ok(Page {
             items: items.into_iter().skip(start).take(count).collect(),
             total,
-            next_cursor: (end < total).then(|| cursor::encode(end, fingerprint)),
+            next_cursor: (end < total).then(|| encode(end, fingerprint)),
         })
     }
 }
@@ -87,5 +91,48 @@ fn rejected(error: CursorError) -> ToolError {
             ToolError::new("invalid value for `cursor`: it is not the `next_cursor` of an answer")
                 .help("call again without `cursor`")
         }
+    }
+}
+
+/// Why a cursor is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CursorError {
+    /// The text is not a cursor of this list.
+    Invalid,
+    /// The list has changed since the cursor was issued.
+    Stale,
+}
+
+/// Returns the fingerprint of a list. `parts` are its items as text.
+pub(super) fn fingerprint<'t>(name: &str, parts: impl IntoIterator<Item = &'t str>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    for part in parts {
+        part.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Returns the cursor of the item at `offset`.
+pub(super) fn encode(offset: usize, fingerprint: u64) -> String {
+    format!("{offset:x}.{fingerprint:016x}")
+}
+
+/// Returns the position in a list of `length` items.
+///
+/// # Errors
+/// The text is not a cursor, or belongs to another list.
+pub(super) fn decode(text: &str, length: usize, fingerprint: u64) -> Result<usize, CursorError> {
+    let (offset, hash) = text.split_once('.').ok_or(CursorError::Invalid)?;
+    let offset = usize::from_str_radix(offset, 16).map_err(|_| CursorError::Invalid)?;
+    let hash = u64::from_str_radix(hash, 16).map_err(|_| CursorError::Invalid)?;
+    if hash != fingerprint {
+        return Err(CursorError::Stale);
+    }
+    // Only a cursor that the server did not issue is not in the list.
+    if offset < length && encode(offset, hash) == text {
+        Ok(offset)
+    } else {
+        Err(CursorError::Invalid)
     }
 }

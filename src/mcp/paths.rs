@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use meshprobe_tree::filesystem::FileSystem;
 
 use super::error::ToolError;
-use super::file_uri::{has_scheme, path_of_uri};
-use super::roots::{Root, Roots};
+use super::roots::{Root, Roots, has_scheme, path_of_uri};
 
 /// Paths below one root.
 #[derive(Clone, Debug, PartialEq, Eq)]

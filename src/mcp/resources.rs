@@ -8,7 +8,7 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate,
 };
 
-use super::cursor;
+use super::page;
 use crate::engine::{Notice, explained, rule_names};
 use crate::report::{rule_page, rule_summary};
 
@@ -58,17 +58,17 @@ fn symptom(id: &str) -> Result<String, String> {
 /// The cursor is not valid.
 pub(super) fn list(after: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let all = all();
-    let fingerprint = cursor::fingerprint(
+    let fingerprint = page::fingerprint(
         "resources",
         all.iter().map(|resource| resource.uri.as_str()),
     );
     let start = match after {
-        Some(text) => cursor::decode(text, all.len(), fingerprint)
+        Some(text) => page::decode(text, all.len(), fingerprint)
             .map_err(|_| ErrorData::invalid_params("invalid cursor", None))?,
         None => 0,
     };
     let end = start.saturating_add(PAGE);
-    let next_cursor = (end < all.len()).then(|| cursor::encode(end, fingerprint));
+    let next_cursor = (end < all.len()).then(|| page::encode(end, fingerprint));
     let resources = all.into_iter().skip(start).take(PAGE).collect();
     let mut result = ListResourcesResult::with_all_items(resources);
     result.next_cursor = next_cursor;

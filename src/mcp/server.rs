@@ -1,5 +1,6 @@
-//! Answers the requests of a client.
+//! Answers the requests of a client on the streams of the process.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,17 +10,15 @@ use rmcp::model::{
     PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
     ServerConfig, Tool as ToolDescription,
 };
-use rmcp::service::{NotificationContext, RequestContext};
-use rmcp::{ErrorData, RoleServer, ServerHandler};
+use rmcp::service::{NotificationContext, RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
 
-use super::error::ToolError;
-use super::granted::{Access, Granted};
-use super::options::Options;
-use super::resources;
-use super::roots::Roots;
-use super::runner::Runner;
-use super::tools::{self, Answer, Call, TOOLS, Tool};
+use super::error::{Runner, ToolError};
+use super::roots::{Access, Granted, Options, Roots};
+use super::tools::{Answer, Call, TOOLS, Tool};
+use super::{resources, tools};
 
 /// The calls that run at a time; others wait. Each uses all cores.
 const PARALLEL: usize = 2;
@@ -201,4 +200,43 @@ impl ServerHandler for Server {
     async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
         self.granted.forget();
     }
+}
+
+/// Serves a client on standard input and output until it closes the connection.
+///
+/// # Errors
+/// The runtime cannot be started, or the client sends a message before it has initialized the protocol.
+pub fn serve(options: Options, runner: Arc<dyn Runner>) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    let result = runtime.block_on(serve_on(
+        (tokio::io::stdin(), tokio::io::stdout()),
+        options,
+        runner,
+    ));
+    // No one waits for calls that still run.
+    runtime.shutdown_background();
+    result
+}
+
+/// Serves a client on two streams.
+///
+/// # Errors
+/// The client sends a message before it has initialized the protocol.
+pub(super) async fn serve_on(
+    streams: (
+        impl AsyncRead + Send + Unpin + 'static,
+        impl AsyncWrite + Send + Unpin + 'static,
+    ),
+    options: Options,
+    runner: Arc<dyn Runner>,
+) -> io::Result<()> {
+    let served = match Server::new(options, runner).serve(streams).await {
+        Ok(running) => running.waiting().await.map(|_| ()),
+        // The client left before it initialized the protocol.
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => return Err(io::Error::other(error.to_string())),
+    };
+    served.map_err(io::Error::other)
 }

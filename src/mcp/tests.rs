@@ -6,12 +6,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
-use super::cursor::{CursorError, decode, encode, fingerprint};
-use super::file_uri::{has_scheme, path_of_uri};
-use super::options::Options;
-use super::page::Paging;
-use super::runner::{Command, Output, Runner};
-use super::serve::serve_on;
+use super::error::{Command, Output, Runner};
+use super::page::{CursorError, Paging, decode, encode, fingerprint};
+use super::roots::{Options, has_scheme, path_of_uri};
+use super::server::serve_on;
 
 /// A command that ends only when it is stopped.
 struct Endless {

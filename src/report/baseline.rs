@@ -9,8 +9,7 @@ use meshprobe_mesh::finding::{Finding, Suppression};
 use meshprobe_tree::source::SourceSet;
 use serde::{Deserialize, Serialize};
 
-use super::report_root::ReportRoot;
-use super::source_location::source_path;
+use super::report_root::{ReportRoot, source_path};
 use crate::engine::{Outcome, suppress_known};
 
 /// The version of the format.

@@ -1,19 +1,18 @@
 //! Findings for people: the message, the lines of the probes and the related lines, the text of the kubelet, the
 //! assumptions, the help, and where the rule is documented. Findings with the same cause are one diagnostic.
 
+use std::fmt::Write as _;
+
 use hashbrown::HashSet;
 use meshprobe_mesh::finding::{Finding, Label};
 use meshprobe_tree::source::SourceSet;
 
-use crate::report::counted::counted;
-use crate::report::escape::escape_control;
-use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
-use crate::report::finding_groups::{FindingGroup, finding_groups};
-use crate::report::frames::drawn;
-use crate::report::source_location::source_location;
-use crate::report::terminal_style::{TerminalStyle, Tone};
-use crate::report::text::how_to_apply;
-use crate::report::wrap::wrap;
+use super::escape::escape_control;
+use super::finding_groups::{FindingGroup, finding_groups};
+use super::frames::{ExcerptLabel, LabelRole, drawn, excerpt_regions};
+use super::report_root::source_location;
+use super::terminal_style::{TerminalStyle, Tone, wrap};
+use super::text::{counted, how_to_apply};
 
 /// The maximum number of related lines that are drawn; the others are counted.
 const LABELS: usize = 8;
@@ -166,12 +165,40 @@ pub(super) fn named_line(name: &str, text: &str, style: TerminalStyle) -> String
     wrap(&escape_control(text), &first, indent, style.width) + "\n"
 }
 
+/// Writes one line per finding.
+#[must_use]
+pub fn concise(set: &SourceSet, findings: &[Finding], style: TerminalStyle) -> String {
+    let mut out = String::new();
+    for finding in findings {
+        let location = source_location(set, &finding.primary);
+        out.push_str(&style.paint(Tone::Strong, &escape_control(&location.path)));
+        if let Some(place) = location.place {
+            // Writing to a string cannot fail.
+            let _ = write!(out, ":{}:{}", place.start.line, place.start.column);
+        }
+        let severity = format!("{}[{}]", finding.severity.as_str(), finding.rule);
+        out.push_str(": ");
+        out.push_str(&style.paint(finding.severity.into(), &severity));
+        out.push(' ');
+        out.push_str(&escape_control(&finding.message));
+        if let Some(rendered) = location.shown_rendered() {
+            let _ = write!(out, " (rendered: {})", escape_control(&rendered));
+        }
+        if let Some(environments) = finding.environments_line() {
+            let _ = write!(out, " (in: {})", escape_control(&environments));
+        }
+        out.push('\n');
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::report::full::*;
     use meshprobe_mesh::finding::{Severity, rule_id};
     use meshprobe_tree::source::SourceFile;
     use meshprobe_yaml::Span;
+
+    use super::*;
 
     fn finding() -> (SourceSet, Finding) {
         let file = |path: &str, text: &str| SourceFile::new(path.into(), text.into());

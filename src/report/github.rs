@@ -4,15 +4,12 @@ use std::fmt::Write as _;
 
 use meshprobe_mesh::finding::{Finding, Severity};
 
-use super::ci_log::escape_inline_commands;
-use super::counted::counted;
-use super::escape::{escape_control, escape_control_in_lines};
+use super::escape::{escape_control, escape_control_in_lines, escape_inline_commands};
 use super::not_judged::missing_verdicts;
-use super::not_shown::left_out_sentences;
-use super::related::related_lines;
+use super::report_root::{line_region, source_path};
 use super::results::{Results, WORST_FIRST};
-use super::source_location::{line_region, source_path};
-use crate::report::text::finding_lines;
+use super::summary::left_out_sentences;
+use super::text::{counted, finding_lines, related_lines};
 
 /// The number of annotations per type and step that the runner keeps; it silently drops the others
 /// (actions/runner, `src/Runner.Worker/ExecutionContext.cs`).

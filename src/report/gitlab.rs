@@ -7,10 +7,10 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_predict::context::NotJudged;
 use serde::Serialize;
 
-use super::entries::json;
+use super::json::json;
+use super::report_root::{LineRegion, line_region, source_path};
 use super::results::Results;
-use super::source_location::{LineRegion, line_region, source_path};
-use crate::report::text::finding_lines;
+use super::text::finding_lines;
 
 /// The name of the check that reports what is not judged.
 const NOT_JUDGED: &str = "not-judged";

@@ -10,12 +10,11 @@ use meshprobe_predict::context::NotJudged;
 
 use super::escape::{escape_control, starts_command};
 use super::not_judged::{missing_verdicts, nothing_judged};
-use super::not_shown::left_out_sentences;
-use super::related::related_lines;
+use super::report_root::source_path;
 use super::results::Results;
-use super::source_location::source_path;
+use super::summary::left_out_sentences;
+use super::text::{finding_lines, path_of, related_lines, subject};
 use crate::engine::Summary;
-use crate::report::text::{finding_lines, path_of, subject};
 
 /// Returns the report of all findings. Findings that make the run fail are failures, and suppressed findings are skipped. All
 /// others pass, with their text as output.

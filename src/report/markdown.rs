@@ -4,14 +4,12 @@ use std::fmt::Write as _;
 
 use meshprobe_mesh::finding::{Finding, docs_url};
 
-use super::counted::counted;
-use super::counted_files::counted_files;
 use super::escape::escape_control;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_lines, nothing_judged};
-use super::not_shown::{milder, not_shown};
+use super::report_root::{line_region, source_path};
 use super::results::Results;
-use super::source_location::{line_region, source_path};
-use super::text::fix_text;
+use super::summary::{counted_files, milder, not_shown};
+use super::text::{counted, fix_text};
 
 /// The maximum size in bytes of the summary of a step. GitHub shows nothing of a larger summary
 /// (docs.github.com, "Workflow commands for GitHub Actions", step isolation and limits).

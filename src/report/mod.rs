@@ -2,17 +2,9 @@
 
 mod baseline;
 pub mod changes;
-mod ci_log;
 mod command_report;
-mod concise;
-mod conjugation;
-mod counted;
-mod counted_files;
 mod diff;
-mod entries;
 mod escape;
-mod excerpt;
-mod explanation;
 mod file_hashes;
 mod finding_groups;
 mod frames;
@@ -20,73 +12,50 @@ mod full;
 mod github;
 mod gitlab;
 mod html;
-mod inline_markdown;
 mod json;
 mod junit;
 mod line_hash;
 mod markdown;
-mod name_list;
 mod not_judged;
-mod not_shown;
-mod outcome_tone;
 pub mod prediction;
 mod predictions;
-mod related;
 mod report_root;
 mod results;
-mod rewrite_sum;
 mod rules;
 mod sarif;
-mod sarif_artifact;
-mod sarif_fix;
 mod sarif_message;
-mod sarif_rule;
-mod sarif_text;
-mod source_location;
-mod statistics;
 mod summary;
 mod symptoms;
-mod table;
 mod terminal_style;
 mod text;
-mod unproven_release;
-mod wrap;
 
-pub use crate::report::full::full;
-pub use crate::report::terminal_style::{TerminalStyle, Tone};
 pub use baseline::Baseline;
-pub use ci_log::escape_commands;
 pub use command_report::Report;
-pub use concise::concise;
-pub use counted::counted;
 pub use diff::diff;
-pub use entries::json;
-pub use escape::{escape_control, json_safe};
-pub use explanation::explanations;
+pub use escape::{
+    code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
+};
+pub use full::{concise, full};
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::{html_changes, html_check, html_predict, html_probes};
-pub use inline_markdown::{code_span, fenced_block, inline_markdown};
-pub use json::CheckReport;
+pub use json::{CheckReport, json};
+#[cfg(feature = "mcp")]
+pub(crate) use json::{FindingEntry, NotJudgedEntry, ReasonEntry, RelatedEntry};
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
 pub use not_judged::{missing_verdicts, not_judged_lines, not_judged_message};
-pub use not_shown::left_out_sentences;
-pub use predictions::predictions;
+pub use predictions::{explanations, predictions};
 pub use report_root::ReportRoot;
 pub use results::Results;
-pub use rewrite_sum::rewrite_sum;
 pub use rules::{rule_docs, rule_list, rule_page, rule_summary, rules_json};
 pub use sarif::sarif;
-pub use statistics::{RuleCount, statistics, statistics_table};
-pub use summary::{Hint, summary_line};
+pub use summary::{
+    Hint, RuleCount, left_out_sentences, rewrite_sum, statistics, statistics_table, summary_line,
+    unproven_release_note,
+};
 pub use symptoms::{SymptomMatch, symptom_list, symptom_page, symptom_probes, symptoms_json};
-pub use unproven_release::unproven_release_note;
-pub use wrap::wrap;
-
-#[cfg(feature = "mcp")]
-pub(crate) use entries::{NotJudgedEntry, ReasonEntry, RelatedEntry};
-#[cfg(feature = "mcp")]
-pub(crate) use json::FindingEntry;
+pub use terminal_style::{TerminalStyle, Tone, wrap};
+pub use text::counted;
 #[cfg(feature = "mcp")]
 pub(crate) use text::path_of;

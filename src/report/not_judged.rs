@@ -9,9 +9,9 @@ use meshprobe_mesh::settings::RequiredVerdicts;
 use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 use meshprobe_tree::source::{SourceSet, paths};
 
-use super::counted::counted;
 use super::escape::escape_control;
-use super::source_location::source_location;
+use super::report_root::source_location;
+use super::text::counted;
 use crate::engine::Outcome;
 
 /// The sentence after the lines of [`not_judged_lines`].

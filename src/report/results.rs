@@ -4,8 +4,7 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::settings::{FailOn, RequiredVerdicts};
 use meshprobe_tree::source::SourceSet;
 
-use super::report_root::ReportRoot;
-use super::source_location::{line_region, source_path};
+use super::report_root::{ReportRoot, line_region, source_path};
 use crate::engine::Outcome;
 
 /// The result of a run, with the settings of its reports.

@@ -1,27 +1,25 @@
 //! SARIF 2.1.0, with all fields that GitHub code scanning reads
 //! (docs.github.com, "SARIF support for code scanning").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use meshprobe_mesh::finding::{
-    Environment, Finding, Label, RuleId, SuppressedBy, Suppression, page_url,
+    Environment, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy, Suppression,
+    docs_url, page_url,
 };
+use meshprobe_rules::rules::{map_links, without_links};
 use meshprobe_tree::source::SourceSet;
 use serde_json::{Value, json};
 
-use super::entries;
 use super::file_hashes::FileHashes;
+use super::json;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
-use super::report_root::ReportRoot;
+use super::report_root::{LineRegion, ReportPath, ReportRoot, line_region, source_path};
 use super::results::Results;
-use super::sarif_artifact::artifact;
-use super::sarif_fix::sarif_fix;
-use super::sarif_message::{message, related_text};
-use super::sarif_rule::rule;
-use super::sarif_text::plain_text;
-use super::source_location::{LineRegion, line_region, source_path};
+use super::rules::{reason, summary};
+use super::sarif_message::{message, plain_text, related_text};
+use super::text::subject;
 use crate::engine::{Notice, explained};
-use crate::report::text::subject;
 
 const SCHEMA: &str =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -77,7 +75,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
             json!({ "executionSuccessful": true, "toolExecutionNotifications": notifications });
         put(run, "invocations", json!([invocation]));
     }
-    entries::json(&report)
+    json::json(&report)
 }
 
 /// Returns the notifications of a run: that findings are omitted, that nothing is judged, and each thing that is not
@@ -241,11 +239,135 @@ fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) ->
     })
 }
 
+/// Returns the location of a file: relative to the root of the report, or absolute.
+pub(super) fn artifact(set: &SourceSet, root: &ReportRoot, path: &str) -> Value {
+    match root.locate(set, path) {
+        ReportPath::Within(path) => json!({ "uri": encoded(&path), "uriBaseId": "%SRCROOT%" }),
+        ReportPath::Outside(path) => {
+            let slash = if path.starts_with('/') { "" } else { "/" };
+            json!({ "uri": format!("file://{slash}{}", encoded(&path)) })
+        }
+    }
+}
+
+/// Encodes a path as a URI. All characters that may have a special meaning are encoded, such as a colon.
+fn encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
+                out.push(char::from(byte));
+            }
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+/// Returns a fix that can be applied; `None` for a display-only fix, which is only part of the message.
+pub(super) fn sarif_fix(set: &SourceSet, root: &ReportRoot, fix: &Fix) -> Option<Value> {
+    if fix.applicability.is_display_only() || fix.edits.is_empty() {
+        return None;
+    }
+    let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    for edit in &fix.edits {
+        let replacements = files.entry(&edit.path).or_default();
+        replacements.push(replacement(set, edit)?);
+    }
+    let changes = files.into_iter().map(|(path, replacements)| {
+        json!({ "artifactLocation": artifact(set, root, path), "replacements": replacements })
+    });
+    // A viewer applies the fix itself, so the text does not name options.
+    let description = match fix.applicability.reason() {
+        Some(reason) => format!(
+            "{} ({}, because {reason})",
+            fix.title,
+            fix.applicability.as_str()
+        ),
+        None => fix.title.clone(),
+    };
+    Some(json!({
+        "description": { "text": plain_text(&description) },
+        "artifactChanges": changes.collect::<Vec<_>>(),
+        "properties": {
+            "applicability": fix.applicability.as_str(),
+            "reason": fix.applicability.reason(),
+        },
+    }))
+}
+
+fn replacement(set: &SourceSet, edit: &FileEdit) -> Option<Value> {
+    let file = set.file(&edit.path)?;
+    let (start, end) = (file.position(edit.span.start), file.position(edit.span.end));
+    Some(json!({
+        "deletedRegion": {
+            "startLine": start.line,
+            "startColumn": start.column,
+            "endLine": end.line,
+            "endColumn": end.column,
+        },
+        "insertedContent": { "text": edit.text },
+    }))
+}
+
+/// The length at which code scanning cuts descriptions.
+const DESCRIPTION: usize = 1024;
+
+/// Returns the descriptor of a rule or notice.
+pub(super) fn rule(notice: &Notice) -> Value {
+    let short = summary(notice);
+    let full = [short.clone(), reason(notice)].join(" ");
+    let docs = notice.docs();
+    json!({
+        "id": notice.id.as_str(),
+        "shortDescription": { "text": cut(&short) },
+        "fullDescription": { "text": cut(full.trim()) },
+        "help": { "text": without_links(&docs), "markdown": absolute_links(&docs) },
+        "helpUri": docs_url(notice.id),
+        "defaultConfiguration": { "level": notice.severity.as_str() },
+        "properties": {
+            "tags": ["kubernetes", "service-mesh"],
+            "precision": "high",
+            "problem.severity": problem(notice.severity),
+        },
+    })
+}
+
+/// Returns the text of a page of `docs/rules` with the URLs of the pages that it links to.
+fn absolute_links(docs: &str) -> String {
+    map_links(docs, |text, target| {
+        let url = match target.strip_prefix("../") {
+            _ if target.starts_with("https://") => target.to_owned(),
+            Some(page) => page_url(page),
+            None => page_url(&format!("rules/{target}")),
+        };
+        format!("[{text}]({url})")
+    })
+}
+
+/// Shortens a description to the length that code scanning shows.
+fn cut(text: &str) -> String {
+    if text.chars().count() <= DESCRIPTION {
+        return text.to_owned();
+    }
+    text.chars().take(DESCRIPTION - 1).chain(['…']).collect()
+}
+
+/// Returns the value of `problem.severity`.
+const fn problem(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "recommendation",
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::*;
     use meshprobe_mesh::finding::{Severity, rule_id};
     use meshprobe_yaml::Span;
+
+    use super::*;
 
     #[test]
     fn the_most_severe_findings_are_kept() {

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use meshprobe_tree::source::SourceSet;
 
-use super::super::environments::reject_unknown_environments;
-use super::super::output::write;
-use super::super::reports::{Reported, Reports};
-use super::super::session::OutputStream;
-use super::super::stop::Stop;
-use super::super::terminal::terminal_style;
 use super::invocation::Invocation;
-use crate::engine::{self, Exit, Outcome};
-use crate::report::{self, Hint, counted};
+use crate::cli::environments::reject_unknown_environments;
+use crate::cli::output::write;
+use crate::cli::reports::{Reported, Reports};
+use crate::cli::session::OutputStream;
+use crate::cli::stop::Stop;
+use crate::cli::terminal::terminal_style;
+use crate::engine::{Exit, Outcome};
+use crate::report::{Hint, counted};
+use crate::{engine, report};
 
 /// Writes suppressions, and reports the findings that no comment can suppress.
 pub(super) fn add_ignore(invocation: Invocation<'_>, reason: &str) -> Result<Exit, Stop> {

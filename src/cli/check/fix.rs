@@ -1,15 +1,15 @@
 //! `meshprobe check --fix` and `--diff`.
 
-use crate::engine::{self, Exit, Fixed};
-use crate::report::{Hint, counted};
-
-use super::super::environments::reject_unknown_environments;
-use super::super::output::{print_diffs, write};
-use super::super::reports::{Reported, Reports};
-use super::super::session::{OutputStream, Session};
-use super::super::stop::Stop;
-use super::super::terminal::terminal_style;
 use super::invocation::Invocation;
+use crate::cli::environments::reject_unknown_environments;
+use crate::cli::output::{print_diffs, write};
+use crate::cli::reports::{Reported, Reports};
+use crate::cli::session::{OutputStream, Session};
+use crate::cli::stop::Stop;
+use crate::cli::terminal::terminal_style;
+use crate::engine;
+use crate::engine::{Exit, Fixed};
+use crate::report::{Hint, counted};
 
 /// Fixes the files, writes them, and reports the findings that remain.
 pub(super) fn fix(invocation: Invocation<'_>) -> Result<Exit, Stop> {

@@ -6,9 +6,8 @@ use meshprobe_tree::source::SourceFile;
 use rayon::ThreadPool;
 use serde_json::json;
 
-use super::action_kinds::FIX_ALL;
-use super::code_action_resolve::{self, Deferred};
-use super::edits::{selecting_edit, workspace_edit};
+use super::code_action_resolve;
+use super::code_action_resolve::{Deferred, selecting_edit, workspace_edit};
 use crate::engine::suppression_edit;
 use crate::lsp::analysis::Analysis;
 use crate::lsp::encoding::Lines;
@@ -177,3 +176,6 @@ fn suppression(
         ..CodeAction::default()
     })
 }
+
+/// The kind of the action that applies all safe fixes of a document.
+pub(in crate::lsp) const FIX_ALL: &str = "source.fixAll.meshprobe";

@@ -6,7 +6,8 @@ use meshprobe_mesh::finding::Label;
 use meshprobe_predict::predict;
 use meshprobe_yaml::Span;
 
-use super::known_key::{self, markup};
+use super::known_key;
+use super::known_key::markup;
 use crate::lsp::analysis::Analysis;
 use crate::lsp::insight::{Cursor, Decision, decided_by, handlers_in, span_in};
 use crate::report::inline_markdown;

@@ -3,17 +3,15 @@
 //!
 //! A new request needs its file, and its line and capability in [`dispatch`].
 
-mod action_kinds;
 mod code_action;
 mod code_action_resolve;
 mod code_lens;
 mod completion;
 mod definition;
 mod dispatch;
-mod edits;
 mod hover;
 mod inlay_hint;
 mod known_key;
 
-pub(super) use action_kinds::FIX_ALL;
+pub(super) use code_action::FIX_ALL;
 pub(super) use dispatch::{announce, answer, document, error, is_known, is_pull, typed, written};

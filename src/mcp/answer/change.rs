@@ -3,11 +3,9 @@
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{Fact, Text, at, line, reasons};
+use crate::mcp::error::{clean, clean_all};
 use crate::report::changes::{ChangeCounts, ChangeEntry, PredictionEntry, ProbeEntry};
-
-use super::super::clean::{clean, clean_all};
-use super::fact::Fact;
-use super::{Text, at, line, reasons};
 
 /// The numbers of the whole comparison, not only of this answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -3,12 +3,10 @@
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
+use super::{Fact, Text, at, line, name, reasons};
 use crate::engine::Summary;
+use crate::mcp::error::{clean, clean_all};
 use crate::report::FindingEntry;
-
-use super::super::clean::{clean, clean_all};
-use super::fact::Fact;
-use super::{Text, at, line, name, reasons};
 
 /// The numbers of a whole check, not only of this answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

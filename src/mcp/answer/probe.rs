@@ -4,9 +4,8 @@ use meshprobe_mesh::finding::ObjectRef;
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
-use super::super::clean::{clean, clean_all};
-use super::fact::Fact;
-use super::{Text, at, line, name, reasons};
+use super::{Fact, Text, at, line, name, reasons};
+use crate::mcp::error::{clean, clean_all};
 use crate::report::prediction::{HandlerReport, MachineReport, PredictReport, WorkloadReport};
 
 /// The prediction for one probe or hook.

@@ -4,16 +4,13 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::Report;
-
-use super::super::answer::{CheckSummary, Finding};
-use super::super::error::ToolError;
-use super::super::page::Paging;
-use super::arguments::parse;
 use super::input::{Manifests, limited};
-use super::report::{self, Rest};
-use super::schema;
-use super::tool::{Answer, Call, Tool};
+use super::tool::{Answer, Call, Rest, Tool, parse};
+use super::{input, tool};
+use crate::mcp::answer::{CheckSummary, Finding};
+use crate::mcp::error::ToolError;
+use crate::mcp::page::Paging;
+use crate::report::Report;
 
 pub(super) const TOOL: Tool = Tool {
     name: "check",
@@ -27,8 +24,8 @@ pub(super) const TOOL: Tool = Tool {
                   `not_judged` means nothing. For probes that work, and for all details of one workload, use `predict`; \
                   for a diff with the fix, `propose_fix`.",
     reads_files: true,
-    input: schema::input::<Input>,
-    output: schema::output::<Output>,
+    input: input::input::<Input>,
+    output: input::output::<Output>,
     call,
 };
 
@@ -80,7 +77,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     let root = invocation.root();
     let output = invocation.run(call);
     let Some(Report::Check(report)) = &output.report else {
-        return Err(report::failure(&output));
+        return Err(tool::failure(&output));
     };
     let active = report
         .findings
@@ -91,7 +88,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
         .of("check", active.map(Finding::from).collect())?;
     let rest = Rest::new(root, &page, &report.not_judged, &output);
     let summary = CheckSummary::from(&report.summary);
-    let text = report::text(&summary.text(), &page, &rest);
+    let text = tool::text(&summary.text(), &page, &rest);
     let findings = page.items;
     Answer::new(
         &Output {

@@ -4,11 +4,10 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::error::ToolError;
-use super::super::resources;
-use super::arguments::parse;
-use super::schema;
-use super::tool::{Answer, Call, Tool};
+use super::input;
+use super::tool::{Answer, Call, Tool, parse};
+use crate::mcp::error::ToolError;
+use crate::mcp::resources;
 
 pub(super) const TOOL: Tool = Tool {
     name: "explain_rule",
@@ -17,8 +16,8 @@ pub(super) const TOOL: Tool = Tool {
                   example, what to use instead, whether its fix is safe, and references. Use it to explain a finding, \
                   instead of answering from memory. The page is also the resource `meshprobe://rules/<id>`.",
     reads_files: false,
-    input: schema::input::<Input>,
-    output: schema::output::<Output>,
+    input: input::input::<Input>,
+    output: input::output::<Output>,
     call,
 };
 

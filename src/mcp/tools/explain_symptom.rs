@@ -1,15 +1,14 @@
 //! The tool `explain_symptom`.
 
-use meshprobe_rules::symptoms::{self, Match};
+use meshprobe_rules::symptoms;
+use meshprobe_rules::symptoms::Match;
 use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::clean::clean;
-use super::super::error::ToolError;
-use super::arguments::parse;
-use super::schema;
-use super::tool::{Answer, Call, Tool};
+use super::input;
+use super::tool::{Answer, Call, Tool, parse};
+use crate::mcp::error::{ToolError, clean};
 
 /// The longest text in bytes.
 const LONGEST: usize = 64 << 10;
@@ -25,8 +24,8 @@ pub(super) const TOOL: Tool = Tool {
                   event or an error. It knows texts, not manifests: to find the cause that applies, continue with `check` \
                   on the manifests. The page is also the resource `meshprobe://symptoms/<id>`.",
     reads_files: false,
-    input: schema::input::<Input>,
-    output: schema::output::<Output>,
+    input: input::input::<Input>,
+    output: input::output::<Output>,
     call,
 };
 

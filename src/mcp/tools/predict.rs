@@ -6,16 +6,13 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::Report;
-
-use super::super::answer::{Probe, probes};
-use super::super::error::ToolError;
-use super::super::page::Paging;
-use super::arguments::parse;
 use super::input::Manifests;
-use super::report::{self, Rest};
-use super::schema;
-use super::tool::{Answer, Call, Tool};
+use super::tool::{Answer, Call, Rest, Tool, parse};
+use super::{input, tool};
+use crate::mcp::answer::{Probe, probes};
+use crate::mcp::error::ToolError;
+use crate::mcp::page::Paging;
+use crate::report::Report;
 
 pub(super) const TOOL: Tool = Tool {
     name: "predict",
@@ -26,8 +23,8 @@ pub(super) const TOOL: Tool = Tool {
                   behaves, also if nothing is wrong; set `workload` to limit the answer. To find faults in many \
                   manifests, use `check`; to see the effect of a change, `what_if`.",
     reads_files: true,
-    input: schema::input::<Input>,
-    output: schema::output::<Output>,
+    input: input::input::<Input>,
+    output: input::output::<Output>,
     call,
 };
 
@@ -63,7 +60,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     let root = invocation.root();
     let output = invocation.run(call);
     let Some(Report::Predict(report)) = &output.report else {
-        return Err(report::failure(&output));
+        return Err(tool::failure(&output));
     };
     let mut probes = probes(report, input.workload.as_deref());
     probes.retain(|probe| !input.only_faults || probe.is_fault());
@@ -73,7 +70,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     }
     let page = input.paging.of("predict", probes)?;
     let rest = Rest::new(root, &page, &report.not_judged, &output);
-    let text = report::text(&first_line(&outcomes), &page, &rest);
+    let text = tool::text(&first_line(&outcomes), &page, &rest);
     let probes = page.items;
     Answer::new(
         &Output {

@@ -4,16 +4,12 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::fenced_block;
-
-use super::super::error::ToolError;
-use super::super::page::{Page, Paging};
-use super::super::runner::Output as CommandOutput;
-use super::arguments::parse;
 use super::input::{Manifests, limited};
-use super::report;
-use super::schema;
-use super::tool::{Answer, Call, Tool};
+use super::tool::{Answer, Call, Tool, parse};
+use super::{input, tool};
+use crate::mcp::error::{Output as CommandOutput, ToolError};
+use crate::mcp::page::{Page, Paging};
+use crate::report::fenced_block;
 
 /// The longest part of a diff that is not divided, in bytes.
 const LONGEST_PART: usize = 8000;
@@ -29,8 +25,8 @@ pub(super) const TOOL: Tool = Tool {
                   fixes, which may change running pods, are only included with `unsafe_fixes: true`; ask the user \
                   first.",
     reads_files: true,
-    input: schema::input::<Input>,
-    output: schema::output::<Output>,
+    input: input::input::<Input>,
+    output: input::output::<Output>,
     call,
 };
 
@@ -100,7 +96,7 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     let root = invocation.root();
     let output = invocation.run(call);
     if output.code == 2 && output.stdout.is_empty() {
-        return Err(report::failure(&output));
+        return Err(tool::failure(&output));
     }
     let page = input.paging.of("propose_fix", parts(&output.stdout))?;
     answer(input.kind, root, &page, &output)
@@ -116,7 +112,7 @@ fn answer(
         kind,
         root,
         diff: page.items.concat(),
-        notes: report::notes(output),
+        notes: tool::notes(output),
         next_cursor: page.next_cursor.clone(),
     };
     let mut text = match content.diff.is_empty() {
@@ -126,7 +122,7 @@ fn answer(
     for note in &content.notes {
         text.push_str(&format!("{note}\n"));
     }
-    report::more(
+    tool::more(
         &mut text,
         page.items.len(),
         page.total,

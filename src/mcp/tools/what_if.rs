@@ -4,16 +4,13 @@ use rmcp::model::JsonObject;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::report::Report;
-
-use super::super::answer::{Change, ChangeSummary};
-use super::super::error::ToolError;
-use super::super::page::Paging;
-use super::arguments::parse;
 use super::input::{Manifests, limited};
-use super::report::{self, Rest};
-use super::schema;
-use super::tool::{Answer, Call, Tool};
+use super::tool::{Answer, Call, Rest, Tool, parse};
+use super::{input, tool};
+use crate::mcp::answer::{Change, ChangeSummary};
+use crate::mcp::error::ToolError;
+use crate::mcp::page::Paging;
+use crate::report::Report;
 
 pub(super) const TOOL: Tool = Tool {
     name: "what_if",
@@ -26,8 +23,8 @@ pub(super) const TOOL: Tool = Tool {
                   `since: \"HEAD\"` judges the edits that are not committed, `since: \"main\"` a branch, `since` and \
                   `until` two revisions. Each change has the line that causes it in `because`.",
     reads_files: true,
-    input: schema::input::<Input>,
-    output: schema::output::<Output>,
+    input: input::input::<Input>,
+    output: input::output::<Output>,
     call,
 };
 
@@ -96,14 +93,14 @@ fn call(call: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
     let root = invocation.root();
     let output = invocation.run(call);
     let Some(Report::Changes(report)) = &output.report else {
-        return Err(report::failure(&output));
+        return Err(tool::failure(&output));
     };
     let page = input
         .paging
         .of("what_if", report.changes.iter().map(Change::from).collect())?;
     let rest = Rest::new(root, &page, &report.newly_not_judged, &output);
     let summary = ChangeSummary::from(report.summary);
-    let text = report::text(&summary.text(), &page, &rest);
+    let text = tool::text(&summary.text(), &page, &rest);
     Answer::new(
         &Output {
             summary,

@@ -1,18 +1,15 @@
-//! Changes for people: one block per cause, with its line and a table of the probes.
+//! Changes for people: one block per cause, with its line and a table of the probes, or one line per change.
 
-use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::finding::{Finding, Label, Severity};
 
-use super::rows::{aligned, cells};
+use super::Changes;
 use super::words::summary;
-use super::{Changes, rows::Cells};
 use crate::diff::{Change, Class, Group, groups};
-use crate::report::counted::counted;
 use crate::report::escape::escape_control;
-use crate::report::excerpt::{ExcerptLabel, LabelRole, excerpt_regions};
-use crate::report::frames::drawn;
+use crate::report::frames::{ExcerptLabel, LabelRole, drawn, excerpt_regions};
 use crate::report::full::named_line;
-use crate::report::terminal_style::{TerminalStyle, Tone};
-use crate::report::wrap::wrap;
+use crate::report::terminal_style::{TerminalStyle, Tone, outcome_tone, wrap};
+use crate::report::text::counted;
 
 /// The width of line numbers and the frame.
 const GUTTER: usize = 12;
@@ -246,4 +243,131 @@ const fn severity(class: Class) -> Severity {
         Class::Changed => Severity::Warning,
         Class::Improvement | Class::Removed => Severity::Note,
     }
+}
+
+/// Returns one line per change.
+#[must_use]
+pub fn concise(changes: &Changes<'_>, style: TerminalStyle) -> String {
+    let lines = changes.comparison.changes.iter().map(|change| {
+        let place = style.paint(Tone::Strong, &escape_control(&changes.place(change)));
+        format!("{place}: {}\n", escape_control(&text(changes, change)))
+    });
+    lines.collect()
+}
+
+fn text(changes: &Changes<'_>, change: &Change) -> String {
+    let class = change.class.as_str();
+    if let Some(finding) = change.finding() {
+        return format!("{class}[{}]: {}", finding.rule, finding.message);
+    }
+    let Some(probe) = change.probe() else {
+        return class.to_owned();
+    };
+    let (before, after) = change.probe_states();
+    let outcome = |state: Option<&crate::diff::ProbeState>| {
+        state.map_or("none", |state| state.outcome.as_str())
+    };
+    let environment = probe.environment_name.as_deref();
+    let environment = environment.map(|name| format!(" in {name}"));
+    let is_own = |label: &Label| change.place().is_some_and(|own| own.is_at(label));
+    let causes = change.cause.as_ref();
+    let cause = causes.filter(|cause| !cause.place.as_ref().is_some_and(is_own));
+    let cause = cause.map(|cause| match &cause.place {
+        Some(label) => {
+            let set = changes.state_of(cause.side).set;
+            let place = changes.line(set, label);
+            format!(" (cause: {place}: {})", cause.message)
+        }
+        None => format!(" (cause: {})", cause.message),
+    });
+    format!(
+        "{class}: {} -> {}: {} of {}{}: {}{}",
+        outcome(before),
+        outcome(after),
+        probe.title(),
+        probe.id.workload(),
+        environment.unwrap_or_default(),
+        changes.why(change, probe),
+        cause.unwrap_or_default()
+    )
+}
+
+/// The headings of the table.
+pub(super) const HEADINGS: [&str; COLUMNS] = [
+    "WORKLOAD",
+    "CONTAINER",
+    "SLOT",
+    "IN",
+    "BEFORE",
+    "AFTER",
+    "WHY",
+];
+
+/// The number of columns.
+pub(super) const COLUMNS: usize = 7;
+
+const BEFORE: usize = 4;
+const AFTER: usize = 5;
+
+/// One line of the table.
+pub(super) type Cells = [String; COLUMNS];
+
+/// Returns the cells of a handler; `None` for a finding.
+pub(super) fn cells(changes: &Changes<'_>, change: &Change) -> Option<Cells> {
+    let probe = change.probe()?;
+    let (before, after) = change.probe_states();
+    let outcome = |state: Option<&crate::diff::ProbeState>| {
+        state.map_or_else(|| "-".to_owned(), |state| state.outcome.as_str().to_owned())
+    };
+    let environment = probe.environment_name.as_deref().unwrap_or_default();
+    Some([
+        probe.id.workload(),
+        probe.id.container.clone(),
+        probe.id.slot.to_owned(),
+        environment.to_owned(),
+        outcome(before),
+        outcome(after),
+        format!("{} ({})", changes.why(change, probe), changes.place(change)),
+    ])
+}
+
+/// Returns the lines of a table with aligned columns, each after `indent` spaces. Omits empty columns.
+pub(super) fn aligned(rows: &[Cells], indent: usize, style: TerminalStyle) -> String {
+    let shown: Vec<usize> = (0..COLUMNS)
+        .filter(|&at| {
+            rows.iter()
+                .any(|row| row.get(at).is_some_and(|cell| !cell.is_empty()))
+        })
+        .collect();
+    let headings = HEADINGS.map(str::to_owned);
+    let widths: Vec<usize> = shown
+        .iter()
+        .map(|&at| {
+            let cells = std::iter::once(&headings).chain(rows);
+            let widths = cells.filter_map(|row| row.get(at)).map(|cell| width(cell));
+            widths.max().unwrap_or_default()
+        })
+        .collect();
+    let mut out = String::new();
+    for (number, row) in std::iter::once(&headings).chain(rows).enumerate() {
+        let mut line = " ".repeat(indent);
+        for (&at, width_of_column) in shown.iter().zip(&widths) {
+            let cell = row.get(at).map_or("", String::as_str);
+            let text = escape_control(cell);
+            let is_outcome = number > 0 && matches!(at, BEFORE | AFTER);
+            match is_outcome {
+                true => line.push_str(&style.paint(outcome_tone(cell), &text)),
+                false => line.push_str(&text),
+            }
+            let gap = (width_of_column + 2).saturating_sub(width(cell));
+            line.extend(std::iter::repeat_n(' ', gap));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn width(cell: &str) -> usize {
+    escape_control(cell).chars().count()
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::Changes;
 use crate::diff::{Cause, Change, Class, ProbeState, Side};
-use crate::report::entries::{NotJudgedEntry, ReasonEntry, Tool, not_judged_entries};
-use crate::report::source_location::source_location;
+use crate::report::json::{NotJudgedEntry, ReasonEntry, Tool, not_judged_entries};
+use crate::report::report_root::source_location;
 use crate::report::text::path_of;
 
 impl ChangeReport {

@@ -1,11 +1,10 @@
 //! Changes as Markdown, for a comment on a pull request or the summary of a job.
 
-use crate::diff::{Change, Class, Group, ProbeState, groups};
-use crate::report::counted::counted;
-use crate::report::markdown::prose;
-
 use super::Changes;
 use super::words::summary;
+use crate::diff::{Change, Class, Group, ProbeState, groups};
+use crate::report::markdown::prose;
+use crate::report::text::counted;
 
 /// The first line, by which a workflow finds its earlier comment to update it.
 const MARKER: &str = "<!-- meshprobe diff -->\n";

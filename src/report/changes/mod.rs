@@ -1,21 +1,18 @@
 //! Formats what changes between two states of the manifests.
 
-mod concise;
 mod findings;
 mod full;
 mod json;
 mod markdown;
-mod rows;
 mod words;
 
 use meshprobe_tree::source::SourceSet;
 
+use super::ReportRoot;
 use crate::diff::{Comparison, FailOn, State};
-use crate::report::ReportRoot;
 
-pub use concise::concise;
 pub use findings::{regressions, with_causes};
-pub use full::{full, last_lines};
+pub use full::{concise, full, last_lines};
 pub use json::ChangeReport;
 #[cfg(feature = "mcp")]
 pub(crate) use json::{ChangeCounts, ChangeEntry, PredictionEntry, ProbeEntry};

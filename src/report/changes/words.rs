@@ -5,9 +5,8 @@ use meshprobe_tree::source::SourceSet;
 
 use super::{Changes, ReportedState};
 use crate::diff::{Cause, Change, Class, Comparison, Group, ProbeState, Side};
-use crate::report::counted::counted;
-use crate::report::source_location::line_region;
-use crate::report::source_location::source_path;
+use crate::report::report_root::{line_region, source_path};
+use crate::report::text::counted;
 
 impl<'a> Changes<'a> {
     /// Returns the state that contains the line of a cause.

@@ -7,24 +7,19 @@ use meshprobe_predict::context::{Context, NotJudged};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::SourceSet;
 
-use super::filters::{Choice, Choices, FilterKeys, filters};
-use super::finding_block::{Shown, finding_block, status};
-use super::overview::overview;
-use super::page::Page;
-use super::places::Places;
-use super::run_facts::{assumptions, not_judged_list, run_facts};
-use super::shared_facts::SharedFacts;
-use super::tiles::{Tile, tiles};
-use super::workload_list::workload_list;
+use super::filters::{Choice, Choices, FilterKeys, filters, overview};
+use super::finding_block::{
+    SharedFacts, Shown, assumptions, finding_block, not_judged_list, run_facts, status,
+};
+use super::page::{Page, Places, Tile, tiles};
+use super::probe_card::workload_list;
 use super::workloads::Workloads;
-use crate::report::counted::counted;
-use crate::report::counted_files::counted_files;
 use crate::report::not_judged::{COMMANDS_ABOVE, nothing_judged};
-use crate::report::not_shown::{milder, not_shown};
 use crate::report::prediction::{ProbeView, probe_views};
 use crate::report::report_root::ReportRoot;
 use crate::report::results::Results;
-use crate::report::unproven_release::unproven_release_note;
+use crate::report::summary::{counted_files, milder, not_shown, unproven_release_note};
+use crate::report::text::counted;
 
 /// Returns the predictions for [`html_check`] and [`html_predict`], of all probes that are reported. `root` is the folder that
 /// places are relative to.

@@ -1,13 +1,17 @@
-//! A finding with its texts and lines.
+//! A finding with its texts and lines, and the lists of facts of predictions and of the run.
 
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
 use maud::{Markup, html};
 use meshprobe_mesh::finding::{Finding, Label, docs_url};
+use meshprobe_mesh::mesh::Mesh;
+use meshprobe_predict::context::NotJudged;
 
-use super::lines::{certainty, place_of};
-use super::markup::{Message, Text};
-use super::places::Places;
-use super::tone::severity_class;
-use crate::report::text::{fix_text, subject};
+use super::page::{Message, Places, Text, severity_class};
+use crate::report::prediction::{DecidingLine, Line, ProbeView};
+use crate::report::terminal_style::name_list;
+use crate::report::text::{counted, fix_text, subject};
 
 /// What the surroundings of a finding show already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +108,189 @@ fn related(places: Places<'_>, finding: &Finding, shown: Shown<'_>) -> Markup {
                     li {
                         (place_of(place)) span { (Message(&label.message)) }
                         @if let Some(line) = places.line(label) { pre { (Text(&line)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the list of the lines that decide.
+pub(super) fn deciding_lines(lines: &[DecidingLine]) -> Markup {
+    html! {
+        @if !lines.is_empty() {
+            h5 { "Lines that decide" }
+            ul.lines {
+                @for line in lines {
+                    li {
+                        @if let Some(place) = &line.place { (place_of(place)) }
+                        @if let Some((name, value)) = &line.fact { b { (Text(&format!("{name} {value}"))) } }
+                        span { (Message(&line.message)) }
+                        (certainty(line.certainty))
+                        @if let Some(text) = &line.text { pre { (Text(text)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the mark of a certainty; empty for an empty one.
+pub(super) fn certainty(word: &str) -> Markup {
+    html! { @if !word.is_empty() { span class={ "sure " (word) } { (word) } } }
+}
+
+/// Returns a place in a file.
+pub(super) fn place_of(place: &str) -> Markup {
+    html! { code.place { (Text(place)) } }
+}
+
+/// Returns the table of facts: value, certainty and reasons.
+pub(super) fn fact_table(facts: &[Line]) -> Markup {
+    html! {
+        table.facts {
+            thead { tr { @for name in ["fact", "value", "because"] { th scope="col" { (name) } } } }
+            tbody {
+                @for line in facts {
+                    tr {
+                        th scope="row" { (Text(line.name)) }
+                        td { (Text(&line.value)) (certainty(line.certainty)) }
+                        td {
+                            @for reason in &line.because {
+                                div {
+                                    (Message(&reason.text))
+                                    @for place in &reason.places { (place_of(place)) }
+                                    @if !reason.environments.is_empty() {
+                                        (Text(&format!(" (in: {})", name_list(&reason.environments))))
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The lists of facts of a report, numbered in the order of their first use.
+#[derive(Debug, Default)]
+pub(super) struct SharedFacts<'a> {
+    numbers: HashMap<Vec<FactKey<'a>>, usize>,
+    lists: Vec<&'a [Line]>,
+}
+
+/// What two equal facts have in common.
+type FactKey<'a> = (
+    &'static str,
+    &'a str,
+    &'static str,
+    Vec<(&'a str, &'a [String])>,
+);
+
+impl<'a> SharedFacts<'a> {
+    /// Returns the link to a list of facts; empty for an empty one.
+    pub(super) fn link(&mut self, facts: &'a [Line]) -> Markup {
+        if facts.is_empty() {
+            return Markup::default();
+        }
+        let next = self.lists.len();
+        let number = *self.numbers.entry(key(facts)).or_insert(next);
+        if number == next {
+            self.lists.push(facts);
+        }
+        html! { p.more { a href={ "#f" (number + 1) } { "Other facts of this prediction" } } }
+    }
+
+    /// Returns all lists, each with the id that links name; empty for no lists.
+    pub(super) fn lists(&self) -> Markup {
+        html! {
+            @if !self.lists.is_empty() {
+                p.lead { "Value, certainty and provenance of the facts to which the predictions link." }
+                @for (number, facts) in (1_usize..).zip(&self.lists) {
+                    details.factlist id={ "f" (number) } { summary { "Facts " (number) } (fact_table(facts)) }
+                }
+            }
+        }
+    }
+}
+
+fn key(facts: &[Line]) -> Vec<FactKey<'_>> {
+    facts
+        .iter()
+        .map(|line| {
+            let because = line.because.iter();
+            let because = because.map(|reason| (reason.text.as_str(), reason.places.as_slice()));
+            (
+                line.name,
+                line.value.as_str(),
+                line.certainty,
+                because.collect(),
+            )
+        })
+        .collect()
+}
+
+/// Returns the release of each mesh, with its certainty and the number of predictions.
+fn releases(views: &[ProbeView]) -> impl Iterator<Item = (&'static str, Markup)> {
+    let mut known: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
+    for view in views {
+        let Some(mesh) = view.route.mesh.map(Mesh::title) else {
+            continue;
+        };
+        let release = view.release.as_ref();
+        let (release, sure) = release.map_or(("", ""), |(release, sure)| (release.as_str(), *sure));
+        *known.entry((mesh, release, sure)).or_default() += 1;
+    }
+    known.into_iter().map(|((mesh, release, sure), count)| {
+        let value = html! {
+            (Text(format!("{mesh} {release}").trim_end())) (certainty(sure))
+            span.n { (counted(count, "prediction")) }
+        };
+        ("mesh", value)
+    })
+}
+
+/// Returns the facts of the run: the version, the releases of the meshes, and sentences.
+pub(super) fn run_facts(views: &[ProbeView], sentences: &[String]) -> Markup {
+    let version = html! { "meshprobe " (env!("CARGO_PKG_VERSION")) };
+    let mut rows = vec![("tool", version)];
+    rows.extend(releases(views));
+    rows.extend(
+        sentences
+            .iter()
+            .map(|text| ("note", html! { (Message(text)) })),
+    );
+    field_list(rows)
+}
+
+/// Returns the assumptions behind the predictions, with the number of predictions that each affects.
+pub(super) fn assumptions(views: &[ProbeView]) -> Markup {
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in views.iter().flat_map(|view| &view.assumptions) {
+        *known.entry(text).or_default() += 1;
+    }
+    html! {
+        @if !known.is_empty() {
+            ul.lines {
+                @for (text, count) in known {
+                    li { span { (Message(text)) } span.n { (counted(count, "prediction")) } }
+                }
+            }
+        }
+    }
+}
+
+/// Returns what is not judged, with what to do.
+pub(super) fn not_judged_list(places: Places<'_>, found: &[NotJudged]) -> Markup {
+    html! {
+        @if !found.is_empty() {
+            ul.lines {
+                @for found in found {
+                    li {
+                        (place_of(&places.place(&found.place)))
+                        span { (Message(&found.place.message)) }
+                        p { b { "help" } " " (Message(&found.help)) }
                     }
                 }
             }

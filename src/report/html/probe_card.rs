@@ -1,21 +1,20 @@
-//! A probe: a line with its outcome, and its way, its findings and the lines that decide in a part that opens.
+//! The workloads with their probes, by namespace: a line with the outcome of each, and its way, its findings and the lines that
+//! decide in a part that opens.
 
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use meshprobe_predict::predict::Outcome;
+use meshprobe_predict::predict::{Hop, HopKind, HopState, Outcome, RouteFacts};
 
-use super::filters::{FilterKeys, joined, some};
-use super::finding_block::{Shown, field_list, finding_block, status, tag};
-use super::lines::{certainty, deciding_lines, place_of};
-use super::markup::{Message, Text};
-use super::places::Places;
-use super::shared_facts::SharedFacts;
-use super::tone::outcome_class;
-use super::way::{WayTexts, way};
-use super::workloads::{ProbeCard, Variant, WorkloadCard, rank};
-use crate::report::name_list::name_list;
+use super::filters::{FilterKeys, joined, namespace_title, some};
+use super::finding_block::{
+    SharedFacts, Shown, certainty, deciding_lines, field_list, finding_block, place_of, status, tag,
+};
+use super::page::{Message, Places, Text, hop_class, hop_text, outcome_class};
+use super::workloads::{ProbeCard, Variant, WorkloadCard, Workloads, rank};
 use crate::report::prediction::ProbeView;
+use crate::report::terminal_style::name_list;
+use crate::report::text::counted;
 
 /// Returns the card of a probe.
 pub(super) fn probe_card<'a>(
@@ -155,4 +154,93 @@ fn fields(view: &ProbeView) -> Markup {
         rows.extend(texts.iter().map(|text| (name, html! { (Message(text)) })));
     }
     field_list(rows)
+}
+
+/// What the drawing says about a probe, in addition to its hops.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WayTexts<'a> {
+    /// The handler as written.
+    pub(super) written: &'a str,
+    /// The handler after the rewrite; empty if it is not rewritten.
+    pub(super) rewritten_to: &'a str,
+    /// The outcome.
+    pub(super) outcome: Outcome,
+    /// Why.
+    pub(super) why: &'a str,
+}
+
+/// Returns the drawing; empty if nothing sends a request.
+pub(super) fn way(route: &RouteFacts, texts: WayTexts<'_>) -> Markup {
+    let hops = route.hops();
+    html! {
+        @if !hops.is_empty() {
+            ol.way {
+                @for hop in &hops {
+                    @let (detail, state) = (detail(hop, texts), hop_text(hop.state, texts.outcome));
+                    li class=(hop_class(hop.state)) {
+                        b { (Text(&hop.kind.title(route.mesh))) }
+                        @if !detail.is_empty() { code { (Text(detail)) } }
+                        @if !state.is_empty() { em { (state) } }
+                        @if matches!(hop.state, HopState::Fault | HopState::Unknown) { small { (Message(texts.why)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns what is known about a hop: the request that the kubelet sends, or the detail of the model.
+fn detail<'a>(hop: &'a Hop, texts: WayTexts<'a>) -> &'a str {
+    match hop.kind {
+        HopKind::Kubelet if hop.state == HopState::NotReached => "",
+        HopKind::Kubelet if texts.rewritten_to.is_empty() => texts.written,
+        HopKind::Kubelet => texts.rewritten_to,
+        HopKind::MachineAgent => texts.written,
+        _ => &hop.detail,
+    }
+}
+
+/// Returns the workloads, one group per namespace.
+pub(super) fn workload_list<'a>(
+    places: Places<'_>,
+    keys: &FilterKeys<'_>,
+    facts: &mut SharedFacts<'a>,
+    workloads: &Workloads<'a>,
+) -> Markup {
+    html! {
+        @for namespace in &keys.namespaces {
+            @let cards = workloads.cards.iter().filter(|card| card.namespace == *namespace).collect::<Vec<_>>();
+            div class="group namespace" {
+                h3 id={ "n" (keys.namespace(*namespace)) } tabindex="-1" {
+                    (Text(&namespace_title(*namespace)))
+                    span.n { (counted(cards.len(), "workload")) }
+                }
+                @for card in cards {
+                    article class="group workload" {
+                        h4 { span { (Text(card.name)) } (counts(card)) (place_of(card.place)) }
+                        @for probe in &card.probes { (probe_card(places, keys, facts, card, probe)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the number of probes with each outcome, in all environments together.
+fn counts(card: &WorkloadCard<'_>) -> Markup {
+    let mut counts: Vec<(&str, &str, usize)> = Vec::new();
+    for variant in card.variants() {
+        let outcome = variant.view.outcome;
+        let number = variant.environments.len().max(1);
+        match counts
+            .iter_mut()
+            .find(|(_, name, _)| *name == outcome.as_str())
+        {
+            Some((.., count)) => *count += number,
+            None => counts.push((outcome_class(outcome), outcome.as_str(), number)),
+        }
+    }
+    html! {
+        span.counts { @for (class, name, count) in counts { (tag(class, &format!("{count} {name}"))) } }
+    }
 }

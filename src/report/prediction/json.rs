@@ -14,8 +14,8 @@ use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::Span;
 use serde::Serialize;
 
-use crate::report::entries::{NotJudgedEntry, ReasonEntry, RenderedEntry, not_judged_entries};
-use crate::report::source_location::source_location;
+use crate::report::json::{NotJudgedEntry, ReasonEntry, RenderedEntry, not_judged_entries};
+use crate::report::report_root::source_location;
 
 /// The report of `predict`: one entry per workload, in the order of the tree.
 #[derive(Debug, Default, Serialize)]

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::explanation_lines::{Explanation, Line, Noted};
-use crate::report::inline_markdown::{code_span, inline_markdown};
-use crate::report::name_list::{in_note, name_list};
+use crate::report::escape::{code_span, inline_markdown};
+use crate::report::terminal_style::{in_note, name_list};
 
 /// The name of the line with the outcome.
 const OUTCOME: &str = "outcome";
