@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use regex::Regex;
+
 use crate::support::fixture;
 use crate::support::rust_code::{imported_paths, rust_files};
 use meshprobe::context::Context;
@@ -109,19 +111,13 @@ fn rules_of(cause: Cause) -> &'static [&'static str] {
 /// Returns whether the rule of another mesh than Istio reports a cause that meshes share: its code mentions the cause.
 fn is_reported_by_mesh(cause: Cause, rule: &str) -> bool {
     let name = format!("Cause::{cause:?}");
-    rule_files()
-        .filter(|file| file.components().any(|part| part.as_os_str() == "mesh"))
-        .filter(|file| {
-            file.file_stem()
-                .is_some_and(|stem| stem == rule.replace('-', "_").as_str())
-        })
-        .any(|file| has_word(&fs::read_to_string(file).unwrap(), &name))
+    source_of(rule).is_some_and(|source| source.is_of_mesh && has_word(&source.code, &name))
 }
 
 /// Returns the rules that report a fault of a mesh other than Istio: those whose code mentions it.
 fn rules_of_fault(fault: &ProbeFault) -> &'static [&'static str] {
     static RULES: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
-        let sources: Vec<(&str, String)> = rules::all()
+        let sources: Vec<(&str, RuleSource)> = rules::all()
             .iter()
             .filter_map(|rule| Some((rule.id.as_str(), source_of(rule.id.as_str())?)))
             .collect();
@@ -132,13 +128,16 @@ fn rules_of_fault(fault: &ProbeFault) -> &'static [&'static str] {
     RULES.get(fault.id).map_or(&[], Vec::as_slice)
 }
 
-fn rules_that_mention(fault: &ProbeFault, sources: &[(&'static str, String)]) -> Vec<&'static str> {
+fn rules_that_mention(
+    fault: &ProbeFault,
+    sources: &[(&'static str, RuleSource)],
+) -> Vec<&'static str> {
     let (path, name) = fault.id.rsplit_once("::").unwrap();
     let mention = format!("{}::{name}", path.rsplit("::").next().unwrap());
     sources
         .iter()
-        .filter(|(_, code)| {
-            imported_paths(code).iter().any(|import| import == path) && has_word(code, &mention)
+        .filter(|(_, source)| {
+            source.imports.iter().any(|import| import == path) && has_word(&source.code, &mention)
         })
         .map(|(rule, _)| *rule)
         .collect()
@@ -154,17 +153,47 @@ fn has_word(code: &str, word: &str) -> bool {
     })
 }
 
-/// Returns the code of a rule; the engine reports those without a file of their own.
-fn source_of(rule: &str) -> Option<String> {
-    let name = format!("{}.rs", rule.replace('-', "_"));
-    let file =
-        rule_files().find(|file| file.file_name().is_some_and(|own| own == name.as_str()))?;
-    Some(fs::read_to_string(file).unwrap())
+/// The code of a rule.
+struct RuleSource {
+    /// The row of the rule in the table of its file, and the items of the file that it uses.
+    code: String,
+    /// The paths that the file imports.
+    imports: Vec<String>,
+    /// Whether the file contains the rules about another mesh than Istio.
+    is_of_mesh: bool,
 }
 
-fn rule_files() -> impl Iterator<Item = PathBuf> {
+/// Returns the code of a rule; the engine reports those without a row in a file of their subject.
+fn source_of(rule: &str) -> Option<RuleSource> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/rules/src/rules");
-    rust_files(&root).into_iter()
+    let start = format!(" = \"{rule}\", ");
+    rust_files(&root).into_iter().find_map(|path| {
+        let text = fs::read_to_string(&path).unwrap();
+        let (_, rest) = text.split_once(&start)?;
+        let mut lines = rest.split("\n}\n").next().unwrap().split("\n    ");
+        let first = lines.next().unwrap();
+        let row = lines.take_while(|line| line.starts_with(' '));
+        let mut code: String = std::iter::once(first).chain(row).collect();
+        let mut items: Vec<(&str, &str)> = text.split("\n\n").filter_map(named_item).collect();
+        while let Some(used) = items.iter().position(|(name, _)| has_word(&code, name)) {
+            code.push_str(items.swap_remove(used).1);
+        }
+        Some(RuleSource {
+            code,
+            imports: imported_paths(&text),
+            is_of_mesh: path.components().any(|part| part.as_os_str() == "mesh"),
+        })
+    })
+}
+
+/// Returns the name and the code of an item; `None` for a part of one.
+fn named_item(text: &str) -> Option<(&str, &str)> {
+    static ITEM: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(?:(?:///|#).*\n)*(?:pub\S* )?(?:const fn|const|fn|static) (?-u:(\w+))")
+            .unwrap()
+    });
+    let (_, [name]) = ITEM.captures(text)?.extract();
+    Some((name, text))
 }
 
 /// Returns the trees: the measured workloads under every policy, and each fixture file of the rules.

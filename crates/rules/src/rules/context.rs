@@ -1,7 +1,7 @@
 //! The input of a rule: the predictions, and the facts that they depend on.
 
 use hashbrown::HashMap;
-use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::finding::{Certainty, Label};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::settings::MeshKind;
 use meshprobe_predict::context::{Context, NamespaceIndex, PolicyScope};
@@ -168,5 +168,14 @@ impl<'s, 't> RuleContext<'s, 't> {
         documents
             .find(|document| document.segment.contains(place.span))
             .map_or(0, |document| document.index)
+    }
+
+    /// Returns whether the rewrite is on by default, and the tree or an option confirms it, so that no annotation
+    /// is needed.
+    pub(in crate::rules) fn rewrites_by_default(&self, pod: &WorkloadPrediction<'t>) -> bool {
+        let default = self.context.istio(&pod.workload).rewriting().mesh_default();
+        let release_known =
+            pod.release.certainty == Certainty::Known && pod.release.value.is_some();
+        default.value && (default.certainty == Certainty::Known || release_known)
     }
 }

@@ -175,23 +175,26 @@ fn yaml_under(docs: &str, heading: &str) -> Option<Example> {
     Some(Example::read(&(block.join("\n") + "\n")))
 }
 
-/// Declares the rule of a file. Its documentation is `docs/rules/<id>.md`.
+/// Declares the rules of a file: of each the constant, the id, the severity if every fact is known, whether its findings
+/// have a fix, the predictions that it receives, and the check. The documentation of a rule is `docs/rules/<id>.md`.
 ///
 /// `failure` marks a rule whose findings report a failure ([`Rule::is_failure`]); all errors are failures.
-macro_rules! declare_rule {
-    ($id:literal, $severity:ident, fix: $fix:ident, scope: $scope:ident) => {
-        $crate::rules::rule::declare_rule! { $id, $severity, failure: false, fix: $fix, scope: $scope }
-    };
-    ($id:literal, $severity:ident, failure: $failure:literal, fix: $fix:ident, scope: $scope:ident) => {
-        pub(in crate::rules) const RULE: $crate::rules::Rule = $crate::rules::Rule {
-            id: meshprobe_mesh::finding::rule_id!($id),
-            severity: meshprobe_mesh::finding::Severity::$severity,
-            is_failure: $failure,
-            page: $crate::rules::page!($id),
-            fix: $crate::rules::FixAvailability::$fix,
-            scope: $crate::rules::Scope::$scope,
-            check,
-        };
+macro_rules! rules {
+    ($($name:ident = $id:literal, $severity:ident, $(failure: $failure:literal,)? fix: $fix:ident, scope: $scope:ident,
+        $check:expr;)+) => {
+        $(
+            pub(in crate::rules) const $name: $crate::rules::Rule = $crate::rules::Rule {
+                id: meshprobe_mesh::finding::rule_id!($id),
+                severity: meshprobe_mesh::finding::Severity::$severity,
+                is_failure: false $(|| $failure)?,
+                page: $crate::rules::page!($id),
+                fix: $crate::rules::FixAvailability::$fix,
+                scope: $crate::rules::Scope::$scope,
+                check: $check,
+            };
+        )+
+
+        pub(in crate::rules) const RULES: &[&$crate::rules::Rule] = &[$(&$name),+];
     };
 }
-pub(in crate::rules) use declare_rule;
+pub(in crate::rules) use rules;

@@ -1,18 +1,46 @@
-//! Runs the rules over the predictions.
+//! The list of all rules, and running them over the predictions and their alternatives.
 
-use meshprobe_mesh::finding::Finding;
+use std::sync::LazyLock;
+
+use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Severity};
 use meshprobe_predict::context::Context;
-use meshprobe_predict::predict::{EnvironmentNames, WorkloadPrediction};
+use meshprobe_predict::predict::{
+    Alternative, EnvironmentNames, Outcome, WorkloadPrediction, evident_alternatives,
+};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::alternatives;
 use super::context::{RuleContext, by_namespace};
-use super::registry::{of_scope, run_scope};
 use super::rule::{Rule, Scope};
 use crate::rules::support::chart_objects::ChartObjects;
 use crate::rules::support::other_outcomes::OtherOutcomes;
 use crate::rules::support::rewrite_effect::RewriteEffects;
 use crate::rules::support::{fix_safety, overlays};
+
+static ALL: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
+    let groups = super::GROUPS.iter().chain(super::mesh::GROUPS);
+    let mut rules: Vec<&Rule> = groups.copied().flatten().copied().collect();
+    rules.sort_unstable_by_key(|rule| rule.id);
+    rules
+});
+
+/// Returns every rule, sorted by id.
+#[must_use]
+pub fn all() -> &'static [&'static Rule] {
+    &ALL
+}
+
+/// Returns the rules of a scope, sorted by id.
+fn of_scope(scope: Scope) -> impl Iterator<Item = &'static Rule> {
+    all()
+        .iter()
+        .copied()
+        .filter(move |rule| rule.scope == scope)
+}
+
+/// Runs the rules of a scope.
+fn run_scope(scope: Scope, cx: &RuleContext<'_, '_>) -> impl Iterator<Item = Finding> {
+    of_scope(scope).flat_map(|rule| rule.findings(cx))
+}
 
 /// A function that marks each finding before the findings of several overlays are merged. It receives the
 /// predictions of the render unit, or all predictions for rules about the whole tree.
@@ -76,7 +104,7 @@ pub fn check_marked(
                 by_namespace: &by_namespace,
                 rewrite_effects: &RewriteEffects::default(),
             };
-            let alternatives = alternatives::check(context, predictions);
+            let alternatives = alternative_findings(context, predictions);
             run_scope(Scope::Workloads, &cx)
                 .chain(alternatives)
                 .collect()
@@ -112,5 +140,57 @@ pub fn check_marked(
 
 fn marked(mark: Mark<'_>, predictions: &[WorkloadPrediction<'_>], mut finding: Finding) -> Finding {
     mark(predictions, &mut finding);
+    finding
+}
+
+/// The outcomes of a broken handler.
+const BAD: [Outcome; 3] = [
+    Outcome::Fails,
+    Outcome::AlwaysPasses,
+    Outcome::TargetChanged,
+];
+
+/// Returns the findings of the rules about the alternatives of the predictions, each as a note.
+fn alternative_findings(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> Vec<Finding> {
+    predictions
+        .iter()
+        .flat_map(|prediction| evident_alternatives(context, prediction))
+        .flat_map(|alternative| notes(&alternative))
+        .collect()
+}
+
+fn notes(alternative: &Alternative<'_>) -> Vec<Finding> {
+    let predictions = std::slice::from_ref(&alternative.prediction);
+    let by_namespace = by_namespace(&alternative.context, predictions);
+    let cx = RuleContext {
+        context: &alternative.context,
+        predictions,
+        by_namespace: &by_namespace,
+        rewrite_effects: &RewriteEffects::default(),
+    };
+    // Only findings that follow from a verdict differ between alternatives.
+    let is_verdict =
+        |finding: &Finding| BAD.iter().any(|bad| finding.outcome == Some(bad.as_str()));
+    run_scope(Scope::Workloads, &cx)
+        .filter(is_verdict)
+        .map(|finding| note(alternative, finding))
+        .collect()
+}
+
+fn note(alternative: &Alternative<'_>, mut finding: Finding) -> Finding {
+    finding.message = format!("if {}: {}", alternative.description(), finding.message);
+    finding.severity = Severity::Note;
+    finding.certainty = finding.certainty.min(Certainty::Assumed);
+    for (assumption, settle) in &alternative.suppositions {
+        finding.assume(assumption, settle);
+    }
+    if let Some(fix) = &mut finding.fix {
+        // Never auto-fix an uncertain finding.
+        let reason = format!("it is only needed if {}", alternative.description());
+        fix.limit_to(Applicability::display_only_because(reason));
+    }
     finding
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Fix, RuleId};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, RuleId};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::rewrite::parse_bool;
@@ -13,16 +13,11 @@ use meshprobe_predict::predict::{
 use meshprobe_yaml::{Change, Value};
 
 use crate::rules::context::by_namespace;
-use crate::rules::network_policy::netpol_ipblock_misses_status_port;
-use crate::rules::probe_rewriting::{
-    http_probe_host_rewritten, lifecycle_hook_host_rewritten, tcp_probe_host_dropped,
-};
-use crate::rules::startup::{native_sidecar_startup_deadlock, poststart_http_before_sidecar};
-use crate::rules::status_port::app_probe_on_status_port;
 use crate::rules::support::pod_metadata::{self, MetadataMap, has_comment};
 use crate::rules::support::rewrite_effect::{RewriteEffect, RewriteEffects};
-use crate::rules::traffic_capture::{localhost_destination_changed, status_port_in_include_list};
-use crate::rules::{Rule, RuleContext};
+use crate::rules::{
+    Rule, RuleContext, network_policies, rewritten_probes, startup, status_port, traffic_capture,
+};
 
 /// Adds to a finding the fix that turns the rewrite on for the pods of its workload. If the rewrite would break another
 /// handler, the reason of the fix names that handler.
@@ -43,7 +38,7 @@ pub(in crate::rules) fn add_fix<'t>(
     let off = annotation.filter(|entry| entry.value.text().and_then(parse_bool) == Some(false));
     let (title, changes) = match off {
         Some(entry)
-            if is_default_sure(cx, pod)
+            if cx.rewrites_by_default(pod)
                 && !has_comment(entry)
                 && !pod_metadata::is_override(&pod.workload, &entry) =>
         {
@@ -89,17 +84,6 @@ fn effect(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Arc<Rewrite
         let applicability = applicability(cx, pod, &after);
         RewriteEffect::new(&after, applicability)
     })
-}
-
-/// Returns whether the rewrite is on by default, and the tree or an option confirms it, so that no annotation
-/// is needed.
-pub(in crate::rules) fn is_default_sure<'t>(
-    cx: &RuleContext<'_, 't>,
-    pod: &WorkloadPrediction<'t>,
-) -> bool {
-    let default = cx.context.istio(&pod.workload).rewriting().mesh_default();
-    let release_known = pod.release.certainty == Certainty::Known && pod.release.value.is_some();
-    default.value && (default.certainty == Certainty::Known || release_known)
 }
 
 /// Returns the applicability of the fix. The fix is safe if every handler keeps its meaning when the agent handles it
@@ -156,15 +140,15 @@ fn changed_meaning<'t>(
 
 /// Rules about the effects of a rewrite on the pod; none of them offers this fix.
 const ABOUT_REWRITTEN: [&Rule; 9] = [
-    &app_probe_on_status_port::RULE,
-    &http_probe_host_rewritten::RULE,
-    &lifecycle_hook_host_rewritten::RULE,
-    &localhost_destination_changed::RULE,
-    &native_sidecar_startup_deadlock::RULE,
-    &netpol_ipblock_misses_status_port::RULE,
-    &poststart_http_before_sidecar::RULE,
-    &status_port_in_include_list::RULE,
-    &tcp_probe_host_dropped::RULE,
+    &status_port::APP_PROBE_ON_STATUS_PORT,
+    &rewritten_probes::HTTP_PROBE_HOST_REWRITTEN,
+    &rewritten_probes::LIFECYCLE_HOOK_HOST_REWRITTEN,
+    &traffic_capture::LOCALHOST_DESTINATION_CHANGED,
+    &startup::NATIVE_SIDECAR_STARTUP_DEADLOCK,
+    &network_policies::NETPOL_IPBLOCK,
+    &startup::POSTSTART_HTTP_BEFORE_SIDECAR,
+    &status_port::STATUS_PORT_IN_INCLUDE_LIST,
+    &rewritten_probes::TCP_PROBE_HOST_DROPPED,
 ];
 
 /// Returns the first rule that reports something about the rewritten pod that it does not report about the

@@ -1,6 +1,0 @@
-//! Cilium.
-
-crate::rules::group::rules! {
-    cilium_localhost_policy,
-    cilium_ztunnel_policy,
-}

@@ -1,5 +1,0 @@
-//! The rules about several meshes.
-
-crate::rules::group::rules! {
-    several_meshes,
-}

@@ -1,5 +1,0 @@
-//! Rules for templates and overlays.
-
-crate::rules::group::rules! {
-    unrendered_template,
-}

@@ -1,0 +1,583 @@
+//! Rules about the health checks of WorkloadGroups on virtual machines.
+
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, ProbeRef, sentence_list};
+use meshprobe_mesh::kube::{Object, Port};
+use meshprobe_mesh::mesh::istio::vm;
+use meshprobe_predict::predict::{self, port_text};
+use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::{Change, Entry, FieldPath, Scalar, Span, Step, Value};
+
+use crate::rules::probe_fields::quote_value;
+use crate::rules::support::similar_names::is_close;
+use crate::rules::{Rule, RuleContext};
+
+crate::rules::rule::rules! {
+    EXEC_EMPTY = "vm-exec-empty", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &EXEC_EMPTY, |kind| matches!(kind, vm::FaultKind::NoCommand),
+            |group, _| format!("the probe of {} has no command: istiod refuses it (`exec.command is required`), and an agent \
+            that receives it from istioctl panics", title(group)),
+            "set `command`, or use `httpGet` or `tcpSocket`");
+    FAILURE_THRESHOLD = "vm-failure-threshold-1", Note, fix: Always, scope: Tree, check_failure_threshold;
+    FIELD_TYPE = "vm-field-type", Error, fix: Sometimes, scope: Tree, check_field_type;
+    GRPC_PROBE = "vm-grpc-probe", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &GRPC_PROBE, |kind| matches!(kind, vm::FaultKind::Grpc),
+            |group, _| format!("the probe of {} uses gRPC: istiod refuses it (`unknown health check method`), and an agent \
+            that receives it from istioctl crashes at the first `NOT_SERVING` response", title(group)),
+            "run grpc_health_probe with `exec`, or use `httpGet` or `tcpSocket`");
+    HEADER_NAME = "vm-header-name", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &HEADER_NAME, |kind| matches!(kind, vm::FaultKind::HeaderName),
+            |group, fault| {
+            let name = match group.node.at(&fault.within) {
+                Some(_) => format!(
+                    "the invalid name `{}`",
+                    source(group, fault.span)
+                ),
+                None => "no name".to_owned(),
+            };
+            format!(
+                "a header of the probe of {} has {name}: istiod refuses it",
+                title(group),
+            )
+            },
+            "use a name of letters, digits and `-`; to set the host, use the header `Host`");
+    HOST_NOT_LOCAL = "vm-host-not-local", Warning, fix: None, scope: Tree, check_host_not_local;
+    HTTPS_VERIFIED = "vm-https-verified", Error, fix: None, scope: Tree, check_https_verified;
+    MULTI_DOC = "vm-multi-doc", Note, fix: None, scope: Tree, check_multi_doc;
+    NEGATIVE = "vm-negative", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &NEGATIVE, |kind| matches!(kind, vm::FaultKind::Negative),
+            |group, fault| format!("`{}` of {} is negative: istiod refuses it", field(fault), title(group)),
+            "set it to 0 or more; 0 selects the default");
+    PORT = "vm-port", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &PORT, |kind| matches!(kind, vm::FaultKind::PortOutOfRange(_)),
+            |group, fault| {
+            let target = match fault.kind {
+                vm::FaultKind::PortOutOfRange(Some(port)) => {
+                    format!("targets port {port}, which is out of range")
+                }
+                _ => "has no port".to_owned(),
+            };
+            format!(
+                "the probe of {} {target}: istiod refuses it (`must be in the range 1..65535`)",
+                title(group),
+            )
+            },
+            "set the number of the port that the application listens on");
+    PORT_NAME = "vm-port-name", Error, fix: Sometimes, scope: Tree, check_port_name;
+    PROBE_IN_ANNOTATION = "vm-probe-in-annotation", Error, fix: None, scope: Tree, check_probe_in_annotation;
+    PROBE_PORT_CONFLICT = "vm-probe-port-conflict", Warning, fix: None, scope: Tree, check_probe_port_conflict;
+    TWO_HANDLERS = "vm-probe-two-handlers", Error, fix: Sometimes, scope: Tree, check_two_handlers;
+    PROBE_WITHOUT_HANDLER = "vm-probe-without-handler", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &PROBE_WITHOUT_HANDLER, |kind| matches!(kind, vm::FaultKind::NoMethod),
+            |group, _| format!("the probe of {} has no handler: istiod refuses it (`unknown health check method <nil>`), and \
+            an agent that receives it from istioctl panics", title(group)),
+            "add `httpGet`, `tcpSocket` or `exec`");
+    SCHEME = "vm-scheme", Error, fix: Sometimes, scope: Tree, check_scheme;
+    TEMPLATE_MISSING = "vm-template-missing", Error, fix: None, scope: Tree,
+        |cx| report_kind(cx, &TEMPLATE_MISSING, |kind| matches!(kind, vm::FaultKind::NoTemplate),
+            |group, _| format!("{} has no `spec.template`: istiod refuses it (`template is required`)", title(group)),
+            "add `spec.template` with the service account and the ports of the machines");
+    UNKNOWN_FIELD = "vm-unknown-field", Warning, fix: None, scope: Tree, check_unknown_field;
+    ENTRY_NOT_HEALTH_CHECKED = "vm-workloadentry-not-health-checked", Warning, fix: Always, scope: Tree,
+        check_entry_not_health_checked;
+}
+
+fn check_failure_threshold(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    groups(cx).filter_map(report_failure_threshold).collect()
+}
+
+fn report_failure_threshold(group: &Object<'_>) -> Option<Finding> {
+    let probe = probe(group)?;
+    vm::kept(probe.value)?;
+    let written = probe.value.get("failureThreshold");
+    let zero = Some(Scalar::Int(0));
+    if written.is_some_and(|number| !number.is_null() && number.scalar() != zero) {
+        return None;
+    }
+    let message = format!(
+        "one failed check takes machines of {} out of service: `failureThreshold` defaults to {} in \
+         the agent, and to 3 in the kubelet",
+        title(group),
+        vm::DEFAULT_FAILURE_THRESHOLD,
+    );
+    let mut finding = FAILURE_THRESHOLD.finding_on_object(group, probe.key.span(), message);
+    finding.field = Some("spec.probe.failureThreshold".to_owned());
+    finding.help =
+        Some("set `failureThreshold` to the number of failures that you can tolerate".to_owned());
+    let change = Change::Set {
+        route: group
+            .route
+            .join(&FieldPath::keys(&["spec", "probe", "failureThreshold"])),
+        value: Value::Int(3),
+    };
+    let title = "set `failureThreshold` to 3, the default of the kubelet";
+    let changes = vec![change];
+    finding.fix = Some(Fix::of_object(
+        group,
+        title,
+        Applicability::unsafe_because("a machine that fails stays in service two checks longer"),
+        changes,
+    ));
+    Some(finding)
+}
+
+fn check_field_type(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    faults(cx)
+        .filter_map(|(group, fault)| report_field_type(group, &fault))
+        .collect()
+}
+
+fn report_field_type(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+    let title = title(group);
+    let finding = |message, help: &str| report_fault(&FIELD_TYPE, group, fault, message, help);
+    match &fault.kind {
+        vm::FaultKind::WrongType(reason) => {
+            let field = field(fault);
+            let message = format!("the API server refuses `{field}` of {title}: {reason}");
+            let help = "use the type that the API expects; the API server refuses the whole object";
+            Some(finding(message, help))
+        }
+        vm::FaultKind::HeaderValue(kind) => {
+            let node = group.node.at(&fault.within)?;
+            let text = node.text()?;
+            let message = format!(
+                "the API server refuses the probe of {title}: a header has the value `{text}`, which \
+                 is {kind}, not a string",
+            );
+            let mut finding = finding(message, "");
+            quote_value(&mut finding, group, group.route.join(&fault.within), node);
+            Some(finding)
+        }
+        _ => None,
+    }
+}
+
+fn check_host_not_local(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    groups(cx)
+        .filter_map(|group| report_host_not_local(cx, group))
+        .collect()
+}
+
+fn report_host_not_local<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+    let host = predict::other_host(cx.context, group)?;
+    let probe = probe(group)?;
+    let (method, _) = vm::kept(probe.value)?;
+    let name = host.text()?;
+    let message = format!(
+        "the probe of {} checks `{name}` on every machine of the group: the health of the machines \
+         themselves has no effect",
+        title(group),
+    );
+    let mut finding = finding_on_probe(&HOST_NOT_LOCAL, group, host.span(), message);
+    finding.field = Some(format!("spec.probe.{}.host", method.key()));
+    finding.help = Some("remove `host`: the agent then checks its own machine".to_owned());
+    Some(finding)
+}
+
+fn check_https_verified(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    groups(cx)
+        .filter_map(|group| report_https_verified(cx, group))
+        .collect()
+}
+
+fn report_https_verified<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+    let probe = probe(group)?;
+    let (_, entry) = vm::kept(probe.value)?;
+    let scheme = entry.value.get("scheme")?;
+    predict::verified(cx.context, group)?;
+    let message = format!(
+        "the probe of {} fails unless the machine trusts the certificate: agents since {} verify it \
+         (`x509: certificate signed by unknown authority`)",
+        title(group),
+        vm::HTTPS_VERIFIED_SINCE,
+    );
+    let mut finding = finding_on_probe(&HTTPS_VERIFIED, group, scheme.span(), message);
+    finding.field = Some("spec.probe.httpGet.scheme".to_owned());
+    finding.help = Some(
+        "use a port without TLS, run `curl -fks` with `exec`, or make the machine trust the issuer"
+            .to_owned(),
+    );
+    if cx.context.istio_near(group).version().is_none() {
+        finding.depend_on(&predict::unknown_release());
+    }
+    Some(finding)
+}
+
+fn check_multi_doc(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let groups: Vec<_> = groups(cx)
+        .filter(|group| group.rendered_by.is_none())
+        .collect();
+    groups
+        .iter()
+        .filter_map(|group| {
+            let first = groups.iter().find(|other| {
+                other.path() == group.path() && other.document.index < group.document.index
+            });
+            first.map(|first| report_multi_doc(group, first))
+        })
+        .collect()
+}
+
+fn report_multi_doc(group: &Object<'_>, first: &Object<'_>) -> Finding {
+    let message = format!(
+        "`istioctl x workload entry configure -f` ignores {}: it reads only the first document of \
+         a file",
+        title(group),
+    );
+    let mut finding = MULTI_DOC.finding_on_object(group, group.name_span(), message);
+    let configured = "istioctl configures this group instead";
+    finding
+        .related
+        .push(first.label_at(first.name_span(), configured));
+    finding.help = Some(
+        "move it to a separate file, or write both with `meshprobe rewrite --vm -o DIR`".to_owned(),
+    );
+    finding
+}
+
+fn check_port_name(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    faults(cx)
+        .filter_map(|(group, fault)| report_port_name(group, &fault))
+        .collect()
+}
+
+fn report_port_name(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+    let vm::FaultKind::PortName { name, number } = &fault.kind else {
+        return None;
+    };
+    let message = format!(
+        "the probe of {} targets port `{}`, which is not a number: the API server refuses it",
+        title(group),
+        port_text(&Port::Name(name.clone())),
+    );
+    let help = match number {
+        Some(port) => format!("set the port to {port}"),
+        None => "set the number of the port".to_owned(),
+    };
+    let mut finding = report_fault(&PORT_NAME, group, fault, message, &help);
+    finding.fix = number
+        .filter(|port| (1..=65535).contains(port))
+        .map(|port| {
+            let is_same = *name == port.to_string();
+            let applicability = if is_same {
+                Applicability::Safe
+            } else {
+                Applicability::unsafe_because(format!(
+                    "another port may be intended than the one that `spec.template.ports` contains as `{}`",
+                    port_text(&Port::Name(name.clone()))
+                ))
+            };
+            let change = Change::Set {
+                route: group.route.join(&fault.within),
+                value: Value::Int(port),
+            };
+            let title = format!("set the port to {port}");
+            Fix::of_object(group, title, applicability, vec![change])
+        });
+    Some(finding)
+}
+
+fn check_probe_in_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let groups = groups(cx);
+    groups
+        .flat_map(|group| {
+            let annotated = vm::annotated_probes(group).into_iter();
+            annotated.map(move |entry| report_probe_in_annotation(group, entry))
+        })
+        .collect()
+}
+
+fn report_probe_in_annotation(group: &Object<'_>, annotation: Entry<'_>) -> Finding {
+    let instead = match probe(group) {
+        Some(_) => "istioctl replaces it with `spec.probe`",
+        None => {
+            "istioctl replaces it with `spec.probe`, which is missing, so no machine is checked"
+        }
+    };
+    let message = format!(
+        "the `readinessProbe` in an annotation of {} has no effect: {instead}",
+        title(group),
+    );
+    let mut finding = PROBE_IN_ANNOTATION.finding_on_object(group, annotation.key.span(), message);
+    if let Some(probe) = probe(group) {
+        let effective = "this probe is used instead";
+        finding
+            .related
+            .push(group.label_at(probe.key.span(), effective));
+    }
+    finding.help = Some("move it to `spec.probe`".to_owned());
+    finding
+}
+
+fn check_probe_port_conflict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    groups(cx)
+        .filter_map(|group| report_probe_port_conflict(cx, group))
+        .collect()
+}
+
+fn report_probe_port_conflict<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+    let own = predict::sidecar_port(cx.context, group)?;
+    let probe = probe(group)?;
+    let (method, _) = vm::kept(probe.value)?;
+    let message = format!(
+        "the probe of {} checks port {} of the sidecar ({}), not the application",
+        title(group),
+        own.port.value,
+        own.owner,
+    );
+    let mut finding = finding_on_probe(&PROBE_PORT_CONFLICT, group, own.place.span(), message);
+    finding.field = Some(format!("spec.probe.{}.port", method.key()));
+    finding.help = Some("set the port of the application".to_owned());
+    finding.depend_on(&own.port);
+    Some(finding)
+}
+
+fn check_two_handlers(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    faults(cx)
+        .filter_map(|(group, fault)| report_two_handlers(group, &fault))
+        .collect()
+}
+
+fn report_two_handlers(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+    let vm::FaultKind::SeveralMethods { kept, dropped } = &fault.kind else {
+        return None;
+    };
+    let names: Vec<String> = dropped
+        .iter()
+        .map(|method| format!("`{}`", method.key()))
+        .collect();
+    let (names, kept_name) = (sentence_list(&names), kept.key());
+    let message = format!(
+        "the probe of {} has several handlers: the schema of recent releases refuses it, and istioctl keeps \
+         `{kept_name}` and drops {names}",
+        title(group),
+    );
+    let help = "keep only one handler";
+    let mut finding = report_fault(&TWO_HANDLERS, group, fault, message, help);
+    finding.fix = (*kept != vm::Method::Grpc).then(|| {
+        let route = group.route.join(&fault.within);
+        let changes = dropped.iter().map(|method| Change::Remove {
+            route: route.child(method.key()),
+        });
+        let reason = format!("{names} may be the intended check");
+        let title = format!("remove {names}, which istioctl drops");
+        Fix::of_object(
+            group,
+            title,
+            Applicability::unsafe_because(reason),
+            changes.collect(),
+        )
+    });
+    Some(finding)
+}
+
+fn check_scheme(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    faults(cx)
+        .filter_map(|(group, fault)| report_scheme(group, &fault))
+        .collect()
+}
+
+fn report_scheme(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+    if fault.kind != vm::FaultKind::Scheme {
+        return None;
+    }
+    let written = source(group, fault.span);
+    let message = format!(
+        "the probe of {} has the scheme `{written}`: istiod refuses it (`must be one of \"HTTPS\", \
+         \"HTTP\"`)",
+        title(group),
+    );
+    let help = "use `HTTP` or `HTTPS`, in upper case";
+    let mut finding = report_fault(&SCHEME, group, fault, message, help);
+    let is_http = written
+        .trim_matches(['"', '\''])
+        .eq_ignore_ascii_case("http");
+    finding.fix = is_http.then(|| {
+        let change = Change::Set {
+            route: group.route.join(&fault.within),
+            value: Value::from("HTTP"),
+        };
+        Fix::of_object(
+            group,
+            "set the scheme to `HTTP`",
+            Applicability::Safe,
+            vec![change],
+        )
+    });
+    Some(finding)
+}
+
+fn check_unknown_field(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    faults(cx)
+        .filter_map(|(group, fault)| report_unknown_field(group, &fault))
+        .collect()
+}
+
+fn report_unknown_field(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+    let vm::FaultKind::UnknownField(known) = &fault.kind else {
+        return None;
+    };
+    let name = field(fault);
+    let message = format!(
+        "`{name}` of {} is not a field of the API: the API server silently drops it",
+        title(group),
+    );
+    let similar = known.iter().find(|known| is_similar(&name, known));
+    let help = match similar {
+        Some(known) => format!("use `{known}`"),
+        None => format!("remove it, or use one of {}", known.join(", ")),
+    };
+    Some(report_fault(&UNKNOWN_FIELD, group, fault, message, &help))
+}
+
+/// Checks whether a name resembles a known field, or is the name that pods use for it.
+fn is_similar(name: &str, known: &str) -> bool {
+    let of_pods = known == "probe" && name.to_lowercase().ends_with("probe");
+    let shortened = name.len() > 5 && known.starts_with(name);
+    let snake = name.contains('_') && name.replace('_', "").eq_ignore_ascii_case(known);
+    of_pods || shortened || snake || is_close(name, known)
+}
+
+fn check_entry_not_health_checked(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    let groups = groups(cx);
+    groups
+        .filter(|group| probe(group).is_some())
+        .flat_map(|group| {
+            let entries = cx.context.virtual_machines(group).entries();
+            entries.filter_map(move |entry| report_entry_not_health_checked(group, entry))
+        })
+        .collect()
+}
+
+fn report_entry_not_health_checked(group: &Object<'_>, entry: &Object<'_>) -> Option<Finding> {
+    let annotation = entry.annotation(vm::HEALTH_CHECKS_ENABLED);
+    let value = annotation.map(|annotation| annotation.value.text().unwrap_or_default());
+    if value.is_some_and(|value| value == "true" || placeholder::contains(value)) {
+        return None;
+    }
+    let message = format!(
+        "istiod ignores the health checks of machine `{}`: it lacks the annotation `{}: \"true\"`",
+        entry.name(),
+        vm::HEALTH_CHECKS_ENABLED,
+    );
+    let span = annotation.map_or_else(|| entry.name_span(), |annotation| annotation.value.span());
+    let mut finding = ENTRY_NOT_HEALTH_CHECKED.finding_on_object(entry, span, message);
+    let probe = probe(group)?;
+    let ignored = "istiod ignores the results of this check";
+    finding
+        .related
+        .push(group.label_at(probe.key.span(), ignored));
+    finding.help = Some(format!(
+        "add the annotation `{}: \"true\"`, or let the machine register itself",
+        vm::HEALTH_CHECKS_ENABLED
+    ));
+    let annotations = FieldPath::keys(&["metadata", "annotations", vm::HEALTH_CHECKS_ENABLED]);
+    let change = Change::Set {
+        route: entry.route.join(&annotations),
+        value: Value::from("true"),
+    };
+    let title = format!("add `{}: \"true\"`", vm::HEALTH_CHECKS_ENABLED);
+    let changes = vec![change];
+    finding.fix = Some(Fix::of_object(
+        entry,
+        title,
+        Applicability::unsafe_because(
+            "the machine then receives no traffic until its first check has succeeded",
+        ),
+        changes,
+    ));
+    Some(finding)
+}
+
+/// Iterates over the `WorkloadGroup`s of the tree; over none if the options exclude a mesh.
+pub(in crate::rules) fn groups<'s, 't>(
+    cx: &RuleContext<'s, 't>,
+) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
+    let groups = cx.context.inventory.workload_groups.iter();
+    let may_have_mesh = cx.may_have_mesh();
+    groups.filter(move |_| may_have_mesh)
+}
+
+/// Iterates over the faults of all groups.
+pub(in crate::rules) fn faults<'s, 't>(
+    cx: &RuleContext<'s, 't>,
+) -> impl Iterator<Item = (&'s Object<'t>, vm::Fault)> + use<'s, 't> {
+    groups(cx).flat_map(|group| {
+        let faults = vm::find_faults(group).into_iter();
+        faults.map(move |fault| (group, fault))
+    })
+}
+
+/// Returns the entry of `spec.probe`, unless it is null.
+pub(in crate::rules) fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
+    let entry = group.node.get("spec")?.entry("probe")?;
+    entry.value.is_mapping().then_some(entry)
+}
+
+/// Creates a finding about the probe of a group.
+pub(in crate::rules) fn finding_on_probe(
+    rule: &Rule,
+    group: &Object<'_>,
+    span: Span,
+    message: String,
+) -> Finding {
+    let mut finding = rule.finding_on_object(group, span, message);
+    finding.probe = probe(group).map(|probe| {
+        let label = group.label_at(probe.key.span(), String::new());
+        ProbeRef {
+            title: "probe".to_owned(),
+            path: label.path,
+            span: label.span,
+        }
+    });
+    finding
+}
+
+/// Returns the name of a group for messages: "WorkloadGroup `web`".
+pub(in crate::rules) fn title(group: &Object<'_>) -> String {
+    format!("WorkloadGroup `{}`", group.name())
+}
+
+/// Returns the source text of a span, quotes included.
+pub(in crate::rules) fn source<'t>(group: &Object<'t>, span: Span) -> &'t str {
+    span.slice(group.node.tree().text())
+}
+
+/// Returns the name of the field that has the fault.
+pub(in crate::rules) fn field(fault: &vm::Fault) -> String {
+    match fault.within.steps().last() {
+        Some(Step::Key(key)) => key.to_string(),
+        _ => fault.within.to_string(),
+    }
+}
+
+/// Turns a fault into a finding.
+pub(in crate::rules) fn report_fault(
+    rule: &Rule,
+    group: &Object<'_>,
+    fault: &vm::Fault,
+    message: String,
+    help: &str,
+) -> Finding {
+    let field = fault.within.to_string();
+    let mut finding = match field.starts_with("spec.probe") {
+        true => finding_on_probe(rule, group, fault.span, message),
+        false => rule.finding_on_object(group, fault.span, message),
+    };
+    finding.field = Some(field);
+    finding.help = Some(help.to_owned());
+    finding
+}
+
+/// Returns a finding for each fault of a kind.
+fn report_kind(
+    cx: &RuleContext<'_, '_>,
+    rule: &Rule,
+    is_kind: fn(&vm::FaultKind) -> bool,
+    message: fn(&Object<'_>, &vm::Fault) -> String,
+    help: &str,
+) -> Vec<Finding> {
+    faults(cx)
+        .filter(|(_, fault)| is_kind(&fault.kind))
+        .map(|(group, fault)| report_fault(rule, group, &fault, message(group, &fault), help))
+        .collect()
+}
