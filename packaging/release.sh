@@ -29,6 +29,8 @@ agrees() {
   grep -qxF "version = \"$version\"" "$root/Cargo.toml" || { printf 'Cargo.toml has another version\n' >&2; wrong=1; }
   grep -A 1 -xF 'name = "meshprobe"' "$root/Cargo.lock" | grep -qxF "version = \"$version\"" ||
     { printf 'Cargo.lock has another version\n' >&2; wrong=1; }
+  [ "$(grep -c "^meshprobe-.*version = \"=$version\"" "$root/Cargo.toml")" = "$(find "$root"/crates/*/Cargo.toml | wc -l)" ] ||
+    { printf 'Cargo.toml requires another version of an inner crate\n' >&2; wrong=1; }
   while IFS= read -r place; do
     case "$place" in
       *"@v$version" | *"rev: v$version" | *"==$version" | *":v$version") ;;

@@ -86,12 +86,7 @@ fn next_link(line: &str) -> Option<(&str, &str, &str, &str)> {
 /// Embeds the page of a rule, notice or guard: `docs/rules/<id>.md`.
 macro_rules! page {
     ($id:literal) => {
-        include_str!(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../docs/rules/",
-            $id,
-            ".md"
-        ))
+        include_str!(concat!(env!("MESHPROBE_DOCS"), "/rules/", $id, ".md"))
     };
 }
 pub(crate) use page;

@@ -15,7 +15,7 @@ macro_rules! symptoms {
     ($($id:literal: $($specificity:ident [$($fragment:literal),+]),+;)+) => {
         static ALL: &[Symptom] = &[$(Symptom {
             id: $id,
-            page: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/symptoms/", $id, ".md")),
+            page: include_str!(concat!(env!("MESHPROBE_DOCS"), "/symptoms/", $id, ".md")),
             patterns: &[$(Pattern {
                 specificity: Specificity::$specificity,
                 fragments: &[$($fragment),+],
