@@ -11,7 +11,6 @@ use meshprobe_rules::rules::{map_links, without_links};
 use meshprobe_tree::source::SourceSet;
 use serde_json::{Value, json};
 
-use super::file_hashes::FileHashes;
 use super::json;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
 use super::report_root::{LineRegion, ReportPath, ReportRoot, line_region, source_path};
@@ -32,7 +31,6 @@ const RESULTS: usize = 25_000;
 /// # Errors
 /// Never in practice: all keys are strings.
 pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
-    let mut hashes = FileHashes::new(results.set);
     let (reported, omitted) = bounded(results.outcome.all(), RESULTS);
     let used: BTreeSet<RuleId> = reported.iter().map(|finding| finding.rule).collect();
     let rules: Vec<Notice> = explained()
@@ -41,7 +39,7 @@ pub fn sarif(results: &Results<'_>) -> serde_json::Result<String> {
         .collect();
     let found: Vec<Value> = reported
         .into_iter()
-        .map(|finding| result(results, finding, &rules, &mut hashes))
+        .map(|finding| result(results, finding, &rules))
         .collect();
     let mut report = json!({
         "$schema": SCHEMA,
@@ -120,14 +118,8 @@ fn bounded(mut findings: Vec<&Finding>, limit: usize) -> (Vec<&Finding>, usize) 
     (findings, omitted)
 }
 
-fn result(
-    results: &Results<'_>,
-    finding: &Finding,
-    rules: &[Notice],
-    hashes: &mut FileHashes<'_>,
-) -> Value {
+fn result(results: &Results<'_>, finding: &Finding, rules: &[Notice]) -> Value {
     let (set, root) = (results.set, results.root);
-    let line = line_region(set, &finding.primary);
     let mut location = json!({ "physicalLocation": physical(results, &finding.primary) });
     let related: Vec<Value> = finding
         .related
@@ -175,12 +167,6 @@ fn result(
     let fix = finding.fix.as_ref().filter(|_| !is_rendered);
     if let Some(fix) = fix.and_then(|fix| sarif_fix(set, root, fix)) {
         put(&mut result, "fixes", json!([fix]));
-    }
-    if let Some(hash) =
-        line.and_then(|region| hashes.get(&source_path(set, &finding.primary), region.line))
-    {
-        let prints = json!({ "primaryLocationLineHash": hash });
-        put(&mut result, "partialFingerprints", prints);
     }
     result
 }

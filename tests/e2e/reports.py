@@ -3,8 +3,7 @@
     reports.py ROOT MESHPROBE [OPTION...]
 
 Run from the folder that is checked; paths in SARIF start at ROOT. This program uses a report like other programs,
-and does not share code with meshprobe: it cuts regions out of the files, applies fixes by line and column, and
-computes the rolling hash of github/codeql-action, `src/fingerprints.ts`.
+and does not share code with meshprobe: it cuts regions out of the files, and applies fixes by line and column.
 """
 
 import json
@@ -21,7 +20,7 @@ def main(root, meshprobe, *options):
     findings, results = checked["findings"], run["results"]
     assert len(findings) == len(results), (len(findings), len(results))
     assert run["columnKind"] == "unicodeCodePoints"
-    counts = {"regions": 0, "hashes": 0, "fixes": 0}
+    counts = {"regions": 0, "fixes": 0}
     for finding, result in zip(findings, results, strict=True):
         assert finding["rule"] == result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"]
         location, = result["locations"]
@@ -33,7 +32,6 @@ def main(root, meshprobe, *options):
         for location, expected in zip(related, finding["related"], strict=True):
             assert location["region"]["startLine"] == (expected["line"] or 1), (location, expected)
             counts["regions"] += expected["line"] is not None
-        counts["hashes"] += same_hash(root, place, result)
         counts["fixes"] += same_fix(root, finding, result)
     print(len(findings), *counts.values())
 
@@ -75,59 +73,6 @@ def text_of(path):
 
 def lines_of(path):
     return re.split(r"\r\n|\n|\r", text_of(path))
-
-
-def same_hash(root, place, result):
-    found = result.get("partialFingerprints", {}).get("primaryLocationLineHash")
-    if found is None:
-        return 0
-    hashes = line_hashes(text_of(file_of(root, place)))
-    wanted = hashes[place["region"]["startLine"]]
-    assert found == wanted, (place, found, wanted)
-    return 1
-
-
-def line_hashes(text):
-    """Returns line -> hash, from one pass over the UTF-16 code units with a window of 100 units."""
-    block, base, modulus = 100, 37, 1 << 64
-    oldest = pow(base, block, modulus)
-    window, lines = [0] * block, [None] * block
-    state = {"hash": 0, "at": 0, "line": 0}
-    counts, hashes = {}, {}
-
-    def emit():
-        value = f"{state['hash']:x}"
-        counts[value] = counts.get(value, 0) + 1
-        hashes[lines[state["at"]]] = f"{value}:{counts[value]}"
-        lines[state["at"]] = None
-
-    def push(unit):
-        at = state["at"]
-        state["hash"] = (base * state["hash"] + unit - oldest * window[at]) % modulus
-        window[at] = unit
-        state["at"] = (at + 1) % block
-
-    units = text.encode("utf-16-le", errors="surrogatepass")
-    units = [units[i] | units[i + 1] << 8 for i in range(0, len(units), 2)]
-    is_start, after_return = True, False
-    for read in [*units, 0xFFFF]:
-        if read in (0x20, 0x09) or (after_return and read == 0x0A):
-            after_return = False
-            continue
-        after_return = read == 0x0D
-        unit = 0x0A if after_return else read
-        if lines[state["at"]] is not None:
-            emit()
-        if is_start:
-            state["line"] += 1
-            lines[state["at"]] = state["line"]
-        is_start = unit == 0x0A
-        push(unit)
-    for _ in range(block):
-        if lines[state["at"]] is not None:
-            emit()
-        push(0)
-    return hashes
 
 
 def same_fix(root, finding, result):
