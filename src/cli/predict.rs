@@ -15,9 +15,8 @@ use super::reports::report_root;
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
-use crate::engine::{self, Exit, UnknownEnvironments, failing, write_report};
-use crate::report::prediction::{self, Explanation, PredictReport, ProbeView, WorkloadRows};
-use crate::report::{self, Report, ReportRoot, TerminalStyle};
+use crate::engine::{self, Detail, Exit, UnknownEnvironments, failing, write_report};
+use crate::report::{self, PredictReport, Report, TerminalStyle};
 
 const NO_WORKLOADS: &str = "Nothing was predicted: the files do not contain workloads.";
 const NONE_SELECTED: &str = "Nothing was predicted: the files do not contain workloads that `--overlay` or `--cluster` \
@@ -35,36 +34,44 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let mut settings = run.layer.resolved(FailOn::default());
     settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);
+    let formats = || {
+        let files = args.reports.iter().map(|report| report.format.into());
+        files.chain([format_of_stdout(args)])
+    };
+    let has_facts = |format| matches!(format, PredictFormat::Explanations | PredictFormat::Html);
+    let detail = match formats().any(has_facts) {
+        true => Detail::Facts,
+        false => Detail::Outcomes,
+    };
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions, not_judged| {
-            let view = |format| shown(format, context, predictions, not_judged, &root);
-            let reports = args.reports.iter();
-            (
-                view(format_of_stdout(args)),
-                reports.map(|report| view(report.format.into())).collect(),
-                Notices::new(context, predictions, not_judged),
-            )
+            let reports = engine::report(context, predictions, detail, &|_| true);
+            (reports, Notices::new(context, predictions, not_judged))
         })
     });
     // Without a view, meshprobe panicked on every file, which the findings report.
-    let (view, reports, notices) = match predicted.view {
-        Some((view, reports, notices)) => (Some(view), reports, notices),
-        None => (None, Vec::new(), Notices::default()),
-    };
+    let has_view = predicted.view.is_some();
+    let (reports, notices) = predicted.view.unwrap_or_default();
     reject_unknown_environments(&args.environments, notices.unknown.as_ref())?;
     let findings = predicted.findings;
-    let page = |probes: &[ProbeView]| {
-        report::html_predict(&run.set, &root, probes, &findings, &notices.not_judged)
+    let text_of = |format, style, width| match format {
+        PredictFormat::Html => {
+            let not_judged = &notices.not_judged;
+            Ok(report::html_predict(
+                &run.set, &root, &reports, &findings, not_judged,
+            ))
+        }
+        PredictFormat::Json => {
+            let report = PredictReport::new(&run.set, reports.clone(), &notices.not_judged);
+            report::json(&report).map_err(|error| Stop::usage(error.to_string()))
+        }
+        _ if !has_view => Ok(String::new()),
+        PredictFormat::Table => Ok(report::predictions(&reports, style, width)),
+        PredictFormat::Explanations => Ok(report::explanations(&run.set, &reports, style)),
     };
     let mut failed = false;
-    for (number, report) in args.reports.iter().enumerate() {
-        let shown = reports.get(number);
-        let text = text_of(
-            shown,
-            report.format.into(),
-            &page,
-            (TerminalStyle::PLAIN, None),
-        )?;
+    for report in &args.reports {
+        let text = text_of(report.format.into(), TerminalStyle::PLAIN, None)?;
         failed |= write_file(session, [&run.set], &report.path, |target| {
             write_report(target, &text)
         })?;
@@ -73,17 +80,13 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     if !args.common.quiet {
         notices.print(session, args, &run.set);
     }
-    let style = terminal_style(session, OutputStream::Stdout, args.common.color);
-    let width = line_width(session, OutputStream::Stdout);
     let format = format_of_stdout(args);
     if format == PredictFormat::Json {
-        let report = match view {
-            Some(Shown::Json(report)) => report,
-            _ => PredictReport::default(),
-        };
+        let report = PredictReport::new(&run.set, reports, &notices.not_judged);
         session.print_json(Report::Predict(report))?;
     } else {
-        let text = text_of(view.as_ref(), format, &page, (style, width))?;
+        let style = terminal_style(session, OutputStream::Stdout, args.common.color);
+        let text = text_of(format, style, line_width(session, OutputStream::Stdout))?;
         let audience = match format {
             PredictFormat::Table | PredictFormat::Explanations => Audience::People,
             PredictFormat::Json | PredictFormat::Html => Audience::Programs,
@@ -121,61 +124,6 @@ fn format_of_stdout(args: &PredictArgs) -> PredictFormat {
         true => PredictFormat::Explanations,
         false => args.output_format.into(),
     }
-}
-
-fn shown(
-    format: PredictFormat,
-    context: &Context<'_>,
-    predictions: &[WorkloadPrediction<'_>],
-    not_judged: &[NotJudged],
-    root: &ReportRoot,
-) -> Shown {
-    let machines = predict::machines(context);
-    match format {
-        PredictFormat::Table => Shown::Rows(prediction::table(predictions, &machines)),
-        PredictFormat::Explanations => {
-            Shown::Explanations(prediction::explanations(context, predictions, &machines))
-        }
-        PredictFormat::Json => Shown::Json(PredictReport::new(
-            context,
-            predictions,
-            &machines,
-            not_judged,
-        )),
-        PredictFormat::Html => Shown::Probes(report::html_probes(context, predictions, root)),
-    }
-}
-
-/// Returns the text of a report. JSON and HTML are complete documents, even without predictions.
-fn text_of(
-    shown: Option<&Shown>,
-    format: PredictFormat,
-    page: &dyn Fn(&[ProbeView]) -> String,
-    (style, width): (TerminalStyle, Option<usize>),
-) -> Result<String, Stop> {
-    let empty = match format {
-        PredictFormat::Json => Shown::Json(PredictReport::default()),
-        PredictFormat::Html => Shown::Probes(Vec::new()),
-        PredictFormat::Table | PredictFormat::Explanations => Shown::Nothing,
-    };
-    Ok(match shown.unwrap_or(&empty) {
-        Shown::Nothing => String::new(),
-        Shown::Rows(rows) => report::predictions(rows, style, width),
-        Shown::Explanations(all) => report::explanations(all, style),
-        Shown::Json(report) => {
-            report::json(report).map_err(|error| Stop::usage(error.to_string()))?
-        }
-        Shown::Probes(probes) => page(probes),
-    })
-}
-
-/// What one format shows.
-enum Shown {
-    Rows(Vec<WorkloadRows>),
-    Explanations(Vec<Explanation>),
-    Json(PredictReport),
-    Probes(Vec<ProbeView>),
-    Nothing,
 }
 
 /// What a run prints to standard error.

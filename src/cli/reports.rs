@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::Context;
+use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::{SourceSet, canonical};
 
 use super::args::{CheckArgs, OutputFormat};
 use super::report_files::{shared_files, write_file};
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
-use crate::engine::{self, Fixes, Outcome, RenderedOverlays, append_report, write_report};
-use crate::report::prediction::ProbeView;
+use crate::engine::{
+    self, Detail, Fixes, Outcome, RenderedOverlays, WorkloadReport, append_report, write_report,
+};
 use crate::report::{
     self, CheckReport, Hint, Report, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle,
 };
@@ -25,7 +28,7 @@ pub(super) struct Reported<'a> {
     /// The hint about fixes in the summary.
     pub(super) hint: Hint,
     /// The predictions that [`Reports::probes`] or [`Reports::check`] returns.
-    pub(super) probes: &'a [ProbeView],
+    pub(super) probes: &'a [WorkloadReport],
 }
 
 /// Writes the reports that the options request.
@@ -69,28 +72,23 @@ impl<'a> Reports<'a> {
     }
 
     /// Checks all files, and returns the predictions if a report shows them.
-    pub(super) fn check(&self, set: &SourceSet) -> (Outcome, Vec<ProbeView>) {
+    pub(super) fn check(&self, set: &SourceSet) -> (Outcome, Vec<WorkloadReport>) {
         if !self.shows_probes() {
             return (engine::check(set, self.settings), Vec::new());
         }
         let rendered = RenderedOverlays::default();
-        let (outcome, probes) = engine::check_with_view(
-            set,
-            &rendered,
-            self.settings,
-            Fixes::Verified,
-            |context, predictions| report::html_probes(context, predictions, &self.root),
-        );
+        let (outcome, probes) =
+            engine::check_with_view(set, &rendered, self.settings, Fixes::Verified, probes_of);
         (outcome, probes.unwrap_or_default())
     }
 
     /// Returns the predictions if a report shows them, for files that were changed after the check.
-    pub(super) fn probes(&self, set: &SourceSet) -> Vec<ProbeView> {
+    pub(super) fn probes(&self, set: &SourceSet) -> Vec<WorkloadReport> {
         if !self.shows_probes() {
             return Vec::new();
         }
         let predicted = engine::predict(set, self.settings, |context, predictions, _| {
-            report::html_probes(context, predictions, &self.root)
+            probes_of(context, predictions)
         });
         predicted.view.unwrap_or_default()
     }
@@ -256,4 +254,9 @@ fn existing_folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
 fn remaining_summary_size(report: &Path) -> usize {
     let written = std::fs::metadata(report).map_or(0, |metadata| metadata.len());
     SUMMARY_LIMIT.saturating_sub(usize::try_from(written).unwrap_or(usize::MAX))
+}
+
+/// Returns the predictions with all facts.
+fn probes_of(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<WorkloadReport> {
+    engine::report(context, predictions, Detail::Facts, &|_| true)
 }

@@ -13,6 +13,7 @@ use super::fields::{Field, LABEL, container_path};
 use super::probe_state::ProbeState;
 use super::side::Side;
 use super::text_diff::{Strength, TextDiff};
+use crate::engine::ReasonEntry;
 
 /// The message of a cause without a line.
 pub(super) const NOT_FOUND: &str = "the cause was not found among the changed lines";
@@ -375,7 +376,7 @@ impl<'a> Causes<'a> {
             .collect();
         let reasons = probe.because.iter().filter(|_| side == Side::After);
         let reasons: Vec<Candidate<'_>> = reasons
-            .filter_map(|reason| Candidate::of_reason(reason, side))
+            .filter_map(|entry| Candidate::of_reason(&entry.reason, side))
             .collect();
         for least in [Strength::New, Strength::Moved] {
             let found = self.line(&own, least);
@@ -483,7 +484,11 @@ fn place_of(reason: &Reason) -> Option<&Label> {
 }
 
 /// Returns the reasons that the other prediction does not have.
-fn only_in<'r>(reasons: &'r [Reason], others: &[Reason]) -> Vec<&'r Reason> {
-    let is_shared = |reason: &&Reason| others.iter().any(|other| other.message == reason.message);
-    reasons.iter().filter(|reason| !is_shared(reason)).collect()
+fn only_in<'r>(reasons: &'r [ReasonEntry], others: &[ReasonEntry]) -> Vec<&'r Reason> {
+    let is_shared = |entry: &&ReasonEntry| {
+        let mut others = others.iter();
+        others.any(|other| other.reason.message == entry.reason.message)
+    };
+    let reasons = reasons.iter().filter(|entry| !is_shared(entry));
+    reasons.map(|entry| &entry.reason).collect()
 }

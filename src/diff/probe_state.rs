@@ -1,21 +1,20 @@
 //! The prediction for one handler in one state, as plain data.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use meshprobe_mesh::finding::{Certainty, Finding, Label};
-use meshprobe_mesh::kube::{ContainerList, Object};
+use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::Reason;
 use meshprobe_mesh::mesh::istio::keys;
-use meshprobe_predict::predict::{
-    Cause, HandlerPrediction, MachinePrediction, Outcome, RouteFacts, WorkloadPrediction,
-    handler_text, rewritten_text,
-};
+use meshprobe_predict::predict::{Cause, Outcome, WorkloadPrediction};
 use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::Entry;
 
 use super::class::is_fault;
 use super::fields::Field;
 use super::sources::source_of;
+use crate::engine::{ProbeReport, WorkloadReport};
 
 /// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,142 +51,97 @@ impl ProbeId {
 /// The prediction for one handler in one state.
 #[derive(Clone, Debug)]
 pub struct ProbeState {
+    /// The prediction.
+    pub report: ProbeReport,
     /// Its identity.
     pub id: ProbeId,
     /// The file of its object, relative to the tree. It only distinguishes objects with the same identity.
     pub file: String,
-    /// The key of the handler.
-    pub place: Label,
     /// The name of the environment for people, such as `prod-eu`.
     pub environment_name: Option<Arc<str>>,
     /// The kustomization that renders the object, as shown to the user.
     pub(super) rendered_by: Option<Arc<str>>,
     /// The file with the object of Flux or Argo CD that deploys the object, relative to the tree.
     pub(super) deployer: Option<String>,
-    /// The handler as written: `http :8080/healthz`.
-    pub written: String,
-    /// The handler after the rewrite; empty if it is not rewritten.
-    pub rewritten_to: String,
-    /// The outcome.
-    pub outcome: Outcome,
-    /// What determines its way from the kubelet to the application.
-    pub route: RouteFacts,
-    /// A short description of the cause of the outcome.
-    pub why: String,
-    /// The cause of the outcome; `None` for a virtual machine.
-    pub(super) cause: Option<Cause>,
-    /// The list of the container; `None` for a virtual machine.
-    pub(super) list: Option<ContainerList>,
-    /// The label `sidecar.istio.io/inject` of the pod.
-    pub(super) inject_label: Option<String>,
-    /// The annotation `sidecar.istio.io/inject` of the pod.
-    pub(super) inject_annotation: Option<String>,
-    /// Whether the pod has the annotation `sidecar.istio.io/nativeSidecar`.
-    pub(super) has_native_annotation: bool,
     /// The fields of the pod that decide about its probes; none for a virtual machine.
     pub(super) fields: Arc<[Field]>,
-    /// The line of the annotation for which the injector refuses the pod.
-    pub(super) refused_for: Option<String>,
-    /// The certainty of the outcome.
-    pub certainty: Certainty,
-    /// The text that the kubelet prints, if it is known.
-    pub kubelet: Option<String>,
-    /// The assumptions, each with the option that settles it.
-    pub assumptions: Vec<String>,
-    /// The facts that decided, the most important first.
-    pub because: Vec<Reason>,
+    /// The annotations of the pod; none for a virtual machine.
+    pub(super) pod: Arc<Pod>,
 }
 
-impl ProbeState {
-    /// Returns the state of a handler. `relative` returns a path relative to the tree.
-    pub(super) fn of_handler(
-        pod: &WorkloadPrediction<'_>,
-        prediction: &HandlerPrediction<'_>,
-        (environment_name, fields): (Option<Arc<str>>, Arc<[Field]>),
-        sources: &SourceSet,
-        relative: &dyn Fn(&str) -> String,
-    ) -> Self {
-        let (object, template) = (&pod.workload.object, &pod.workload.template);
-        let verdict = &prediction.verdict;
-        let rewritten_to = prediction.rewritten_to.as_ref();
+/// What a state contains about a pod.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pod {
+    /// The label `sidecar.istio.io/inject`.
+    pub(super) inject_label: Option<String>,
+    /// The annotation `sidecar.istio.io/inject`.
+    pub(super) inject_annotation: Option<String>,
+    /// Whether it has the annotation `sidecar.istio.io/nativeSidecar`.
+    pub(super) has_native_annotation: bool,
+    /// The line of the annotation for which the injector refuses it.
+    pub(super) refused_for: Option<String>,
+}
+
+impl Pod {
+    pub(super) fn of(pod: &WorkloadPrediction<'_>, sources: &SourceSet) -> Self {
+        let template = &pod.workload.template;
         Self {
-            id: ProbeId {
-                environment: object.overlay.as_ref().map(|id| relative(id)),
-                kind: object.kind.to_owned(),
-                namespace: pod.namespace.clone(),
-                name: object.name().to_owned(),
-                container: prediction.container.name().to_owned(),
-                slot: prediction.handler.slot.key(),
-            },
-            file: relative(object.path()),
-            place: object.label_at(prediction.handler.key.span(), ""),
-            environment_name,
-            rendered_by: root_of(object).cloned(),
-            deployer: deployer_of(object).map(|path| relative(path)),
-            written: handler_text(&prediction.handler),
-            rewritten_to: rewritten_to
-                .map(|to| rewritten_text(to, prediction.rewritten_host()))
-                .unwrap_or_default(),
-            outcome: verdict.outcome,
-            route: RouteFacts::of_handler(pod, prediction),
-            why: verdict.cause.describe().to_owned(),
-            cause: Some(verdict.cause),
-            list: Some(prediction.container.list),
             inject_label: text_of(template.label(keys::INJECT)),
             inject_annotation: text_of(template.annotation(keys::INJECT)),
             has_native_annotation: template.annotation(keys::NATIVE_SIDECAR).is_some(),
-            fields,
             refused_for: refused_for(pod, sources),
-            certainty: verdict.certainty,
-            kubelet: verdict.kubelet.clone(),
-            assumptions: verdict.assumptions(),
-            because: verdict.because.clone(),
         }
     }
+}
 
-    /// Returns the state of the check of a virtual machine. `relative` returns a path relative to the tree.
-    pub(super) fn of_machine(
-        machine: &MachinePrediction<'_>,
+impl Deref for ProbeState {
+    type Target = ProbeReport;
+
+    fn deref(&self) -> &ProbeReport {
+        &self.report
+    }
+}
+
+impl ProbeState {
+    /// Returns the states of the probes of an object. `relative` returns a path relative to the tree.
+    pub(super) fn of_object(
+        (object, workload): (&Object<'_>, WorkloadReport),
+        (pod, fields): (Pod, Arc<[Field]>),
         relative: &dyn Fn(&str) -> String,
-    ) -> Self {
-        let object = &machine.group;
-        Self {
-            id: ProbeId {
-                environment: object.overlay.as_ref().map(|id| relative(id)),
-                kind: object.kind.to_owned(),
-                namespace: machine.namespace.clone(),
-                name: object.name().to_owned(),
-                container: String::new(),
-                slot: "probe",
-            },
+    ) -> Vec<Self> {
+        let pod = Arc::new(pod);
+        let WorkloadReport {
+            handlers,
+            object: reference,
+            environment,
+            is_machine,
+            ..
+        } = workload;
+        let id = |report: &ProbeReport| ProbeId {
+            environment: object.overlay.as_ref().map(|id| relative(id)),
+            kind: reference.kind.clone(),
+            namespace: reference.namespace.clone(),
+            name: reference.name.clone(),
+            container: report.container.clone(),
+            slot: report.slot,
+        };
+        let states = handlers.into_iter().map(|report| Self {
+            id: id(&report),
+            report,
             file: relative(object.path()),
-            place: object.label_at(machine.probe.key.span(), ""),
-            environment_name: None,
+            environment_name: environment.clone().filter(|_| !is_machine),
             rendered_by: root_of(object).cloned(),
             deployer: deployer_of(object).map(|path| relative(path)),
-            written: machine.written.clone(),
-            rewritten_to: String::new(),
-            outcome: machine.outcome,
-            route: RouteFacts::of_machine(machine),
-            why: machine.why.to_owned(),
-            cause: None,
-            list: None,
-            inject_label: None,
-            inject_annotation: None,
-            has_native_annotation: false,
-            fields: Arc::default(),
-            refused_for: None,
-            certainty: machine.certainty,
-            kubelet: None,
-            assumptions: meshprobe_predict::predict::assumptions(&machine.because),
-            because: machine.because.clone(),
-        }
+            fields: Arc::clone(&fields),
+            pod: Arc::clone(&pod),
+        });
+        states.collect()
     }
 
     /// Returns whether the prediction is the same: the outcome, its cause, the text of the kubelet, and the
     /// rewrite of an unchanged handler. The lines behind it may differ.
     pub(super) fn is_same_prediction(&self, other: &Self) -> bool {
-        if (self.outcome, &self.why) != (other.outcome, &other.why) {
+        if (self.outcome, self.why) != (other.outcome, other.why) {
             return false;
         }
         // Some releases may add pods on the host network to ambient mode, which makes this outcome an assumption.
@@ -255,14 +209,14 @@ impl ProbeState {
         let line = |label: &Label| set.file(&label.path).map(|file| file.line_of(label.span));
         let primary = &finding.primary;
         let places = self.because.iter();
-        let mut places = places.filter_map(|reason| reason.place.as_ref());
+        let mut places = places.filter_map(|entry| entry.reason.place.as_ref());
         places.any(|place| place.path == primary.path && line(place) == line(primary))
     }
 
     /// Returns why the injector refuses the pod, and the line for which it does so; `None` if it does not.
     #[must_use]
     pub fn refusal(&self) -> Option<(&Reason, &Label)> {
-        let reason = self.because.first()?;
+        let reason = &self.because.first()?.reason;
         let place = reason.place.as_ref()?;
         (self.cause == Some(Cause::PodRefused)).then_some((reason, place))
     }
@@ -270,15 +224,6 @@ impl ProbeState {
     /// Returns the source that shows why the handler has its outcome.
     pub(super) fn source(&self) -> Option<&'static str> {
         self.cause.and_then(source_of)
-    }
-
-    /// Returns the name of the handler for messages: "readinessProbe of container `web`".
-    #[must_use]
-    pub fn title(&self) -> String {
-        match self.id.container.as_str() {
-            "" => self.id.slot.to_owned(),
-            container => meshprobe_predict::predict::handler_title(self.id.slot, container),
-        }
     }
 }
 

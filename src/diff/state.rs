@@ -5,17 +5,17 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict::{self, EnvironmentNames, MachinePrediction, WorkloadPrediction};
+use meshprobe_predict::predict::{self, MachinePrediction, WorkloadPrediction};
 use meshprobe_tree::source::{SourceSet, chart_of_output};
 
 use super::fact_readers::FactReaders;
 use super::fields::fields_of;
 use super::inputs::ObjectInputs;
 use super::not_moved::{NotMoved, not_moved};
-use super::probe_state::ProbeState;
+use super::probe_state::{Pod, ProbeState};
 use crate::engine::{
-    Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,
-    check_with_view,
+    Detail, Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,
+    check_with_view, report,
 };
 
 /// The predictions and findings of one state.
@@ -141,28 +141,19 @@ fn probes_of(
     machines: &[MachinePrediction<'_>],
     root: &str,
 ) -> Vec<ProbeState> {
-    let names = EnvironmentNames::of(predictions);
     let relative = |path: &str| relative(path, root);
-    let reported = predictions.iter().filter(|pod| pod.is_target);
-    let handlers = reported.flat_map(|pod| {
-        let overlay = pod.workload.object.overlay.as_ref();
-        let environment = overlay.map(|overlay| names.name(overlay));
-        let fields = fields_of(pod);
-        pod.handlers.iter().map(move |handler| {
-            let (environment, fields) = (environment.clone(), Arc::clone(&fields));
-            ProbeState::of_handler(
-                pod,
-                handler,
-                (environment, fields),
-                context.sources,
-                &relative,
-            )
-        })
+    let pods = predictions.iter().filter(|pod| pod.is_target).map(|pod| {
+        let decided_by = (Pod::of(pod, context.sources), fields_of(pod));
+        (&pod.workload.object, decided_by)
     });
     let machines = machines
         .iter()
-        .map(|machine| ProbeState::of_machine(machine, &relative));
-    handlers.chain(machines).collect()
+        .map(|machine| (&machine.group, (Pod::default(), Arc::default())));
+    let reports = report(context, predictions, Detail::Outcomes, &|_| true);
+    let objects = pods.chain(machines).zip(reports);
+    objects
+        .flat_map(|((object, pod), report)| ProbeState::of_object((object, report), pod, &relative))
+        .collect()
 }
 
 /// Returns a path relative to the tree. A rendered file of a chart counts as the folder of the chart.

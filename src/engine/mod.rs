@@ -42,6 +42,7 @@ mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
 mod prediction_run;
+mod probe_report;
 mod refused_builds;
 mod rendered_overlays;
 mod rendered_templates;
@@ -51,6 +52,7 @@ mod reversible;
 mod rewrite;
 mod rewrite_counts;
 mod route_set;
+mod source_location;
 mod summary;
 mod suppress;
 mod text_edits;
@@ -79,9 +81,11 @@ pub use notices::{NOTICES, PROBE_REGRESSION, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use prediction_run::{Predicted, predict};
+pub use probe_report::{Detail, DocumentKey, ProbeReport, ReasonEntry, WorkloadReport, report};
 pub use rendered_overlays::RenderedOverlays;
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use rewrite_counts::{RewriteCounts, WorkloadResult};
+pub(crate) use source_location::{PositionRange, RenderedEntry, source_location};
 pub use summary::{
     ContextCounts, FileCounts, MissingFacts, Summary, newest_unproven, unread_context,
 };

@@ -1,8 +1,7 @@
 //! The report of a command as plain data.
 
 use super::changes::ChangeReport;
-use super::json::CheckReport;
-use super::prediction::PredictReport;
+use super::json::{CheckReport, PredictReport};
 
 /// The report of a command as plain data, for callers in the same process.
 #[derive(Debug)]

@@ -12,8 +12,8 @@ use miette::{
 };
 
 use super::escape::{escape_control, push_escaped_control};
-use super::report_root::source_location;
 use super::terminal_style::TerminalStyle;
+use crate::engine::source_location;
 
 /// Returns the lines of the regions with their labels. The primary label has the colour of the severity, the deciding one is
 /// bold, and the others are faint.

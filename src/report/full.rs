@@ -10,9 +10,9 @@ use meshprobe_tree::source::SourceSet;
 use super::escape::escape_control;
 use super::finding_groups::{FindingGroup, finding_groups};
 use super::frames::{ExcerptLabel, LabelRole, drawn, excerpt_regions};
-use super::report_root::source_location;
 use super::terminal_style::{TerminalStyle, Tone, wrap};
 use super::text::{counted, how_to_apply};
+use crate::engine::source_location;
 
 /// The maximum number of related lines that are drawn; the others are counted.
 const LABELS: usize = 8;

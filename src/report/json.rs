@@ -2,15 +2,15 @@
 //! change within a version.
 
 use meshprobe_mesh::finding::{Environment, Finding, Fix, Label, ObjectRef};
-use meshprobe_mesh::mesh::Reason;
 use meshprobe_predict::context::NotJudged;
 use meshprobe_tree::source::SourceSet;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::escape::json_safe;
-use super::report_root::{SourceLocation, source_location};
 use super::summary::RuleCount;
-use crate::engine::{Outcome, Summary};
+use crate::engine::{
+    Outcome, ReasonEntry, RenderedEntry, Summary, WorkloadReport, source_location,
+};
 
 /// The result of `check`. Suppressed findings are included and marked.
 #[derive(Debug, Serialize)]
@@ -218,58 +218,6 @@ impl Tool {
     };
 }
 
-/// The line of a rendered file, if a tool has generated it.
-#[derive(Debug, Serialize)]
-pub(super) struct RenderedEntry {
-    path: String,
-    line: Option<usize>,
-}
-
-impl RenderedEntry {
-    pub(super) fn of(location: &SourceLocation) -> Option<Self> {
-        let (path, place) = location.rendered.as_ref()?;
-        Some(Self {
-            path: path.to_string(),
-            line: place.map(|place| place.start.line),
-        })
-    }
-}
-
-/// A reason for an outcome, with its place in the file that the user edits.
-#[derive(Debug, Serialize)]
-pub struct ReasonEntry {
-    /// The file; `None` if no file states the reason.
-    pub path: Option<String>,
-    /// The line.
-    pub line: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rendered: Option<RenderedEntry>,
-    /// What it states.
-    pub message: String,
-}
-
-impl ReasonEntry {
-    pub(super) fn new(set: &SourceSet, reason: &Reason) -> Self {
-        let location = reason.place.as_ref();
-        let location = location.map(|label| source_location(set, label));
-        let location = location.as_ref();
-        Self {
-            path: location.map(|location| location.path.to_string()),
-            line: location.and_then(SourceLocation::line),
-            rendered: location.and_then(RenderedEntry::of),
-            message: reason.message.clone(),
-        }
-    }
-
-    /// Returns the reason without the line of the rendered file.
-    pub(super) fn without_rendered(self) -> Self {
-        Self {
-            rendered: None,
-            ..self
-        }
-    }
-}
-
 /// A line that a finding refers to.
 #[derive(Debug, Serialize)]
 pub struct RelatedEntry {
@@ -295,6 +243,73 @@ impl RelatedEntry {
             message: label.message.clone(),
         }
     }
+}
+
+/// The report of `predict`, version 1: one entry per workload, in the order of the tree.
+#[derive(Debug, Serialize)]
+pub struct PredictReport {
+    version: u32,
+    /// The workloads.
+    pub workloads: Vec<WorkloadReport>,
+    /// Virtual machines; omitted if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "machines")]
+    pub machines: Vec<WorkloadReport>,
+    /// What is not judged.
+    pub not_judged: Vec<NotJudgedEntry>,
+}
+
+impl PredictReport {
+    /// Builds the report of the workloads and machines, and of what is not judged.
+    #[must_use]
+    pub fn new(set: &SourceSet, reports: Vec<WorkloadReport>, not_judged: &[NotJudged]) -> Self {
+        let (machines, workloads) = reports.into_iter().partition(|report| report.is_machine);
+        Self {
+            version: 1,
+            workloads,
+            machines,
+            not_judged: not_judged_entries(set, not_judged),
+        }
+    }
+}
+
+/// The check of a virtual machine.
+#[derive(Serialize)]
+struct MachineEntry<'a> {
+    path: &'a str,
+    document: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rendered: Option<&'a RenderedEntry>,
+    object: &'a ObjectRef,
+    overlay: Option<&'a str>,
+    kind: &'a str,
+    field: &'a str,
+    line: Option<usize>,
+    outcome: &'a str,
+    why: &'a str,
+    certainty: &'a str,
+    assumptions: &'a [String],
+    because: &'a [ReasonEntry],
+}
+
+fn machines<S: Serializer>(reports: &[WorkloadReport], to: S) -> Result<S::Ok, S::Error> {
+    let checks = reports
+        .iter()
+        .flat_map(|group| group.handlers.iter().map(move |probe| (group, probe)));
+    to.collect_seq(checks.map(|(group, probe)| MachineEntry {
+        path: &group.path,
+        document: group.document,
+        rendered: group.rendered.as_ref(),
+        object: &group.object,
+        overlay: group.overlay.as_deref(),
+        kind: probe.kind,
+        field: &probe.field,
+        line: probe.line,
+        outcome: probe.outcome.as_str(),
+        why: probe.why,
+        certainty: probe.certainty.as_str(),
+        assumptions: &probe.assumptions,
+        because: &probe.because,
+    }))
 }
 
 /// Something that runs pods and is not judged.

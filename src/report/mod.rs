@@ -5,6 +5,7 @@ pub mod changes;
 mod command_report;
 mod diff;
 mod escape;
+mod explanation;
 mod finding_groups;
 mod frames;
 mod full;
@@ -15,7 +16,6 @@ mod json;
 mod junit;
 mod markdown;
 mod not_judged;
-pub mod prediction;
 mod predictions;
 mod report_root;
 mod results;
@@ -33,13 +33,14 @@ pub use diff::diff;
 pub use escape::{
     code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
 };
+pub use explanation::{explain, explanation_markdown};
 pub use full::{concise, full};
 pub use github::github;
 pub use gitlab::gitlab;
-pub use html::{html_changes, html_check, html_predict, html_probes};
-pub use json::{CheckReport, json};
+pub use html::{html_changes, html_check, html_predict};
+pub use json::{CheckReport, PredictReport, json};
 #[cfg(feature = "mcp")]
-pub(crate) use json::{FindingEntry, NotJudgedEntry, ReasonEntry, RelatedEntry};
+pub(crate) use json::{FindingEntry, NotJudgedEntry, RelatedEntry};
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
 pub use not_judged::{missing_verdicts, not_judged_lines, not_judged_message};

@@ -10,9 +10,8 @@ use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedRe
 use meshprobe_tree::source::{SourceSet, paths};
 
 use super::escape::escape_control;
-use super::report_root::source_location;
 use super::text::counted;
-use crate::engine::Outcome;
+use crate::engine::{Outcome, source_location};
 
 /// The sentence after the lines of [`not_judged_lines`].
 pub(super) const COMMANDS_ABOVE: &str = "The commands above would judge the workloads.";

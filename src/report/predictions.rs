@@ -1,19 +1,127 @@
 //! The predictions for people: a table, a block per workload where a table is too wide, or the facts behind each.
 
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use meshprobe_tree::source::SourceSet;
+
 use super::escape::escape_control;
-use super::prediction::{Explanation, Noted, Row, WorkloadRows};
+use super::explanation::{Explanation, Noted, explain, in_file_order};
 use super::terminal_style::{
     TerminalStyle, Tone, in_note, name_list, outcome_tone, wrap, wrap_with_note,
 };
+use crate::engine::{DocumentKey, ProbeReport, WorkloadReport};
+
+/// The rows of one workload, in all environments that deploy it.
+struct WorkloadRows<'r> {
+    workload: &'r str,
+    /// The names of its environments that are shown; empty if only one deploys it.
+    environments: Vec<Arc<str>>,
+    /// The rows. Those of one handler are adjacent.
+    rows: Vec<Row<'r>>,
+}
+
+/// A handler in all environments with the same prediction.
+struct Row<'r> {
+    workload: &'r WorkloadReport,
+    probe: &'r ProbeReport,
+    /// The names of the environments; empty if the workload has only one.
+    environments: Vec<Arc<str>>,
+}
+
+impl Row<'_> {
+    /// Returns a short description of the cause. The JSON report contains the facts behind it.
+    fn why(&self) -> String {
+        format!("{}{}", self.probe.why, self.workload.claims)
+    }
+
+    /// Returns whether both rows are equal except for their environments.
+    fn is_equal(&self, other: &Self) -> bool {
+        self.probe.is_same_probe(other.probe)
+            && (self.probe.outcome, self.why()) == (other.probe.outcome, other.why())
+    }
+}
+
+/// Groups the handlers and the checks of virtual machines by workload, in the order of the files. Rows that are equal in
+/// several environments become one row that names them.
+fn group_by_workload(reports: &[WorkloadReport]) -> Vec<WorkloadRows<'_>> {
+    let mut groups: Vec<WorkloadRows<'_>> = Vec::new();
+    let mut is_shared = Vec::new();
+    let mut numbers: HashMap<(&DocumentKey, &str), usize> = HashMap::new();
+    for workload in in_file_order(reports) {
+        for probe in &workload.handlers {
+            let next = groups.len();
+            let key = (&workload.written_in, &*workload.title);
+            let number = *numbers.entry(key).or_insert(next);
+            if number == next {
+                is_shared.push(workload.is_shared);
+                groups.push(WorkloadRows {
+                    workload: &workload.title,
+                    environments: Vec::new(),
+                    rows: Vec::new(),
+                });
+            }
+            if let Some(group) = groups.get_mut(number) {
+                group.add(workload, probe);
+            }
+        }
+    }
+    let groups = groups.into_iter().zip(is_shared);
+    groups
+        .map(|(group, is_shared)| if is_shared { group } else { group.finished() })
+        .collect()
+}
+
+impl<'r> WorkloadRows<'r> {
+    fn add(&mut self, workload: &'r WorkloadReport, probe: &'r ProbeReport) {
+        let mut row = Row {
+            workload,
+            probe,
+            environments: Vec::new(),
+        };
+        if let Some(environment) = &workload.environment {
+            if !self.environments.contains(environment) {
+                self.environments.push(Arc::clone(environment));
+            }
+            let equal = self.rows.iter_mut().find(|other| {
+                other.is_equal(&row)
+                    && !other.environments.is_empty()
+                    && !other.environments.contains(environment)
+            });
+            if let Some(equal) = equal {
+                return equal.environments.push(Arc::clone(environment));
+            }
+            row.environments.push(Arc::clone(environment));
+        }
+        let rows = &mut self.rows;
+        let above = rows
+            .iter()
+            .rposition(|other| other.probe.is_same_probe(probe))
+            .or_else(|| rows.iter().rposition(|other| other.probe.is_of(probe)));
+        rows.insert(above.map_or(rows.len(), |at| at + 1), row);
+    }
+
+    /// Omits the name of the only environment.
+    fn finished(mut self) -> Self {
+        if self.environments.len() < 2 {
+            self.environments.clear();
+            for row in &mut self.rows {
+                row.environments.clear();
+            }
+        }
+        self
+    }
+}
 
 /// Returns the rows of all workloads: as a table, or as blocks if the table does not fit into `width`. Without a width, as in
 /// a pipe, the lines of the table are not wrapped.
 #[must_use]
 pub fn predictions(
-    workloads: &[WorkloadRows],
+    reports: &[WorkloadReport],
     style: TerminalStyle,
     width: Option<usize>,
 ) -> String {
+    let workloads = &*group_by_workload(reports);
     let table = Table::new(workloads);
     match width {
         Some(width) if !table.fits(width) => {
@@ -28,22 +136,28 @@ pub fn predictions(
 }
 
 /// Returns the block of a workload: for each handler, how it is written, what it becomes, and its outcomes.
-fn block(workload: &WorkloadRows, style: TerminalStyle, width: usize) -> String {
+fn block(workload: &WorkloadRows<'_>, style: TerminalStyle, width: usize) -> String {
     let line = |indent: usize, name: &str, text: &str, note: &str| {
         let first = format!("{}{name}", " ".repeat(indent));
         let (text, note) = (escape_control(text), escape_control(note));
         wrap_with_note(&text, &note, &first, indent + 4, width) + "\n"
     };
     let note = in_note(&workload.environments);
-    let heading = line(0, "", &workload.workload, &note);
+    let heading = line(0, "", workload.workload, &note);
     let mut out = style.paint(Tone::Strong, heading.trim_end());
     out.push('\n');
-    let mut above: Option<&Row> = None;
+    let mut above: Option<&ProbeReport> = None;
     for row in &workload.rows {
-        if !above.is_some_and(|above| above.is_same_probe(row)) {
-            out.push_str(&line(2, &format!("{}: ", row.title()), &row.probe, ""));
-            if !row.rewritten_to.is_empty() {
-                out.push_str(&line(4, "becomes: ", &row.rewritten_to, ""));
+        let probe = row.probe;
+        if !above.is_some_and(|above| above.is_same_probe(probe)) {
+            out.push_str(&line(
+                2,
+                &format!("{}: ", probe.title()),
+                &probe.written,
+                "",
+            ));
+            if !probe.rewritten_to.is_empty() {
+                out.push_str(&line(4, "becomes: ", &probe.rewritten_to, ""));
             }
         }
         let applies_to_all = row.environments.len() == workload.environments.len();
@@ -52,9 +166,10 @@ fn block(workload: &WorkloadRows, style: TerminalStyle, width: usize) -> String 
         } else {
             in_note(&row.environments)
         };
-        let outcome = style.paint(outcome_tone(row.outcome), row.outcome);
-        out.push_str(&line(4, &format!("{outcome}: "), &row.why, &note));
-        above = Some(row);
+        let outcome = probe.outcome.as_str();
+        let outcome = style.paint(outcome_tone(outcome), outcome);
+        out.push_str(&line(4, &format!("{outcome}: "), &row.why(), &note));
+        above = Some(probe);
     }
     out
 }
@@ -81,13 +196,13 @@ const OUTCOME: usize = 6;
 const LEAST_WHY: usize = 32;
 
 /// The rows of a table, with the widths of the columns.
-pub(super) struct Table {
+struct Table {
     cells: Vec<[String; COLUMNS]>,
     widths: [usize; COLUMNS],
 }
 
 impl Table {
-    pub(super) fn new(workloads: &[WorkloadRows]) -> Self {
+    fn new(workloads: &[WorkloadRows<'_>]) -> Self {
         let rows = workloads.iter().flat_map(|workload| &workload.rows);
         let cells: Vec<[String; COLUMNS]> = rows.map(cells_of).collect();
         let mut widths = HEADINGS.map(str::len);
@@ -104,13 +219,13 @@ impl Table {
     }
 
     /// Returns whether the lines fit into a width, with enough room for the last column.
-    pub(super) fn fits(&self, width: usize) -> bool {
+    fn fits(&self, width: usize) -> bool {
         self.width_of_front() + LEAST_WHY <= width
     }
 
     /// Returns the table. With a width, the last column is wrapped, and a line omits the workload and the container if they
     /// are those of the line above.
-    pub(super) fn text(&self, style: TerminalStyle, width: Option<usize>) -> String {
+    fn text(&self, style: TerminalStyle, width: Option<usize>) -> String {
         let headings = HEADINGS.map(str::to_owned);
         let heading = self.line(&headings, style, None, None);
         let mut out = style.paint(Tone::Strong, heading.trim_end());
@@ -174,16 +289,17 @@ fn without_repetition(row: &[String; COLUMNS], above: &[String; COLUMNS]) -> [St
     shown
 }
 
-fn cells_of(row: &Row) -> [String; COLUMNS] {
+fn cells_of(row: &Row<'_>) -> [String; COLUMNS] {
+    let probe = row.probe;
     [
-        row.workload.as_str(),
-        &row.container,
-        &row.slot,
-        &row.probe,
-        &row.rewritten_to,
+        row.workload.title.as_str(),
+        &probe.container,
+        probe.slot,
+        &probe.written,
+        &probe.rewritten_to,
         &name_list(&row.environments),
-        row.outcome,
-        &row.why,
+        probe.outcome.as_str(),
+        &row.why(),
     ]
     .map(|cell| {
         if cell.is_empty() {
@@ -199,8 +315,8 @@ const NAME: usize = 12;
 
 /// Returns all explanations, separated by empty lines.
 #[must_use]
-pub fn explanations(all: &[Explanation], style: TerminalStyle) -> String {
-    let blocks: Vec<String> = all
+pub fn explanations(set: &SourceSet, reports: &[WorkloadReport], style: TerminalStyle) -> String {
+    let blocks: Vec<String> = explain(set, reports)
         .iter()
         .map(|explanation| explanation_block(explanation, style))
         .collect();

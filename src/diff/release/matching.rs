@@ -66,8 +66,8 @@ fn memberships(before: &ProbeState, after: &ProbeState) -> Vec<Effect> {
     // Words other than these two had a meaning only in older releases.
     let is_exact = |value: &&str| matches!(*value, "true" | "false");
     let (label, annotation) = (
-        after.inject_label.as_deref(),
-        after.inject_annotation.as_deref(),
+        after.pod.inject_label.as_deref(),
+        after.pod.inject_annotation.as_deref(),
     );
     let values = [label, annotation];
     if values.into_iter().flatten().any(|value| !is_exact(&value)) {
@@ -86,7 +86,7 @@ fn start_orders(probe: &ProbeState) -> Vec<Effect> {
     if probe.list != Some(ContainerList::Init) || probe.id.slot != Slot::Startup.key() {
         return Vec::new();
     }
-    let annotation = probe.has_native_annotation;
+    let annotation = probe.pod.has_native_annotation;
     let annotation = annotation.then_some(Effect::NativeAnnotationRead);
     [
         Some(Effect::RestartPolicyKept),
@@ -115,7 +115,7 @@ fn rewrites(probe: &ProbeState) -> impl Iterator<Item = Effect> {
 
 /// Returns which validation refuses a pod: the annotation at the place of the reason shows it.
 fn refusals(probe: &ProbeState) -> Option<Effect> {
-    probe.refused_for.as_deref().map(refusal_of)
+    probe.pod.refused_for.as_deref().map(refusal_of)
 }
 
 /// Returns which validation refuses an annotation, given a text with its name.

@@ -18,7 +18,7 @@ const NAMED: usize = 3;
 pub fn patch_level_note(state: &State, release: Version) -> Option<String> {
     let depends = |probe: &&ProbeState| {
         let mut because = probe.because.iter();
-        because.any(|reason| reason.settle == Some(ReleaseChange::SETTLE))
+        because.any(|entry| entry.reason.settle == Some(ReleaseChange::SETTLE))
     };
     let probes: Vec<&ProbeState> = state.probes.iter().filter(depends).collect();
     let is_behind = |fact: &&ReleaseFact| {

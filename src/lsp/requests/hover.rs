@@ -3,15 +3,14 @@
 
 use gen_lsp_types::{Hover, HoverParams};
 use meshprobe_mesh::finding::Label;
-use meshprobe_predict::predict;
 use meshprobe_yaml::Span;
 
 use super::known_key;
 use super::known_key::markup;
+use crate::engine::{Detail, report};
 use crate::lsp::analysis::Analysis;
-use crate::lsp::insight::{Cursor, Decision, decided_by, handlers_in, span_in};
-use crate::report::inline_markdown;
-use crate::report::prediction::{explanation_markdown, explanations_at};
+use crate::lsp::insight::{Cursor, Decision, decided_by, span_in};
+use crate::report::{explain, explanation_markdown, inline_markdown};
 
 /// The maximum number of probes that a hover lists.
 const LISTED: usize = 20;
@@ -30,27 +29,22 @@ pub(super) fn answer(analysis: &Analysis<'_, '_>, params: &HoverParams) -> Optio
 }
 
 /// Returns the explanations of the probe around the position, one for each group of environments, with the span of its key.
-fn explanation<'t>(analysis: &Analysis<'_, 't>, cursor: &Cursor<'t>) -> Option<(Span, String)> {
+fn explanation(analysis: &Analysis<'_, '_>, cursor: &Cursor<'_>) -> Option<(Span, String)> {
     let facts = analysis.facts?;
-    let is_key = |label: &Label, key: Span| span_in(cursor.file, label) == Some(key);
-    let machines = predict::machines(facts.context);
-    let mut keys = cursor.entries.iter().map(|entry| entry.key.span());
-    let key = keys.find(|key| {
-        handlers_in(analysis, cursor.file).any(|(span, _)| span == *key)
-            || machines.iter().any(|machine| {
-                let span = machine.probe.key.span();
-                is_key(&machine.group.label_at(span, String::new()), *key)
-            })
-    })?;
-    let found = explanations_at(facts.context, facts.predictions, &machines, |label| {
-        is_key(label, key)
-    });
+    let is_around = |label: &Label| {
+        let span = span_in(cursor.file, label);
+        let mut entries = cursor.entries.iter();
+        span.is_some_and(|span| entries.any(|entry| entry.key.span() == span))
+    };
+    let reports = report(facts.context, facts.predictions, Detail::Facts, &is_around);
+    let mut probes = reports.iter().flat_map(|workload| &workload.handlers);
+    let key = probes.next()?.place.span;
     let link = |place: &str| url(analysis, place);
-    let texts: Vec<String> = found
+    let texts: Vec<String> = explain(analysis.set, &reports)
         .iter()
         .map(|explanation| explanation_markdown(explanation, &link))
         .collect();
-    (!texts.is_empty()).then(|| (key, texts.join("\n---\n\n")))
+    Some((key, texts.join("\n---\n\n")))
 }
 
 /// Returns the meaning of the label or annotation at the position, and the probes that the text at the position decides.

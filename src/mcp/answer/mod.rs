@@ -11,7 +11,8 @@ use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::clean;
-use crate::report::{NotJudgedEntry, ReasonEntry, RelatedEntry, path_of};
+use crate::engine::ReasonEntry;
+use crate::report::{NotJudgedEntry, RelatedEntry, path_of};
 
 pub(super) use change::{Change, ChangeSummary};
 pub(super) use finding::{CheckSummary, Finding};
@@ -72,7 +73,7 @@ impl From<&ReasonEntry> for Fact {
     fn from(reason: &ReasonEntry) -> Self {
         Self {
             at: reason.path.as_deref().map(|path| at(path, reason.line)),
-            fact: clean(&reason.message),
+            fact: clean(&reason.reason.message),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The probes of `predict`.
 
-use meshprobe_mesh::finding::ObjectRef;
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Fact, Text, at, line, name, reasons};
+use crate::engine::{ProbeReport, WorkloadReport};
 use crate::mcp::error::{clean, clean_all};
-use crate::report::prediction::{HandlerReport, MachineReport, PredictReport, WorkloadReport};
+use crate::report::PredictReport;
 
 /// The prediction for one probe or hook.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -54,56 +54,31 @@ pub(in crate::mcp) struct Probe {
 
 /// Returns one item per probe of the workloads whose name contains `workload`.
 pub(in crate::mcp) fn probes(report: &PredictReport, workload: Option<&str>) -> Vec<Probe> {
-    let matches = |object: &ObjectRef| workload.is_none_or(|text| name(object).contains(text));
-    let pods = report.workloads.iter().filter(|pod| matches(&pod.object));
-    let pods = pods.flat_map(|pod| pod.handlers.iter().map(|handler| of_handler(pod, handler)));
-    let machines = report
-        .machines
-        .iter()
-        .filter(|machine| matches(&machine.object));
-    pods.chain(machines.map(of_machine)).collect()
+    let pods = report.workloads.iter().chain(&report.machines);
+    pods.filter(|pod| workload.is_none_or(|text| name(&pod.object).contains(text)))
+        .flat_map(|pod| pod.handlers.iter().map(|handler| probe(pod, handler)))
+        .collect()
 }
 
-fn of_handler(pod: &WorkloadReport, handler: &HandlerReport) -> Probe {
+fn probe(pod: &WorkloadReport, handler: &ProbeReport) -> Probe {
     let path = handler.path.as_deref().unwrap_or(&pod.path);
     Probe {
         object: name(&pod.object),
-        container: Some(clean(&handler.container)),
+        container: (!pod.is_machine).then(|| clean(&handler.container)),
         slot: handler.slot,
         kind: handler.kind,
         at: at(path, handler.line),
         overlay: pod.overlay.as_deref().map(clean),
         mesh: pod.mesh.value,
-        dataplane: Some(pod.dataplane.value),
+        dataplane: (!pod.is_machine).then_some(pod.dataplane.value),
         mtls: handler.mtls,
         rewritten: handler.rewritten,
         rewritten_to: handler.rewritten_request().as_deref().map(clean),
-        outcome: handler.outcome,
-        certainty: handler.certainty,
+        outcome: handler.outcome.as_str(),
+        certainty: handler.certainty.as_str(),
         kubelet: handler.kubelet.as_deref().map(clean),
         because: Fact::all(&handler.because),
         assumptions: clean_all(&handler.assumptions),
-    }
-}
-
-fn of_machine(machine: &MachineReport) -> Probe {
-    Probe {
-        object: name(&machine.object),
-        container: None,
-        slot: "probe",
-        kind: machine.kind,
-        at: at(&machine.path, machine.line),
-        overlay: machine.overlay.as_deref().map(clean),
-        mesh: None,
-        dataplane: None,
-        mtls: None,
-        rewritten: false,
-        rewritten_to: None,
-        outcome: machine.outcome,
-        certainty: machine.certainty,
-        kubelet: None,
-        because: Fact::all(&machine.because),
-        assumptions: clean_all(&machine.assumptions),
     }
 }
 

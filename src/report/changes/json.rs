@@ -1,13 +1,12 @@
 //! The JSON format of `diff`, version 1. The names and meanings of fields do not change within a version.
 
 use meshprobe_mesh::finding::Finding;
-use meshprobe_tree::source::SourceSet;
 use serde::Serialize;
 
 use super::Changes;
 use crate::diff::{Cause, Change, Class, ProbeState, Side};
-use crate::report::json::{NotJudgedEntry, ReasonEntry, Tool, not_judged_entries};
-use crate::report::report_root::source_location;
+use crate::engine::{ReasonEntry, source_location};
+use crate::report::json::{NotJudgedEntry, Tool, not_judged_entries};
 use crate::report::text::path_of;
 
 impl ChangeReport {
@@ -172,8 +171,8 @@ fn entry(changes: &Changes<'_>, change: &Change) -> ChangeEntry {
         line: start.map(|place| place.start.line),
         column: start.map(|place| place.start.column),
         probe: change.probe().map(|found| probe(change, found)),
-        before: before.map(|state| prediction(changes.before.set, state)),
-        after: after.map(|state| prediction(changes.after.set, state)),
+        before: before.map(prediction),
+        after: after.map(prediction),
         finding: change.finding().map(finding),
         cause: change.cause.as_ref().map(|found| cause(changes, found)),
         remains: change.remains.clone(),
@@ -197,10 +196,10 @@ fn probe(change: &Change, state: &ProbeState) -> ProbeEntry {
     }
 }
 
-fn prediction(set: &SourceSet, state: &ProbeState) -> PredictionEntry {
+fn prediction(state: &ProbeState) -> PredictionEntry {
     PredictionEntry {
         outcome: state.outcome.as_str(),
-        why: state.why.clone(),
+        why: state.why.to_owned(),
         certainty: state.certainty.as_str(),
         kubelet: state.kubelet.clone(),
         probe: state.written.clone(),
@@ -209,7 +208,7 @@ fn prediction(set: &SourceSet, state: &ProbeState) -> PredictionEntry {
         because: state
             .because
             .iter()
-            .map(|found| ReasonEntry::new(set, found).without_rendered())
+            .map(|found| found.clone().without_rendered())
             .collect(),
     }
 }

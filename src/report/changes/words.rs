@@ -86,14 +86,14 @@ impl<'a> Changes<'a> {
         let (before, after) = change.probe_states();
         let refusal = probe.refusal();
         let mut text = refusal.map_or_else(
-            || probe.why.clone(),
+            || probe.why.to_owned(),
             |(reason, place)| {
                 let line = self.line(self.state_of_change(change).set, place);
                 format!("{}; see {line}", reason.message)
             },
         );
         if let Some((old, new)) = before.zip(after) {
-            let is_same = (old.outcome, &old.why) == (new.outcome, &new.why);
+            let is_same = (old.outcome, old.why) == (new.outcome, new.why);
             if is_same && old.certainty != new.certainty {
                 let (old, new) = (old.certainty.as_str(), new.certainty.as_str());
                 text.push_str(&format!("; {new}, was {old}"));

@@ -11,9 +11,10 @@ use super::finding_block::{
 };
 use super::page::{Message, Page, Places, Text, Tile, change_class, outcome_class, tiles};
 use super::probe_card::{WayTexts, way};
+use super::workloads::DecidingLine;
 use crate::diff::{Change, Class, Group, ProbeState, groups};
 use crate::report::changes::{Changes, ReportedState, last_lines, summary};
-use crate::report::prediction::{DecidingLine, own_certainty};
+use crate::report::explanation::own_certainty;
 use crate::report::terminal_style::TerminalStyle;
 
 /// Returns the changes between two states as one HTML file.
@@ -262,10 +263,10 @@ fn prediction(places: Places<'_>, state: &ProbeState) -> Markup {
         written: &state.written,
         rewritten_to: &state.rewritten_to,
         outcome: state.outcome,
-        why: &state.why,
+        why: state.why,
     };
     let outcome = html! {
-        (tag(outcome_class(state.outcome), state.outcome.as_str())) " " (Message(&state.why))
+        (tag(outcome_class(state.outcome), state.outcome.as_str())) " " (Message(state.why))
         (certainty(state.certainty.as_str()))
     };
     let code = |text: &str| html! { code { (Text(text)) } };
@@ -277,7 +278,8 @@ fn prediction(places: Places<'_>, state: &ProbeState) -> Markup {
     rows.extend(state.kubelet.iter().map(|text| ("kubelet", code(text))));
     let assumptions = state.assumptions.iter();
     rows.extend(assumptions.map(|text| ("assumed", html! { (Message(text)) })));
-    let lines = state.because.iter().map(|reason| {
+    let lines = state.because.iter().map(|entry| {
+        let reason = &entry.reason;
         let place = reason.place.as_ref();
         DecidingLine {
             message: reason.message.clone(),

@@ -3,8 +3,7 @@
 use hashbrown::HashSet;
 use maud::{Markup, html};
 use meshprobe_mesh::finding::Finding;
-use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_predict::context::NotJudged;
 use meshprobe_tree::source::SourceSet;
 
 use super::filters::{Choice, Choices, FilterKeys, filters, overview};
@@ -14,33 +13,16 @@ use super::finding_block::{
 use super::page::{Page, Places, Tile, tiles};
 use super::probe_card::workload_list;
 use super::workloads::Workloads;
+use crate::engine::WorkloadReport;
 use crate::report::not_judged::{COMMANDS_ABOVE, nothing_judged};
-use crate::report::prediction::{ProbeView, probe_views};
 use crate::report::report_root::ReportRoot;
 use crate::report::results::Results;
 use crate::report::summary::{counted_files, milder, not_shown, unproven_release_note};
 use crate::report::text::counted;
 
-/// Returns the predictions for [`html_check`] and [`html_predict`], of all probes that are reported. `root` is the folder that
-/// places are relative to.
-#[must_use]
-pub fn html_probes(
-    context: &Context<'_>,
-    predictions: &[WorkloadPrediction<'_>],
-    root: &ReportRoot,
-) -> Vec<ProbeView> {
-    let places = Places {
-        set: context.sources,
-        root: Some(root),
-    };
-    let place = |label: &_| places.place(label);
-    let line = |label: &_| places.line(label);
-    probe_views(context, predictions, &place, &line)
-}
-
 /// Returns the result of `check` as one HTML file.
 #[must_use]
-pub fn html_check(results: &Results<'_>, probes: &[ProbeView]) -> String {
+pub fn html_check(results: &Results<'_>, reports: &[WorkloadReport]) -> String {
     let outcome = results.outcome;
     let summary = &outcome.summary;
     let mut sentences = vec![format!("read {}", counted_files(results.set, outcome))];
@@ -73,7 +55,7 @@ pub fn html_check(results: &Results<'_>, probes: &[ProbeView]) -> String {
         sentences,
         counts: Some((summary.workloads, summary.handlers)),
     };
-    page(parts, probes)
+    page(parts, reports)
 }
 
 /// Returns the result of `predict` as one HTML file. `findings` are the parts of the files that could not be read.
@@ -81,7 +63,7 @@ pub fn html_check(results: &Results<'_>, probes: &[ProbeView]) -> String {
 pub fn html_predict(
     set: &SourceSet,
     root: &ReportRoot,
-    probes: &[ProbeView],
+    reports: &[WorkloadReport],
     findings: &[Finding],
     not_judged: &[NotJudged],
 ) -> String {
@@ -97,7 +79,7 @@ pub fn html_predict(
         sentences: Vec::new(),
         counts: None,
     };
-    page(parts, probes)
+    page(parts, reports)
 }
 
 /// What the reports of both commands have in common.
@@ -112,9 +94,9 @@ struct Parts<'a> {
     counts: Option<(usize, usize)>,
 }
 
-fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
+fn page(parts: Parts<'_>, reports: &[WorkloadReport]) -> String {
     let places = parts.places;
-    let workloads = Workloads::new(probes, &parts.findings);
+    let workloads = Workloads::new(places, reports, &parts.findings);
     let keys = FilterKeys {
         namespaces: workloads.namespaces(),
         environments: workloads.environments(),
@@ -131,13 +113,17 @@ fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
             "Not judged",
             not_judged_list(places, parts.not_judged),
         ),
-        ("assumptions", "Assumptions", assumptions(probes)),
-        ("run", "About this run", run_facts(probes, &parts.sentences)),
+        ("assumptions", "Assumptions", assumptions(reports)),
+        (
+            "run",
+            "About this run",
+            run_facts(reports, &parts.sentences),
+        ),
         ("facts", "Facts", facts.lists()),
     ];
     let page = Page {
         title: parts.title,
-        header: header(&workloads, probes, parts.counts, parts.tiles),
+        header: header(&workloads, reports, parts.counts, parts.tiles),
         filters: filters(&choices(&workloads, &parts.findings, &keys)),
         sections,
     };
@@ -146,21 +132,19 @@ fn page(parts: Parts<'_>, probes: &[ProbeView]) -> String {
 
 fn header(
     workloads: &Workloads<'_>,
-    probes: &[ProbeView],
+    reports: &[WorkloadReport],
     counts: Option<(usize, usize)>,
     mut all: Vec<Tile>,
 ) -> Markup {
     let number: usize = workloads.cards.iter().map(|card| card.probes.len()).sum();
+    let probes: usize = reports.iter().map(|report| report.handlers.len()).sum();
     let distinct = || {
-        let key = |view: &'_ ProbeView| {
-            (
-                view.document.clone(),
-                view.overlay.clone(),
-                view.row.workload.clone(),
-            )
-        };
-        let pods: HashSet<_> = probes.iter().map(key).collect();
-        (pods.len(), probes.len())
+        let reports = reports.iter();
+        let judged = reports.filter(|report| !report.handlers.is_empty());
+        let pods: HashSet<_> = judged
+            .map(|report| (&report.written_in, &report.overlay, &report.title))
+            .collect();
+        (pods.len(), probes)
     };
     let counts = counts.unwrap_or_else(distinct);
     for (name, count) in [("workloads", counts.0), ("probes", counts.1)] {
@@ -172,9 +156,9 @@ fn header(
     }
     html! {
         (tiles(&all))
-        @if probes.is_empty() {
+        @if probes == 0 {
             p.lead { "Nothing was judged: the files contain no workload with a probe." }
-        } @else if probes.len() != number {
+        } @else if probes != number {
             p.lead {
                 (counted(number, "probe"))
                 " in the manifests: a probe counts once for each environment that deploys it."
@@ -214,7 +198,7 @@ fn choices<'a>(
         words.push(("none".to_owned(), clean));
     }
     let variants = workloads.cards.iter().flat_map(|card| card.variants());
-    let outcomes = variants.map(|variant| variant.view.outcome.as_str());
+    let outcomes = variants.map(|variant| variant.probe.outcome.as_str());
     let rules = findings.iter().map(|finding| finding.rule.as_str());
     Choices {
         statuses: Choice {

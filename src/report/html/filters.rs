@@ -244,7 +244,7 @@ fn counts<'a>(workloads: &'a Workloads<'_>) -> BTreeMap<RowKey<'a>, Counts> {
             };
             for name in names {
                 let counts = rows.entry((name, namespace)).or_default();
-                counts.add(variant.view.outcome);
+                counts.add(variant.probe.outcome);
                 if !counted.contains(&name) {
                     counts.workloads += 1;
                     counted.push(name);

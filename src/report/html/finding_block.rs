@@ -9,7 +9,9 @@ use meshprobe_mesh::mesh::Mesh;
 use meshprobe_predict::context::NotJudged;
 
 use super::page::{Message, Places, Text, severity_class};
-use crate::report::prediction::{DecidingLine, Line, ProbeView};
+use super::workloads::DecidingLine;
+use crate::engine::{ProbeReport, WorkloadReport};
+use crate::report::explanation::Line;
 use crate::report::terminal_style::name_list;
 use crate::report::text::{counted, fix_text, subject};
 
@@ -231,15 +233,19 @@ fn key(facts: &[Line]) -> Vec<FactKey<'_>> {
         .collect()
 }
 
+fn probes(reports: &[WorkloadReport]) -> impl Iterator<Item = &ProbeReport> {
+    reports.iter().flat_map(|workload| &workload.handlers)
+}
+
 /// Returns the release of each mesh, with its certainty and the number of predictions.
-fn releases(views: &[ProbeView]) -> impl Iterator<Item = (&'static str, Markup)> {
+fn releases(reports: &[WorkloadReport]) -> impl Iterator<Item = (&'static str, Markup)> {
     let mut known: BTreeMap<(&str, &str, &str), usize> = BTreeMap::new();
-    for view in views {
-        let Some(mesh) = view.route.mesh.map(Mesh::title) else {
+    for probe in probes(reports) {
+        let Some(mesh) = probe.route.mesh.map(Mesh::title) else {
             continue;
         };
-        let release = view.release.as_ref();
-        let (release, sure) = release.map_or(("", ""), |(release, sure)| (release.as_str(), *sure));
+        let release = probe.facts.iter().find(|fact| fact.name == "release");
+        let (release, sure) = release.map_or(("", ""), |fact| (&*fact.value, fact.certainty));
         *known.entry((mesh, release, sure)).or_default() += 1;
     }
     known.into_iter().map(|((mesh, release, sure), count)| {
@@ -252,10 +258,10 @@ fn releases(views: &[ProbeView]) -> impl Iterator<Item = (&'static str, Markup)>
 }
 
 /// Returns the facts of the run: the version, the releases of the meshes, and sentences.
-pub(super) fn run_facts(views: &[ProbeView], sentences: &[String]) -> Markup {
+pub(super) fn run_facts(reports: &[WorkloadReport], sentences: &[String]) -> Markup {
     let version = html! { "meshprobe " (env!("CARGO_PKG_VERSION")) };
     let mut rows = vec![("tool", version)];
-    rows.extend(releases(views));
+    rows.extend(releases(reports));
     rows.extend(
         sentences
             .iter()
@@ -265,9 +271,9 @@ pub(super) fn run_facts(views: &[ProbeView], sentences: &[String]) -> Markup {
 }
 
 /// Returns the assumptions behind the predictions, with the number of predictions that each affects.
-pub(super) fn assumptions(views: &[ProbeView]) -> Markup {
+pub(super) fn assumptions(reports: &[WorkloadReport]) -> Markup {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in views.iter().flat_map(|view| &view.assumptions) {
+    for text in probes(reports).flat_map(|probe| &probe.assumptions) {
         *known.entry(text).or_default() += 1;
     }
     html! {

@@ -10,4 +10,4 @@ mod probe_card;
 mod workloads;
 
 pub use changes::html_changes;
-pub use check::{html_check, html_predict, html_probes};
+pub use check::{html_check, html_predict};

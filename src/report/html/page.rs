@@ -6,8 +6,9 @@ use meshprobe_predict::predict::{HopState, Outcome};
 use meshprobe_tree::source::SourceSet;
 
 use crate::diff::Class;
+use crate::engine::source_location;
 use crate::report::escape::{escape_control, starts_command};
-use crate::report::report_root::{ReportRoot, line_region, source_location, source_path};
+use crate::report::report_root::{ReportRoot, line_region, source_path};
 
 const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: &str = include_str!("assets/report.js");

@@ -12,7 +12,6 @@ use super::finding_block::{
 };
 use super::page::{Message, Places, Text, hop_class, hop_text, outcome_class};
 use super::workloads::{ProbeCard, Variant, WorkloadCard, Workloads, rank};
-use crate::report::prediction::ProbeView;
 use crate::report::terminal_style::name_list;
 use crate::report::text::counted;
 
@@ -21,21 +20,21 @@ pub(super) fn probe_card<'a>(
     places: Places<'_>,
     keys: &FilterKeys<'_>,
     facts: &mut SharedFacts<'a>,
-    workload: &WorkloadCard<'a>,
-    probe: &ProbeCard<'a>,
+    workload: &WorkloadCard<'_>,
+    probe: &'a ProbeCard<'_>,
 ) -> Markup {
     let variants = || probe.variants.iter();
-    let deciding = variants().flat_map(|variant| &variant.view.deciding);
+    let deciding = variants().flat_map(|variant| &variant.deciding);
     let shown: Vec<&str> = deciding.filter_map(|line| line.place.as_deref()).collect();
     let is_single = probe.variants.len() == 1;
     let worst = variants()
-        .map(|variant| variant.view.outcome)
+        .map(|variant| variant.probe.outcome)
         .max_by_key(|outcome| rank(*outcome));
     let environments = variants().flat_map(|variant| &*variant.environments);
     html! {
         details class={ "item probe " (worst.map_or("calm", outcome_class)) } data-kind="probe"
             data-s=(statuses(probe))
-            data-o=(joined(variants().map(|variant| variant.view.outcome.as_str())))
+            data-o=(joined(variants().map(|variant| variant.probe.outcome.as_str())))
             data-r=[some(joined(probe.findings.iter().map(|finding| finding.rule.as_str())))]
             data-n=(keys.namespace(workload.namespace))
             data-e=[some(keys.environments(environments))] {
@@ -60,13 +59,13 @@ fn summary(probe: &ProbeCard<'_>) -> Markup {
     let Some(first) = probe.variants.first() else {
         return Markup::default();
     };
-    let row = &first.view.row;
+    let row = first.probe;
     let results = results(probe);
     html! {
         span.name {
-            b { (Text(&row.slot)) }
+            b { (Text(row.slot)) }
             @if !row.container.is_empty() { span.of { (Text(&row.container)) } }
-            code { (Text(&row.probe)) }
+            code { (Text(&row.written)) }
         }
         span.results {
             @for result in &results {
@@ -75,7 +74,7 @@ fn summary(probe: &ProbeCard<'_>) -> Markup {
                     @if results.len() > 1 && !result.environments.is_empty() {
                         span.env { (Text(&name_list(&result.environments))) }
                     }
-                    span.why { (Message(result.why)) }
+                    span.why { (Message(&result.why)) }
                 }
             }
         }
@@ -83,20 +82,20 @@ fn summary(probe: &ProbeCard<'_>) -> Markup {
 }
 
 /// An outcome with its cause, in some environments.
-struct ProbeResult<'p> {
+struct ProbeResult {
     outcome: Outcome,
-    why: &'p str,
+    why: String,
     environments: Vec<Arc<str>>,
 }
 
 /// Returns the different outcomes of a probe.
-fn results<'p>(probe: &'p ProbeCard<'_>) -> Vec<ProbeResult<'p>> {
-    let mut results: Vec<ProbeResult<'_>> = Vec::new();
+fn results(probe: &ProbeCard<'_>) -> Vec<ProbeResult> {
+    let mut results: Vec<ProbeResult> = Vec::new();
     for variant in &probe.variants {
-        let (outcome, why) = (variant.view.outcome, variant.view.row.why.as_str());
+        let (outcome, why) = (variant.probe.outcome, variant.why());
         let environments = variant.environments.iter().cloned();
         let mut known = results.iter_mut();
-        match known.find(|known| (known.outcome, known.why) == (outcome, why)) {
+        match known.find(|known| (known.outcome, &known.why) == (outcome, &why)) {
             Some(known) => known.environments.extend(environments),
             None => results.push(ProbeResult {
                 outcome,
@@ -111,20 +110,20 @@ fn results<'p>(probe: &'p ProbeCard<'_>) -> Vec<ProbeResult<'p>> {
 /// Returns the prediction in some environments: its way, and what decides it.
 fn variant_block<'a>(
     facts: &mut SharedFacts<'a>,
-    variant: &Variant<'a>,
+    variant: &'a Variant<'_>,
     is_single: bool,
 ) -> Markup {
-    let view = variant.view;
+    let (view, why) = (variant.probe, variant.why());
     let title = match (is_single, variant.environments.is_empty()) {
         (true, true) => None,
         (_, true) => Some("As written".to_owned()),
         _ => Some(format!("In {}", name_list(&variant.environments))),
     };
     let texts = WayTexts {
-        written: &view.row.probe,
-        rewritten_to: &view.row.rewritten_to,
+        written: &view.written,
+        rewritten_to: &view.rewritten_to,
         outcome: view.outcome,
-        why: &view.row.why,
+        why: &why,
     };
     html! {
         div.variant {
@@ -135,16 +134,17 @@ fn variant_block<'a>(
                 }
             }
             (way(&view.route, texts))
-            (fields(view))
-            (deciding_lines(&view.deciding))
-            (facts.link(&view.facts))
+            (fields(variant))
+            (deciding_lines(&variant.deciding))
+            (facts.link(&variant.facts))
         }
     }
 }
 
-fn fields(view: &ProbeView) -> Markup {
+fn fields(variant: &Variant<'_>) -> Markup {
+    let view = variant.probe;
     let outcome = html! { (view.outcome.as_str()) (certainty(view.certainty.as_str())) };
-    let mut rows = vec![("outcome", outcome), ("place", place_of(&view.place))];
+    let mut rows = vec![("outcome", outcome), ("place", place_of(&variant.place))];
     let kubelet = view.kubelet.iter();
     rows.extend(kubelet.map(|text| ("kubelet", html! { code { (Text(text)) } })));
     for (name, texts) in [
@@ -205,7 +205,7 @@ pub(super) fn workload_list<'a>(
     places: Places<'_>,
     keys: &FilterKeys<'_>,
     facts: &mut SharedFacts<'a>,
-    workloads: &Workloads<'a>,
+    workloads: &'a Workloads<'_>,
 ) -> Markup {
     html! {
         @for namespace in &keys.namespaces {
@@ -217,7 +217,7 @@ pub(super) fn workload_list<'a>(
                 }
                 @for card in cards {
                     article class="group workload" {
-                        h4 { span { (Text(card.name)) } (counts(card)) (place_of(card.place)) }
+                        h4 { span { (Text(card.name)) } (counts(card)) (place_of(&card.place)) }
                         @for probe in &card.probes { (probe_card(places, keys, facts, card, probe)) }
                     }
                 }
@@ -230,7 +230,7 @@ pub(super) fn workload_list<'a>(
 fn counts(card: &WorkloadCard<'_>) -> Markup {
     let mut counts: Vec<(&str, &str, usize)> = Vec::new();
     for variant in card.variants() {
-        let outcome = variant.view.outcome;
+        let outcome = variant.probe.outcome;
         let number = variant.environments.len().max(1);
         match counts
             .iter_mut()

@@ -6,15 +6,40 @@ use hashbrown::HashMap;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_predict::predict::Outcome;
 
-use crate::report::prediction::ProbeView;
+use super::page::Places;
+use crate::engine::{ProbeReport, WorkloadReport};
+use crate::report::explanation::{Line, Noted, fact_lines, noted, own_certainty};
 
 /// The prediction for a probe in one or more environments that do not differ.
 #[derive(Clone, Debug)]
 pub(super) struct Variant<'a> {
     /// The prediction, which all environments share.
-    pub(super) view: &'a ProbeView,
+    pub(super) probe: &'a ProbeReport,
+    /// The workload in the first of them.
+    pub(super) workload: &'a WorkloadReport,
+    /// The place of the key.
+    pub(super) place: String,
+    /// The reasons that decide, the most important first.
+    pub(super) deciding: Vec<DecidingLine>,
+    /// The other facts, in the order in which they are consulted.
+    pub(super) facts: Vec<Line>,
     /// The names of the environments; empty if the workload is deployed as it is written.
     pub(super) environments: Vec<Arc<str>>,
+}
+
+/// A reason for an outcome.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DecidingLine {
+    /// What it states, with the option that settles it.
+    pub(super) message: String,
+    /// The place, such as `apps/web.yaml:31`; `None` if no file states it.
+    pub(super) place: Option<String>,
+    /// The line of the file.
+    pub(super) text: Option<String>,
+    /// The certainty of the fact; empty if it is not known.
+    pub(super) certainty: &'static str,
+    /// The name and the value of the fact, such as `mTLS` and `STRICT`, if it has one.
+    pub(super) fact: Option<(&'static str, String)>,
 }
 
 /// A probe of a workload, in all environments.
@@ -34,7 +59,7 @@ pub(super) struct WorkloadCard<'a> {
     /// Its namespace, if one is written.
     pub(super) namespace: Option<&'a str>,
     /// The place of its name.
-    pub(super) place: &'a str,
+    pub(super) place: String,
     /// Its probes.
     pub(super) probes: Vec<ProbeCard<'a>>,
 }
@@ -49,8 +74,12 @@ pub(super) struct Workloads<'a> {
 }
 
 impl<'a> Workloads<'a> {
-    pub(super) fn new(views: &'a [ProbeView], findings: &[&'a Finding]) -> Self {
-        let mut cards = cards(views);
+    pub(super) fn new(
+        places: Places<'_>,
+        reports: &'a [WorkloadReport],
+        findings: &[&'a Finding],
+    ) -> Self {
+        let mut cards = cards(places, reports);
         let other_findings = add_findings(&mut cards, findings);
         cards.sort_by(|a, b| a.order().cmp(&b.order()));
         Self {
@@ -79,22 +108,24 @@ impl<'a> Workloads<'a> {
     }
 }
 
-fn cards(views: &[ProbeView]) -> Vec<WorkloadCard<'_>> {
+fn cards<'a>(places: Places<'_>, reports: &'a [WorkloadReport]) -> Vec<WorkloadCard<'a>> {
     let mut cards: Vec<WorkloadCard<'_>> = Vec::new();
     let mut numbers = HashMap::new();
-    for view in views {
-        let key = (&view.document, view.row.workload.as_str());
-        let number = *numbers.entry(key).or_insert(cards.len());
-        if number == cards.len() {
-            cards.push(WorkloadCard {
-                name: &view.row.workload,
-                namespace: view.namespace.as_deref(),
-                place: &view.workload_place,
-                probes: Vec::new(),
-            });
-        }
-        if let Some(card) = cards.get_mut(number) {
-            card.add(view);
+    for workload in reports {
+        for probe in &workload.handlers {
+            let key = (&workload.written_in, workload.title.as_str());
+            let number = *numbers.entry(key).or_insert(cards.len());
+            if number == cards.len() {
+                cards.push(WorkloadCard {
+                    name: &workload.title,
+                    namespace: workload.object.namespace.as_deref(),
+                    place: places.place(&workload.place),
+                    probes: Vec::new(),
+                });
+            }
+            if let Some(card) = cards.get_mut(number) {
+                card.add(Variant::new(places, workload, probe));
+            }
         }
     }
     cards
@@ -106,7 +137,7 @@ fn add_findings<'a>(cards: &mut [WorkloadCard<'a>], findings: &[&'a Finding]) ->
     for (card_number, card) in cards.iter().enumerate() {
         for (number, probe) in card.probes.iter().enumerate() {
             for variant in &probe.variants {
-                let key = &variant.view.key;
+                let key = &variant.probe.place;
                 let known = places.entry((Arc::clone(&key.path), key.span)).or_default();
                 if known.last() != Some(&(card_number, number)) {
                     known.push((card_number, number));
@@ -138,22 +169,18 @@ fn add_findings<'a>(cards: &mut [WorkloadCard<'a>], findings: &[&'a Finding]) ->
 }
 
 impl<'a> WorkloadCard<'a> {
-    fn add(&mut self, view: &'a ProbeView) {
-        let environments: Vec<Arc<str>> = view.environment.iter().cloned().collect();
-        let same = self.probes.iter_mut().find(|probe| probe.is_of(view));
-        let Some(probe) = same else {
+    fn add(&mut self, new: Variant<'a>) {
+        let mut probes = self.probes.iter_mut();
+        let Some(probe) = probes.find(|probe| probe.is_of(new.probe)) else {
             return self.probes.push(ProbeCard {
-                variants: vec![Variant { view, environments }],
+                variants: vec![new],
                 findings: Vec::new(),
             });
         };
-        let equal = probe
-            .variants
-            .iter_mut()
-            .find(|variant| variant.is_equal(view));
-        match equal {
-            Some(variant) => variant.environments.extend(environments),
-            None => probe.variants.push(Variant { view, environments }),
+        let mut variants = probe.variants.iter_mut();
+        match variants.find(|variant| variant.is_equal(&new)) {
+            Some(variant) => variant.environments.extend(new.environments),
+            None => probe.variants.push(new),
         }
     }
 
@@ -166,7 +193,7 @@ impl<'a> WorkloadCard<'a> {
     fn order(&self) -> impl Ord + '_ {
         let worst = self
             .variants()
-            .map(|variant| rank(variant.view.outcome))
+            .map(|variant| rank(variant.probe.outcome))
             .max();
         (
             self.namespace.is_none(),
@@ -178,37 +205,72 @@ impl<'a> WorkloadCard<'a> {
 }
 
 impl ProbeCard<'_> {
-    fn is_of(&self, view: &ProbeView) -> bool {
+    fn is_of(&self, probe: &ProbeReport) -> bool {
         self.variants
             .iter()
-            .any(|variant| variant.view.row.is_of(&view.row))
+            .any(|variant| variant.probe.is_of(probe))
     }
 
     /// Returns whether a finding is about this probe, in one of its environments.
     fn is_subject_of(&self, finding: &Finding) -> bool {
         self.variants.iter().any(|variant| {
-            let overlay = variant.view.overlay.as_ref();
+            let overlay = variant.workload.overlay.as_deref();
+            let mut overlays = finding.overlays.iter();
             finding.overlays.is_empty()
-                || overlay.is_none_or(|overlay| finding.overlays.contains(overlay))
+                || overlay.is_none_or(|overlay| overlays.any(|known| **known == *overlay))
         })
     }
 }
 
-impl Variant<'_> {
-    /// Returns whether a view has the same prediction, with the same reasons, in another environment.
-    fn is_equal(&self, other: &ProbeView) -> bool {
-        let view = self.view;
-        let is_new = other
-            .environment
-            .as_ref()
-            .is_some_and(|name| !self.environments.contains(name));
-        is_new
-            && view.row.is_same_probe(&other.row)
-            && (view.outcome, &view.row.why) == (other.outcome, &other.row.why)
-            && (&view.place, &view.deciding, &view.kubelet)
-                == (&other.place, &other.deciding, &other.kubelet)
-            && (&view.facts, &view.otherwise, view.route)
-                == (&other.facts, &other.otherwise, other.route)
+impl<'a> Variant<'a> {
+    fn new(places: Places<'_>, workload: &'a WorkloadReport, probe: &'a ProbeReport) -> Self {
+        let place = |label: &_| places.place(label);
+        let mut facts = fact_lines(probe, &place);
+        let mut deciding: Vec<DecidingLine> = Vec::new();
+        let mut shown: Vec<Noted> = Vec::new();
+        for reason in probe.because.iter().map(|entry| &entry.reason) {
+            let own = noted(&place, reason);
+            let fact = facts.iter().find(|line| line.because.contains(&own));
+            let label = reason.place.as_ref();
+            let line = DecidingLine {
+                certainty: fact.map_or_else(|| own_certainty(reason), |line| line.certainty),
+                fact: fact.map(|line| (line.name, line.value.clone())),
+                place: label.map(place),
+                text: label.and_then(|label| places.line(label)),
+                message: own.text.clone(),
+            };
+            if !deciding.contains(&line) {
+                deciding.push(line);
+            }
+            shown.push(own);
+        }
+        facts.retain(|line| !line.because.iter().any(|reason| shown.contains(reason)));
+        Self {
+            probe,
+            workload,
+            place: place(&probe.place),
+            deciding,
+            facts,
+            environments: workload.environment.iter().cloned().collect(),
+        }
+    }
+
+    /// Returns why the probe has its outcome.
+    pub(super) fn why(&self) -> String {
+        format!("{}{}", self.probe.why, self.workload.claims)
+    }
+
+    /// Returns whether another environment has the same prediction, with the same reasons.
+    fn is_equal(&self, other: &Self) -> bool {
+        let mut names = other.environments.iter();
+        let (probe, same) = (self.probe, other.probe);
+        names.any(|name| !self.environments.contains(name))
+            && probe.is_same_probe(same)
+            && (probe.outcome, self.why()) == (same.outcome, other.why())
+            && (&self.place, &self.deciding, &probe.kubelet)
+                == (&other.place, &other.deciding, &same.kubelet)
+            && (&self.facts, &probe.otherwise, probe.route)
+                == (&other.facts, &same.otherwise, same.route)
     }
 }
 

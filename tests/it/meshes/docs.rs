@@ -10,9 +10,9 @@ use std::sync::Arc;
 use crate::support::manifest::{Manifest, Pod};
 use crate::support::meshprobe;
 use meshprobe::context::Context;
+use meshprobe::engine::{Detail, report};
 use meshprobe::mesh::{self, Mesh, MeshSetup, Version};
 use meshprobe::predict::{self, predict_all};
-use meshprobe::report::prediction;
 use meshprobe::rules;
 use meshprobe::settings::{MeshKind, Settings};
 use meshprobe::source::{SourceFile, SourceSet};
@@ -97,7 +97,8 @@ fn judged(mesh: Mesh, setup: &MeshSetup, release: (u16, u16)) -> (Vec<Line>, &'s
     let context = Context::new(&sources, &[], &settings);
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
-    let rows = prediction::rows(&predictions);
+    let reports = report(&context, &predictions, Detail::Outcomes, &|_| true);
+    let rows: Vec<_> = reports.iter().flat_map(|pod| &pod.handlers).collect();
     assert_eq!(rows.len(), HANDLERS.len(), "{}", setup.title);
     let lines = rows
         .iter()
@@ -120,14 +121,15 @@ fn judged(mesh: Mesh, setup: &MeshSetup, release: (u16, u16)) -> (Vec<Line>, &'s
                 "" => String::new(),
                 rewritten_to => format!("`{rewritten_to}`"),
             };
-            let is_bad = ["fails", "always-passes", "target-changed"].contains(&row.outcome);
+            let is_bad =
+                ["fails", "always-passes", "target-changed"].contains(&row.outcome.as_str());
             assert_eq!(
                 is_bad,
                 !found.is_empty(),
                 "{} {release:?} {name}",
                 setup.title
             );
-            let outcome = format!("{}: {}", row.outcome, row.why);
+            let outcome = format!("{}: {}", row.outcome.as_str(), row.why);
             [name.to_owned(), rewritten_to, outcome, found.join(", ")]
         });
     (lines.collect(), offer)
