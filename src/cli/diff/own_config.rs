@@ -49,7 +49,7 @@ pub(super) fn use_own_facts(
 }
 
 /// Returns whether a configuration names the same paths under `context` as that of a run.
-pub(super) fn has_context_of(args: &DiffArgs, own: &LoadedConfig, run: &Run) -> bool {
+fn has_context_of(args: &DiffArgs, own: &LoadedConfig, run: &Run) -> bool {
     let path = |input: &Input| match input {
         Input::Path(path) | Input::Resolved(path) => Some(path.clone()),
         Input::Bytes { .. } | Input::Rendered(_) => None,

@@ -15,7 +15,7 @@ use super::super::session::Session;
 use super::super::stop::Stop;
 use super::granted::reject_stored_outside;
 use super::loaded::{Loaded, States, judged_both, judged_without_overrides};
-use super::own_config::{has_context_of, own_config, use_own_facts};
+use super::own_config::{own_config, use_own_facts};
 use super::revision_paths::reject_revisions_as_paths;
 use crate::engine::{Exit, unread_paths};
 
@@ -42,8 +42,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let changed = repository.changed(&base, &after.side).map_err(stop)?;
     let mut notes: BTreeSet<String> = filtered_files(&changed).collect();
     let changed_paths = changed.clone();
-    let states = ((&run, &after), (&base, changed));
-    let (mut old, files, own) = read_before(session, args, &repository, states)?;
+    let (mut old, files, own) = read_before(session, args, &repository, &run, (&base, changed))?;
     let changed_config = own.and_then(|own| use_own_facts(args, &mut old, own, &run));
     print_files(session, &old.set, &args.common);
     for snapshot in [&after.files, &files] {
@@ -224,27 +223,15 @@ fn read_before(
     session: &Session,
     args: &DiffArgs,
     repository: &Repository,
-    ((run, after), (base, changed)): ((&Run, &After), (&Commit, ChangedPaths)),
+    run: &Run,
+    (base, changed): (&Commit, ChangedPaths),
 ) -> Result<(Run, Snapshot, Option<LoadedConfig>), Stop> {
-    let limited = |files: &Snapshot| session.limited(files.files());
-    let config = |files: &Snapshot| own_config(session, args, &limited(files), &shown(base));
-    let paths = after.files.read_among(changed.paths());
-    if let Some(files) = repository.snapshot_before(&after.files, &changed)
-        && let Some(old) =
-            run.with_changed_contents(session, &args.common, limited(&files), &paths)?
-    {
-        let own = config(&files)?;
-        let is_same_context = |own: &LoadedConfig| has_context_of(args, own, run);
-        if own.as_ref().is_none_or(is_same_context) {
-            return Ok((old, files, own));
-        }
-    }
     let files = repository.snapshot(base).map_err(stop)?;
     let shared = SharedFiles::new(&run.set, changed);
-    let own = config(&files)?;
+    let limited = session.limited(files.files());
+    let own = own_config(session, args, &limited, &shown(base))?;
     let context = own.as_ref().map(|own| &*own.context);
-    let old_files = (limited(&files), context);
-    let old = run.read_again(session, &args.common, old_files, shared)?;
+    let old = run.read_again(session, &args.common, (limited, context), shared)?;
     Ok((old, files, own))
 }
 

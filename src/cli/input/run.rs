@@ -1,6 +1,6 @@
 //! The settings and files of a run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use meshprobe_mesh::settings::Layer;
@@ -96,18 +96,7 @@ impl Run {
         set.context_option = self.set.context_option.clone();
         // The shared files would keep both states in memory.
         request.shared = None;
-        Ok(self.of_state(set, request, pool, progress))
-    }
-
-    /// Returns a run with the same settings.
-    fn of_state(
-        &self,
-        set: SourceSet,
-        request: Request,
-        pool: rayon::ThreadPool,
-        progress: Progress,
-    ) -> Self {
-        Self {
+        Ok(Self {
             set,
             layer: self.layer.clone(),
             config: self.config.clone(),
@@ -116,35 +105,7 @@ impl Run {
             single: self.single,
             pool,
             progress,
-        }
-    }
-
-    /// Reads the files at these resolved paths from another file system, which has the same paths and equal contents of all
-    /// other files. Returns `None` if other files must be read again as well.
-    ///
-    /// # Errors
-    /// No thread can be started.
-    pub(in crate::cli) fn with_changed_contents(
-        &self,
-        session: &Session,
-        common: &Common,
-        filesystem: FileSystem,
-        paths: &[PathBuf],
-    ) -> Result<Option<Self>, Stop> {
-        // The memory limit counts all files.
-        if self.request.max_parsed.is_some() {
-            return Ok(None);
-        }
-        let Some(set) = self.set.with_changed_contents(paths, &filesystem) else {
-            return Ok(None);
-        };
-        let pool = pool(common.threads.map_or_else(cores, usize::from))?;
-        let request = Request {
-            filesystem,
-            ..self.request.clone()
-        };
-        let progress = Progress::new(session, common);
-        Ok(Some(self.of_state(set, request, pool, progress)))
+        })
     }
 
     /// Returns the exit code that follows from reading: a failure if a path that the user named cannot be read, or if a

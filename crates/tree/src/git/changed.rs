@@ -8,11 +8,10 @@ use hashbrown::HashSet;
 use super::command::Git;
 use super::error::GitError;
 use super::filtered::filtered;
-use super::known::{Derivation, Other, submodules_in};
 use super::names::text;
-use super::raw_diff::{self, ANNOUNCED_IS_ABSENT, Difference, OPTIONS, parse};
+use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
 use super::repository::{Commit, Repository};
-use super::tree::{GITLINK, REGULAR};
+use super::tree::GITLINK;
 use super::working_tree::hidden_changes;
 
 /// The state with which a commit is compared.
@@ -32,9 +31,6 @@ pub struct ChangedPaths {
     files: HashSet<OsString>,
     /// Folders in which every path may differ, such as submodules.
     folders: Vec<PathBuf>,
-    /// If both states have the same paths, apart from those that git does not track, and only contents of regular files
-    /// differ: the paths of these files, relative to the root, with the names of their objects in the first state.
-    old_contents: Option<Vec<(PathBuf, String)>>,
     /// Files of the working tree that count as changed because git would convert them with a program, which is not run.
     filtered: Vec<PathBuf>,
 }
@@ -46,7 +42,6 @@ impl ChangedPaths {
         Self {
             files: paths.map(PathBuf::into_os_string).collect(),
             folders: Vec::new(),
-            old_contents: None,
             filtered: Vec::new(),
         }
     }
@@ -56,10 +51,6 @@ impl ChangedPaths {
     #[must_use]
     pub fn filtered(&self) -> &[PathBuf] {
         &self.filtered
-    }
-
-    pub(super) fn old_contents(&self) -> Option<&[(PathBuf, String)]> {
-        self.old_contents.as_deref()
     }
 
     /// Returns whether the file at a resolved path may differ.
@@ -106,17 +97,7 @@ fn changed(
         .chain(["--"])
         .collect();
     let differences = parse(&git.run(&arguments)?)?;
-    let other = match side {
-        Side::Commit(other) => repository
-            .known
-            .known_listing(&other.hash)
-            .map(Other::Commit),
-        // `git diff-index` compares the files of the index.
-        Side::WorkingTree if !repository.is_bare => Some(Other::Index(repository.known.index()?)),
-        Side::WorkingTree | Side::Index => None,
-    };
-    found.old_contents = old_contents(&differences);
-    let mut paths: Vec<PathBuf> = differences.iter().map(|one| one.path.clone()).collect();
+    let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
         if git.has_settings() {
             found.filtered = filtered(&git, &paths)?;
@@ -125,33 +106,13 @@ fn changed(
     }
     let absolute = paths.iter().map(|path| repository.root.join(path));
     found.files = absolute.map(PathBuf::into_os_string).collect();
-    let derived = other.and_then(|other| {
-        let submodules = submodules_before(&other, &differences)?;
-        let derivation = Derivation { other, differences };
-        repository.known.keep_derivation(&commit.hash, derivation);
-        Some(submodules)
-    });
-    // All of their files count as changed, because git would have to run in each of them to find out.
-    let submodules = match derived {
-        Some(submodules) => submodules,
-        None => submodules_in(&repository.known.listed(&commit.hash)?),
-    };
-    let submodules = submodules.into_iter();
-    found.folders = submodules.map(|path| repository.root.join(path)).collect();
+    // All files of submodules count as changed, because git would have to run in each of them to find out.
+    let listed = repository.known.listed(&commit.hash)?;
+    let submodules = listed.iter().filter(|listed| listed.mode == GITLINK);
+    let folders = submodules.map(|listed| repository.root.join(&listed.path));
+    found.folders = folders.collect();
     found.folders.sort();
-    found.old_contents.take_if(|_| !found.folders.is_empty());
     Ok(found)
-}
-
-/// Returns the files that differ with the names of their first objects; `None` if more than contents of regular files differ.
-fn old_contents(differences: &[Difference]) -> Option<Vec<(PathBuf, String)>> {
-    let is_regular = |side: &raw_diff::Side| REGULAR.contains(&side.mode.as_str());
-    let old = |difference: &Difference| {
-        let Difference { before, after, .. } = difference;
-        let is_content = is_regular(before) && is_regular(after) && !difference.is_unmerged;
-        is_content.then(|| (difference.path.clone(), before.object.clone()))
-    };
-    differences.iter().map(old).collect()
 }
 
 /// Returns the command that compares two states, with its arguments except for the options; `None` if every path may
@@ -174,17 +135,6 @@ fn comparison<'c>(
             (git, vec!["diff-index", commit.hash.as_str()])
         }),
     })
-}
-
-/// Returns the submodules of a commit, given another state and what differs from the commit to it.
-fn submodules_before(other: &Other, differences: &[Difference]) -> Option<Vec<PathBuf>> {
-    let differing: HashSet<&Path> = differences.iter().map(|one| &*one.path).collect();
-    let mut submodules = other.submodules()?;
-    submodules.retain(|path| !differing.contains(&**path));
-    let before = differences.iter();
-    let before = before.filter(|one| one.before.mode == GITLINK);
-    submodules.extend(before.map(|one| one.path.clone()));
-    Some(submodules)
 }
 
 /// Returns settings that prevent git from running the filters of the repository, which it does for files that it has to

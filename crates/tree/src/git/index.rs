@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::command::Git;
 use super::error::GitError;
 use super::names::{is_valid, path_of};
-use super::tree::{GITLINK, Listed, REGULAR};
+use super::tree::Listed;
 
 /// A file with a flag that hides its changes from git.
 #[derive(Debug)]
@@ -30,7 +30,6 @@ struct Entry<'i> {
     tag: u8,
     mode: &'i str,
     object: &'i str,
-    stage: &'i str,
     path: &'i [u8],
 }
 
@@ -53,42 +52,9 @@ impl Index {
         Ok(Self { output, flagged })
     }
 
-    /// Returns all files; `None` if there is a merge conflict, or a path that git would not check out.
-    pub(super) fn listed(&self) -> Option<Vec<Listed>> {
-        let entries = lines(&self.output).map(|line| parse(line).ok());
-        entries
-            .map(|entry| entry.filter(|entry| entry.stage == "0")?.listed().ok())
-            .collect()
-    }
-
     /// Iterates over all paths.
     pub(super) fn paths(&self) -> impl Iterator<Item = Result<PathBuf, GitError>> {
         lines(&self.output).map(|line| Ok(path_of(parse(line)?.path)))
-    }
-
-    /// Returns the paths of the submodules; `None` if there is a merge conflict, or a submodule at a path that git would not
-    /// check out.
-    pub(super) fn submodules(&self) -> Option<Vec<PathBuf>> {
-        let mut found = Vec::new();
-        for line in lines(&self.output) {
-            let entry = parse(line).ok().filter(|entry| entry.stage == "0")?;
-            if entry.mode == GITLINK {
-                found.push(path_of(entry.path));
-            }
-        }
-        let is_valid = |path: &PathBuf| is_valid(path);
-        found.iter().all(is_valid).then_some(found)
-    }
-
-    /// Iterates over the paths of all files; each is `None` if it is not that of a regular file, has a merge conflict, or if
-    /// git would not check it out.
-    pub(super) fn regular_files(&self) -> impl Iterator<Item = Option<PathBuf>> {
-        lines(&self.output).map(|line| {
-            let entry = parse(line).ok()?;
-            let is_regular = REGULAR.contains(&entry.mode) && entry.stage == "0";
-            let path = path_of(entry.path);
-            (is_regular && is_valid(&path)).then_some(path)
-        })
     }
 }
 
@@ -108,12 +74,11 @@ fn parse(line: &[u8]) -> Result<Entry<'_>, GitError> {
     let header = str::from_utf8(header).map_err(|_| unexpected())?;
     let mut words = header.split(' ');
     let mut next = || words.next().ok_or_else(unexpected);
-    let (_, mode, object, stage) = (next()?, next()?, next()?, next()?);
+    let (_, mode, object) = (next()?, next()?, next()?);
     Ok(Entry {
         tag,
         mode,
         object,
-        stage,
         path: path.get(1..).unwrap_or_default(),
     })
 }

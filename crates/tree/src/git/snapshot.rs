@@ -8,32 +8,17 @@ use super::error::GitError;
 use super::failures::Failures;
 use super::object_files::ObjectFiles;
 use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse, patched};
-use super::read_paths::{ReadPaths, RecordedFiles};
 use super::repository::{Commit, Repository};
 use super::submodules::TreeBuilder;
-use super::tracked_files::{FoundUntracked, TrackedFiles};
 use super::tree::{Listed, Tree};
 use crate::filesystem::FileSystem;
 
 /// State of a repository as a file system.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     files: FileSystem,
     failures: Failures,
     unread: Arc<[(PathBuf, String)]>,
-    paths: Paths,
-    read: ReadPaths,
-}
-
-/// The paths of a snapshot.
-#[derive(Clone, Debug)]
-enum Paths {
-    /// Those of a commit or of the index.
-    OfGit,
-    /// Those of a working tree, and whether a path was found that git does not track.
-    Recorded(FoundUntracked),
-    /// Others as well.
-    Other,
 }
 
 impl Repository {
@@ -56,60 +41,6 @@ impl Repository {
 }
 
 impl Snapshot {
-    /// Creates a snapshot that is the disk.
-    pub(super) fn of_disk() -> Self {
-        Self {
-            files: FileSystem::default(),
-            failures: Failures::default(),
-            unread: Arc::default(),
-            paths: Paths::Other,
-            read: ReadPaths::default(),
-        }
-    }
-
-    /// Creates a snapshot of the working tree that records whether it finds what git does not track.
-    pub(super) fn of_working_tree(files: TrackedFiles, found: FoundUntracked) -> Self {
-        Self {
-            paths: Paths::Recorded(found),
-            ..Self::with_files(FileSystem::new(files), Failures::default())
-        }
-    }
-
-    /// Returns whether everything that was read so far is at a path that git tracks.
-    pub(super) fn is_tracked(&self) -> bool {
-        match &self.paths {
-            Paths::OfGit => true,
-            Paths::Recorded(found) => !found.get(),
-            Paths::Other => false,
-        }
-    }
-
-    /// Creates a snapshot with these files, which has no unread submodules.
-    pub(super) fn with_files(files: FileSystem, failures: Failures) -> Self {
-        let read = ReadPaths::default();
-        let recorded = RecordedFiles {
-            files,
-            read: read.clone(),
-        };
-        Self {
-            files: FileSystem::new(recorded),
-            failures,
-            unread: Arc::default(),
-            paths: Paths::OfGit,
-            read,
-        }
-    }
-
-    /// Returns the resolved paths among these whose contents were read so far. Only these contents have an effect on what
-    /// was read. Returns all of them if it is not known.
-    #[must_use]
-    pub fn read_among(&self, mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
-        if self.is_tracked() {
-            paths.retain(|path| self.read.contains(path));
-        }
-        paths
-    }
-
     /// Creates a snapshot of the disk, with the files of a tree that do not exist there.
     pub(super) fn over_disk(repository: &Repository, tree: Tree) -> Self {
         let failures = Failures::default();
@@ -119,8 +50,6 @@ impl Snapshot {
             files: FileSystem::new(files),
             failures,
             unread: Arc::default(),
-            paths: Paths::Other,
-            read: ReadPaths::default(),
         }
     }
 
@@ -183,7 +112,8 @@ fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, Gi
         files.add_submodule(&submodule.path, &submodule.git_folder);
     }
     Ok(Snapshot {
+        files: FileSystem::new(files),
+        failures,
         unread: unread.into(),
-        ..Snapshot::with_files(FileSystem::new(files), failures)
     })
 }

@@ -15,9 +15,6 @@ use crate::filesystem::{Entry, Kind};
 /// Mode of a submodule in a tree.
 pub(super) const GITLINK: &str = "160000";
 
-/// Modes of regular files in a tree.
-pub(super) const REGULAR: [&str; 2] = ["100644", "100755"];
-
 /// Mode of a symbolic link in a tree.
 pub(super) const LINK: &str = "120000";
 

@@ -7,7 +7,6 @@ use super::error::GitError;
 use super::index::Flagged;
 use super::repository::Repository;
 use super::snapshot::Snapshot;
-use super::tracked_files::{FoundUntracked, TrackedFiles};
 use super::tree::{GITLINK, LINK, Node, Object, Tree};
 
 /// Returns the paths of existing files whose changes git does not see: those that are assumed to be unchanged, or that
@@ -39,21 +38,10 @@ impl Repository {
 
 fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitError> {
     if repository.is_bare {
-        return Ok(Snapshot::of_disk());
+        return Ok(Snapshot::default());
     }
     let index = repository.known.index()?;
-    let skipped: Vec<&Flagged> = index
-        .flagged
-        .iter()
-        .filter(|file| file.is_skipped)
-        .collect();
-    if skipped.is_empty() {
-        let found = FoundUntracked::default();
-        let files = TrackedFiles::new(&repository.root, &index, found.clone());
-        return Ok(files.map_or_else(Snapshot::of_disk, |files| {
-            Snapshot::of_working_tree(files, found)
-        }));
-    }
+    let skipped = index.flagged.iter().filter(|file| file.is_skipped);
     let mut tree = Tree::new();
     let mut is_complete = true;
     let has_links = repository.has_links()?;
@@ -71,7 +59,7 @@ fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitErro
         tree.add(&listed.path, node);
     }
     Ok(if is_complete {
-        Snapshot::of_disk()
+        Snapshot::default()
     } else {
         Snapshot::over_disk(repository, tree)
     })
