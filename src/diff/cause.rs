@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::mesh::Reason;
 use meshprobe_tree::source::{Document, SourceSet};
-use meshprobe_yaml::{NodeRef, Span, Tree};
+use meshprobe_yaml::{NodeRef, Span};
 
 use super::fields::{Field, LABEL, container_path};
 use super::probe_state::ProbeState;
@@ -384,48 +384,7 @@ impl<'a> Causes<'a> {
                 return cause;
             }
         }
-        let cause = self.of_environment(probe, side);
-        match cause.place {
-            Some(_) => cause,
-            None => self.of_files(probe, probe).unwrap_or(cause),
-        }
-    }
-
-    /// Returns the only changed line of the files that render a workload, if no fact explains a change. Without a change of
-    /// the handler, the line decides nothing if the file of a fact that differs has changed as well.
-    pub(super) fn of_files(&self, before: &ProbeState, after: &ProbeState) -> Option<Cause> {
-        let diff = self.diff();
-        let states = [(Side::After, after), (Side::Before, before)];
-        let parts = states.into_iter().flat_map(|(side, state)| {
-            let parts = self.parts_of(side, state).into_iter();
-            parts.map(move |(file, span)| (side, file, span))
-        });
-        let parts: Vec<_> = parts.collect();
-        let (place, side) = diff.only_line(parts.iter().copied())?;
-        let document = document_at(diff.set(side), &place);
-        if document.is_some_and(|document| is_note(document, &place)) {
-            return None;
-        }
-        let message = changed_handler(before, after);
-        if message.is_none() {
-            let new = only_in(&after.because, &before.because).into_iter();
-            let gone = only_in(&before.because, &after.because).into_iter();
-            let reasons = new.map(|reason| (Side::After, reason));
-            let mut reasons = reasons.chain(gone.map(|reason| (Side::Before, reason)));
-            let is_elsewhere = reasons.any(|(side, reason)| {
-                place_of(reason).is_some_and(|fact| {
-                    let mut own = parts.iter().filter(|(of, ..)| *of == side);
-                    diff.differs(side, &fact.path) && own.all(|(_, file, _)| file.path != fact.path)
-                })
-            });
-            if is_elsewhere {
-                return None;
-            }
-        }
-        let message = message.as_deref();
-        let message =
-            message.unwrap_or("the only changed line of the files that render the workload");
-        Some(Cause::at(place, message, side))
+        self.of_environment(probe, side)
     }
 }
 
@@ -456,19 +415,6 @@ pub(super) fn document_at<'s>(set: &'s SourceSet, label: &Label) -> Option<&'s D
 pub(super) fn spec_of(document: &Document) -> Option<Span> {
     let spec = document.tree()?.root()?.get("spec")?;
     Some(NodeRef::span(spec))
-}
-
-/// Returns whether a line is one of the labels and annotations of the object in a document. Those that decide something are
-/// facts.
-fn is_note(document: &Document, line: &Label) -> bool {
-    let root = document.tree().and_then(Tree::root);
-    let metadata = root.and_then(|root| root.get("metadata"));
-    let mut entries = metadata.into_iter().flat_map(NodeRef::entries);
-    entries.any(|entry| {
-        let is_note = matches!(entry.key.text(), Some("labels" | "annotations"));
-        let (start, end) = (entry.key.span().start, entry.value.span().end);
-        is_note && (start..end).contains(&line.span.start)
-    })
 }
 
 /// Returns the kind and the name of the object in a document.

@@ -8,11 +8,11 @@ use meshprobe_deploy::gitops::deployed_folder;
 use meshprobe_deploy::gitops::deployment::named_paths;
 use meshprobe_deploy::gitops::named_entries::{names_in, text_nodes};
 use meshprobe_deploy::kustomize::closure::Closure;
-use meshprobe_deploy::kustomize::locate::{Located, folder_of, locate, tree};
+use meshprobe_deploy::kustomize::locate::{Located, folder_of, locate};
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::Object;
-use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization, patch_files, paths};
-use meshprobe_yaml::{Span, Tree};
+use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization, paths};
+use meshprobe_yaml::Span;
 
 use super::cause::{Causes, spec_of};
 use super::probe_state::ProbeState;
@@ -35,27 +35,6 @@ impl<'a> Causes<'a> {
         let found = changed_entry(self.diff(), side, root, file);
         self.entries.insert(key, found.clone());
         found
-    }
-
-    /// Returns the parts of files that decide how a workload is rendered: the kustomizations, their patches, the file of the
-    /// workload, and that of the deploying object without metadata.
-    pub(super) fn parts_of(&self, side: Side, state: &ProbeState) -> Vec<(&'a SourceFile, Span)> {
-        let set = self.diff().set(side);
-        let mut found = self.kustomizations_of(side, state);
-        let patches = found.clone().into_iter().flat_map(|kustomization| {
-            let root = tree(kustomization).and_then(Tree::root);
-            let entries = root.map(patch_files).unwrap_or_default().into_iter();
-            let folder = folder_of(&kustomization.path);
-            entries.filter_map(move |entry| match locate(set, folder, entry) {
-                Located::File(file) => Some(file),
-                _ => None,
-            })
-        });
-        found.extend(patches);
-        found.extend(set.file(&self.diff().shown(side, &state.file)));
-        let whole = found.into_iter();
-        let whole = whole.map(|file| (file, Span::new(0, file.text.len())));
-        whole.chain(self.deployer_of(side, state)).collect()
     }
 
     /// Returns the kustomizations that render a workload.

@@ -113,15 +113,11 @@ impl Probes<'_, '_, '_> {
         if let Some(cause) = self.causes.of(old, new) {
             return cause;
         }
-        let cause = match relation {
+        match relation {
             Relation::Same => Cause::without_line(NOT_FOUND),
             Relation::Left => self.causes.of_environment(old, Side::Before),
             Relation::Moved => self.causes.of_move(old, new),
             Relation::Entered | Relation::New => self.causes.of_environment(new, Side::After),
-        };
-        match cause.place {
-            Some(_) => cause,
-            None => self.causes.of_files(old, new).unwrap_or(cause),
         }
     }
 

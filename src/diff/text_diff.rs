@@ -146,13 +146,6 @@ impl<'a> TextDiff<'a> {
         text.lines.keys().filter_map(|path| text.set.file(path))
     }
 
-    /// Returns whether a file has lines in the diff, in either state.
-    pub(super) fn differs(&self, side: Side, path: &str) -> bool {
-        let other = self.path_in_other(side, path);
-        let is_in = |side: Side, path: &str| self.text(side).lines.contains_key(path);
-        is_in(side, path) || is_in(side.other(), &other)
-    }
-
     /// Returns the place of a label if its first line is in the diff, or else the first line of its span that is.
     pub(super) fn line_of(&self, side: Side, label: &Label, least: Strength) -> Option<Label> {
         let (set, lines) = (self.set(side), &self.text(side).lines);
