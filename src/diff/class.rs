@@ -1,5 +1,6 @@
 //! The classes of changes, and those that make a run fail.
 
+use meshprobe_mesh::settings::RequiredVerdicts;
 use meshprobe_predict::predict::Outcome;
 
 /// The class of a change. The order is that of reports.
@@ -75,8 +76,8 @@ const fn rank(outcome: Outcome) -> u8 {
 pub struct FailOn {
     /// The classes of changes.
     pub classes: &'static [Class],
-    /// Whether parts that are not judged and differ do, too.
-    pub not_judged: bool,
+    /// The verdicts without which the run fails.
+    pub required: RequiredVerdicts,
 }
 
 impl FailOn {

@@ -3,7 +3,7 @@
 use meshprobe_predict::context::NotJudged;
 
 use super::change::Change;
-use super::class::{Class, FailOn};
+use super::class::Class;
 
 /// What differs between two states.
 #[derive(Clone, Debug, Default)]
@@ -31,14 +31,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns whether a change, or a part that is not judged and differs, makes the run fail.
-    #[must_use]
-    pub fn fails(&self, fail_on: FailOn) -> bool {
-        let mut changes = self.changes.iter();
-        changes.any(|change| fail_on.classes.contains(&change.class))
-            || fail_on.not_judged && self.leaves_something_out()
-    }
-
     /// Returns whether parts that are not judged may hide changes.
     #[must_use]
     pub const fn leaves_something_out(&self) -> bool {

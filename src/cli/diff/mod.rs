@@ -15,6 +15,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use meshprobe_mesh::settings::RequiredVerdicts;
 use meshprobe_tree::git::ChangedPaths;
 use meshprobe_tree::source::{Fault, SourceFile};
 
@@ -82,22 +83,20 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         explain_releases(&mut comparison, before, after);
     }
     report_unread(session, &before, &after);
-    let fail_on = fail_on(&args.fail_on);
     let changes = Changes {
         before: reported(&before),
         after: reported(&after),
         comparison: &comparison,
-        fail_on,
+        fail_on: fail_on(args),
         root: None,
     };
-    report_not_judged(session, &comparison, fail_on);
-    let lacks_workloads = report_nothing(session, args, &changes, is_part);
+    report_missing_verdicts(session, args, &changes, is_part);
     let failed = reports.write(&changes)?;
     reports.print(&changes)?;
     let exit = before
         .exit
         .or(after.exit == Exit::Failure, Exit::Failure)
-        .or(comparison.fails(fail_on) || lacks_workloads, Exit::Findings)
+        .or(changes.fails(), Exit::Findings)
         .or(failed, Exit::Failure);
     session.release((before, after, comparison));
     Ok(exit)
@@ -171,33 +170,28 @@ fn reject_unknown_environments_of(
     Ok(())
 }
 
-/// Reports that neither state has a workload, if the report on standard output does not, and returns whether workloads are
-/// required.
-fn report_nothing(
+/// Reports the required verdicts that are missing, or that neither state has a workload if the report on standard output
+/// does not.
+fn report_missing_verdicts(
     session: &Session,
     args: &DiffArgs,
     changes: &Changes<'_>,
     is_part: bool,
-) -> bool {
-    if !changes.compares_nothing() {
-        return false;
-    }
-    let message = "neither state contains a workload that can be judged";
-    let is_required = args.report.require_workloads;
-    if is_required {
-        session.errln(&format!(
-            "error: {message}, but `--require-workloads` requires one"
-        ));
-    } else if args.report.output_format != ChangeFormat::Full && !args.common.quiet {
-        session.errln(&format!("warning: nothing was compared: {message}"));
+) {
+    let is_shown = args.report.output_format == ChangeFormat::Full || args.common.quiet;
+    if let Some(missing) = changes.missing_verdicts() {
+        session.errln(&format!("error: {missing}"));
+    } else if changes.compares_nothing() && !is_shown {
+        session.errln(
+            "warning: nothing was compared: neither state contains a workload that can be judged",
+        );
     }
     // A folder of policies contains no workload, but may break those of others.
-    if is_part && !args.common.quiet {
+    if changes.compares_nothing() && is_part && !args.common.quiet {
         session.errln(
             "help: paths limit the report to the workloads in them; without paths, `meshprobe diff` shows what their policies change",
         );
     }
-    is_required
 }
 
 /// Prints an error for each path that the user named and that cannot be read.
@@ -262,7 +256,7 @@ fn name_configuration(
 }
 
 /// Returns what makes the run fail; of several classes, those that include the others.
-fn fail_on(args: &[DiffFailOnArg]) -> FailOn {
+fn fail_on(args: &DiffArgs) -> FailOn {
     let classes = |arg: &DiffFailOnArg| -> Option<&'static [Class]> {
         match arg {
             DiffFailOnArg::Regression => Some(FailOn::REGRESSION),
@@ -272,30 +266,19 @@ fn fail_on(args: &[DiffFailOnArg]) -> FailOn {
             DiffFailOnArg::NotJudged => None,
         }
     };
-    let given = args.iter().filter_map(classes);
-    let is_not_judged =
+    let given = args.fail_on.iter();
+    let requires_all =
         |arg: &DiffFailOnArg| matches!(arg, DiffFailOnArg::NotJudged | DiffFailOnArg::Any);
     FailOn {
         classes: given
+            .clone()
+            .filter_map(classes)
             .max_by_key(|classes| classes.len())
             .unwrap_or(FailOn::REGRESSION),
-        not_judged: args.iter().any(is_not_judged),
-    }
-}
-
-/// Reports that only parts that are not judged make the run fail: no change explains the exit code.
-fn report_not_judged(session: &Session, comparison: &Comparison, fail_on: FailOn) {
-    let on_changes = FailOn {
-        not_judged: false,
-        ..fail_on
-    };
-    if comparison.fails(fail_on) && !comparison.fails(on_changes) {
-        let found = [&comparison.newly_not_judged, &comparison.changed_not_judged];
-        let count: usize = found.iter().map(|parts| parts.len()).sum();
-        let parts = match count {
-            1 => "1 part is not judged and differs".to_owned(),
-            count => format!("{count} parts are not judged and differ"),
-        };
-        session.errln(&format!("error: {parts}, which `--fail-on` does not allow"));
+        required: match args.report.require_workloads {
+            _ if given.clone().any(requires_all) => RequiredVerdicts::All,
+            true => RequiredVerdicts::One,
+            false => RequiredVerdicts::None,
+        },
     }
 }

@@ -99,8 +99,8 @@ impl<'a> Reports<'a> {
             outcome: &outcome,
             root: &self.root,
             fail_on: FailOn::default(),
-            required: match self.args.report.require_workloads && changes.compares_nothing() {
-                true => RequiredVerdicts::One,
+            required: match changes.compares_nothing() {
+                true => changes.fail_on.required,
                 false => RequiredVerdicts::None,
             },
             baseline_state: Some("new"),

@@ -29,8 +29,11 @@ pub fn full(changes: &Changes<'_>, style: TerminalStyle) -> String {
 #[must_use]
 pub fn last_lines(changes: &Changes<'_>, style: TerminalStyle) -> String {
     let comparison = changes.comparison;
-    let fails = comparison.fails(changes.fail_on);
-    let tone = if fails { Tone::Error } else { Tone::Good };
+    let tone = if changes.fails() {
+        Tone::Error
+    } else {
+        Tone::Good
+    };
     let (before, after) = (changes.before.name, changes.after.name);
     if changes.compares_nothing() {
         let text = style.paint(Tone::Warning, "Nothing was compared");

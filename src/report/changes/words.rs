@@ -1,6 +1,7 @@
 //! The sentences about changes.
 
 use meshprobe_mesh::finding::{Label, sentence_list};
+use meshprobe_mesh::settings::RequiredVerdicts;
 use meshprobe_tree::source::SourceSet;
 
 use super::{Changes, ReportedState};
@@ -22,6 +23,39 @@ impl<'a> Changes<'a> {
     pub fn compares_nothing(&self) -> bool {
         let is_empty = |state: ReportedState<'_>| state.state.summary.judges_nothing();
         is_empty(self.before) && is_empty(self.after) && self.comparison.changes.is_empty()
+    }
+
+    /// Returns whether the run fails.
+    #[must_use]
+    pub fn fails(&self) -> bool {
+        let classes = self.fail_on.classes.iter();
+        classes.copied().any(|class| self.comparison.has(class))
+            || self.missing_verdicts().is_some()
+    }
+
+    /// Returns why the run fails although its changes may not: the verdicts that are required and missing.
+    #[must_use]
+    pub fn missing_verdicts(&self) -> Option<String> {
+        let comparison = self.comparison;
+        let parts = [&comparison.newly_not_judged, &comparison.changed_not_judged];
+        let parts: usize = parts.iter().map(|parts| parts.len()).sum();
+        let nothing = "neither state contains a workload that can be judged";
+        match self.fail_on.required {
+            RequiredVerdicts::One if self.compares_nothing() => {
+                Some(format!("{nothing}, but `--require-workloads` requires one"))
+            }
+            RequiredVerdicts::All if parts > 0 => {
+                let parts = match parts {
+                    1 => "1 part is not judged and differs".to_owned(),
+                    parts => format!("{parts} parts are not judged and differ"),
+                };
+                Some(format!("{parts}, which `--fail-on` does not allow"))
+            }
+            RequiredVerdicts::All if self.compares_nothing() => {
+                Some(format!("{nothing}, which `--fail-on` does not allow"))
+            }
+            RequiredVerdicts::None | RequiredVerdicts::One | RequiredVerdicts::All => None,
+        }
     }
 
     /// Returns lines about what is not judged and differs.

@@ -140,6 +140,13 @@ fn nothing_to_compare_is_said() {
         "{}",
         run.stderr
     );
+    for level in ["not-judged", "any"] {
+        let run = project
+            .run(&[&options[..], &["--fail-on", level]].concat())
+            .exits(1);
+        let missing = "error: neither state contains a workload that can be judged";
+        assert!(run.stderr.contains(missing), "{}", run.stderr);
+    }
     let junit = [
         "diff",
         "--require-workloads",
