@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::command::Git;
 use super::error::GitError;
 use super::names::{path_of, text};
-use crate::filesystem::{Disk, ReadFiles as _, canonical};
+use crate::filesystem::{FileSystem, canonical};
 
 /// The resolved folders of a repository.
 #[derive(Debug)]
@@ -160,16 +160,23 @@ pub(super) fn roots(folder: &Path) -> impl Iterator<Item = &Path> {
     folder.ancestors().filter(has_git)
 }
 
-/// Returns the resolved folder to which `.git` leads.
-fn git_folder_at(root: &Path) -> Option<PathBuf> {
+/// Returns the resolved folder to which `.git` in a folder leads, which git may not use: nothing proves that it belongs to
+/// the files in that folder.
+#[must_use]
+pub fn git_folder(root: &Path, files: &FileSystem) -> Option<PathBuf> {
     let git = root.join(".git");
-    if git.is_dir() {
-        return canonical(&git).ok();
+    if files.is_dir(&git) {
+        return files.canonical(&git).ok();
     }
-    let text = Disk.open_file(&git).and_then(|file| file.read(LONGEST));
+    let text = files.open_file(&git).and_then(|file| file.read(LONGEST));
     let text = text.ok()?;
     let named = text.strip_prefix(b"gitdir: ")?;
-    canonical(&root.join(path_of(line(named)))).ok()
+    files.canonical(&root.join(path_of(line(named)))).ok()
+}
+
+/// Returns the resolved folder on disk to which `.git` in a folder leads.
+fn git_folder_at(root: &Path) -> Option<PathBuf> {
+    git_folder(root, &FileSystem::default())
 }
 
 /// Returns the root of the working tree that contains a folder of git which a commit of its repository may contain. A folder

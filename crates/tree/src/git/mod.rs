@@ -33,6 +33,7 @@ mod working_tree;
 pub use changed::{ChangedPaths, Side};
 pub use error::GitError;
 pub use lfs::lfs_object;
+pub use location::git_folder;
 pub use repository::{Commit, HEAD, Repository};
 pub use snapshot::Snapshot;
 pub use tracked_paths::TrackedPaths;

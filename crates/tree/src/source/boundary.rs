@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::filesystem::FileSystem;
 use crate::filesystem::without_dots;
-use crate::git::TrackedPaths;
+use crate::source::discover::tracked::Tracked;
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
@@ -80,12 +80,16 @@ impl FileSystem {
         Ok(real)
     }
 
-    /// Resolves an absolute path that the user names.
+    /// Resolves an absolute path that the user names. `tracked` is what git tracks, as far as it is known.
     ///
     /// # Errors
     /// The link that makes the path lead out of the repository to which the link belongs. A link that git
     /// does not track belongs to the user, and may lead anywhere.
-    pub fn resolved_as_named(&self, path: &Path) -> Result<PathBuf, PathBuf> {
+    pub(in crate::source) fn resolved_as_named(
+        &self,
+        path: &Path,
+        tracked: &mut Tracked,
+    ) -> Result<PathBuf, PathBuf> {
         if let Ok(real) = self.canonical(path)
             && real == path
         {
@@ -108,7 +112,7 @@ impl FileSystem {
                 continue;
             };
             left = match left.checked_sub(1) {
-                Some(left) if !self.leads_out(&real, &next_path, &target) => left,
+                Some(left) if !self.leads_out(&real, &next_path, &target, tracked) => left,
                 _ => return Err(next_path),
             };
             prepend(&mut next, &target);
@@ -123,17 +127,14 @@ impl FileSystem {
 
     /// Returns whether a link in `folder`, a resolved path, belongs to a repository and leads out of it. Checks only
     /// the text of the target, because the caller checks further links of the path one by one.
-    fn leads_out(&self, folder: &Path, link: &Path, target: &Path) -> bool {
+    fn leads_out(&self, folder: &Path, link: &Path, target: &Path, tracked: &mut Tracked) -> bool {
         let Some(root) = self.repository_root(folder) else {
             return false;
         };
         if without_dots(&folder.join(target)).starts_with(root) {
             return false;
         }
-        // If git cannot list what it tracks, the link may belong to the repository.
-        let is_tracked =
-            |tracked: Option<TrackedPaths>| tracked.is_some_and(|tracked| tracked.contains(link));
-        self.is_tracked(link) || TrackedPaths::of(root).map_or(true, is_tracked)
+        self.is_tracked(link) || tracked.may_contain(root, link)
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::filesystem::FileSystem;
+use crate::source::discover::tracked::Tracked;
 
 /// Returns [`FileSystem::boundary`] on disk.
 #[must_use]
@@ -28,7 +29,7 @@ pub fn resolved_within(
 /// # Errors
 /// The same as of [`FileSystem::resolved_as_named`].
 pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
-    FileSystem::default().resolved_as_named(path)
+    FileSystem::default().resolved_as_named(path, &mut Tracked::default())
 }
 
 /// Returns [`FileSystem::tree_root`] on disk.

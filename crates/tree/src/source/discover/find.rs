@@ -108,7 +108,7 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
     let shown = shown_path(&full, &working_directory);
     let real = match input {
         Input::Resolved(real) => Ok(real.clone()),
-        _ => files.resolved_as_named(&named),
+        _ => files.resolved_as_named(&named, &mut folders.tracked),
     };
     if files.is_dir(&full)
         && let Ok(real) = &real

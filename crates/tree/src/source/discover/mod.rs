@@ -10,7 +10,7 @@ mod references;
 mod repositories;
 pub(super) mod request;
 mod scripts;
-mod tracked;
+pub(super) mod tracked;
 mod walk;
 mod walk_bounds;
 mod walk_entry;

@@ -1,4 +1,4 @@
-//! What git tracks, so that ignore files do not hide it.
+//! What git tracks: ignore files do not hide it, and its links must not lead out of the repository.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use hashbrown::HashMap;
 
 use crate::git::{GitError, TrackedPaths};
 
-/// What git tracks in the repositories in which ignore files hide something, by their roots.
+/// What git tracks in the repositories for which this was needed, by their roots: git runs once for each.
 #[derive(Debug, Default)]
-pub(super) struct Tracked(HashMap<PathBuf, Result<Option<TrackedPaths>, GitError>>);
+pub(in crate::source) struct Tracked(HashMap<PathBuf, Result<Option<TrackedPaths>, GitError>>);
 
 impl Tracked {
     /// Returns whether git tracks a resolved path, or a file below it, in the repository at `root`. Returns true if git
     /// cannot tell: a fault may be in a file that is deployed.
-    pub(super) fn may_contain(&mut self, root: &Path, path: &Path) -> bool {
+    pub(in crate::source) fn may_contain(&mut self, root: &Path, path: &Path) -> bool {
         if !self.0.contains_key(root) {
             self.0.insert(root.to_path_buf(), TrackedPaths::of(root));
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::filesystem::FileSystem;
+use crate::git::git_folder;
 
 /// Maximum size of small files that git writes, in bytes.
 const SMALL: u64 = 64 << 10;
@@ -23,14 +24,10 @@ pub(in crate::source) struct GitFolders {
 /// outer repository.
 pub(in crate::source) fn git_folders(root: &Path, files: &FileSystem) -> Option<GitFolders> {
     let git = root.join(".git");
+    let own = git_folder(root, files)?;
     if files.is_dir(&git) {
-        return Some(GitFolders {
-            own: git,
-            shared: None,
-        });
+        return Some(GitFolders { own, shared: None });
     }
-    let own = root.join(first_line(&git, files)?.strip_prefix("gitdir: ")?);
-    let own = files.canonical(&own).ok()?;
     let shared = first_line(&own.join("commondir"), files).map(|path| own.join(path));
     let names_worktree = || {
         let named = own.join(first_line(&own.join("gitdir"), files)?);
@@ -38,8 +35,7 @@ pub(in crate::source) fn git_folders(root: &Path, files: &FileSystem) -> Option<
     };
     let is_submodule = || {
         let outer = files.repository_root(root.parent()?)?;
-        let outer = files.canonical(&git_folders(outer, files)?.own).ok()?;
-        Some(own.starts_with(outer))
+        Some(own.starts_with(git_folders(outer, files)?.own))
     };
     let is_known = names_worktree().or_else(is_submodule).unwrap_or(false);
     is_known.then_some(GitFolders { own, shared })
