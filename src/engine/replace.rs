@@ -47,12 +47,7 @@ fn written(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
         // The umask of the user applies to them.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let created = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")));
-    let temporary = created.map_err(|error| match error.kind() {
-        // The message would contain the path of the temporary file.
-        kind @ io::ErrorKind::PermissionDenied => kind.into(),
-        _ => error,
-    })?;
+    let temporary = builder.tempfile_in(path.parent().unwrap_or(Path::new(".")))?;
     let mut file = temporary.as_file();
     // The lock shows other runs that this file is in use. On Windows, a lock would block readers.
     #[cfg(unix)]

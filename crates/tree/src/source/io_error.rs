@@ -5,22 +5,15 @@ use std::io;
 /// Reason why a path that does not exist cannot be read.
 pub const NO_SUCH_FILE: &str = "no such file or directory";
 
-/// Returns the reason why an operation on a file failed, without error numbers.
+/// Returns the reason why an operation on a file failed, without error numbers and the paths of temporary files.
 #[must_use]
 pub fn io_error_reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => NO_SUCH_FILE.to_owned(),
-        // An error without a reason of its own is from the system.
-        io::ErrorKind::PermissionDenied if error.get_ref().is_none() => {
-            "permission denied".to_owned()
-        }
-        _ => without_number(&error.to_string()).to_owned(),
+    let message = error.to_string();
+    // Only errors of the system have a number.
+    match (error.kind(), message.split_once(" (os error")) {
+        (io::ErrorKind::NotFound, _) => NO_SUCH_FILE.to_owned(),
+        (io::ErrorKind::PermissionDenied, Some(_)) => "permission denied".to_owned(),
+        (_, Some((words, _))) => words.to_owned(),
+        (_, None) => message,
     }
-}
-
-/// Removes the number of an error, which is not useful to users.
-fn without_number(message: &str) -> &str {
-    message
-        .split_once(" (os error")
-        .map_or(message, |(words, _)| words)
 }
