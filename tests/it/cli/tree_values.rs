@@ -150,6 +150,16 @@ fn variables_of_the_tree_are_filled_in() {
             vec![("vars/eu1/vars.yaml", strict.clone())],
             true,
         ),
+        (
+            "next to an object that another folder has too",
+            FROM_CONFIG.into(),
+            vec![
+                ("vars/vars.yaml", strict.clone()),
+                ("vars/dashboards.yaml", config_map("dashboards", "A: b")),
+                ("clusters/dashboards.yaml", config_map("dashboards", "A: b")),
+            ],
+            true,
+        ),
     ];
     for (name, post_build, files, is_strict) in cases {
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, &**text)).collect();

@@ -266,7 +266,7 @@ where
         config_objects(sources, renderings)
             .into_iter()
             .for_each(|object| configs.push(object));
-        siblings = Siblings::of(objects.iter().chain(configs.iter()));
+        siblings = Siblings::of(objects.iter());
     }
     let of_deployment = |deployment: &&Deployment<'_>| {
         let user = &deployment.object;
