@@ -67,8 +67,6 @@ impl<'t> EnvironmentFilter<'t> {
             return filter;
         }
         filter.environments = environments.clone();
-        let homes = deployments.iter().map(|deployment| &**deployment.home);
-        filter.environments.add_named(names, homes);
         let mut index = OverlayIndex::new(deployments);
         let mut paths: BTreeSet<Arc<str>> = BTreeSet::new();
         for object in objects {

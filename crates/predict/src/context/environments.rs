@@ -76,28 +76,18 @@ impl Environments {
         self.highest = heights.max().unwrap_or_default();
     }
 
-    /// Adds the folders with these names that contain the same object as a sibling, and these siblings.
-    pub(super) fn add_repeating(&mut self, names: &[String]) {
-        let names = || names.iter().map(|name| given_name(name));
-        let is_named = |folder: &&String| {
-            names().any(|name| format!("/{folder}").ends_with(&format!("/{name}/")))
-        };
-        let named = self.repeating.iter().filter(is_named);
-        let forks: HashSet<_> = named.map(|folder| ParentFolder::of(folder)).collect();
-        let siblings = self.repeating.iter();
-        let found = siblings.filter(|folder| forks.contains(&ParentFolder::of(folder)));
-        self.folders.extend(found.cloned());
-        drop(forks);
-        self.count_heights();
-    }
-
-    /// Adds the folders with these names from which objects are deployed, and their siblings from which others are: who
-    /// names `us1` for `clusters/us1/` states that the folders next to it are environments.
+    /// Adds the folders with these names from which objects are deployed, or that contain the same object as a sibling, and
+    /// such siblings: who names `us1` for `clusters/us1/` states that the folders next to it are environments.
     pub(super) fn add_named<'h>(&mut self, names: &[String], homes: impl Iterator<Item = &'h str>) {
         let homes: HashSet<&str> = homes.map(folder).collect();
-        let mut found = Vec::new();
-        for name in names.iter().map(|name| given_name(name)) {
-            for home in &homes {
+        let repeating = std::mem::take(&mut self.repeating);
+        let repeating = repeating.iter().map(String::as_str).collect();
+        let mut found = HashSet::new();
+        for (name, homes) in [&homes, &repeating].into_iter().flat_map(|homes| {
+            let names = names.iter().map(|name| given_name(name));
+            names.map(move |name| (name, homes))
+        }) {
+            for home in homes {
                 let mut ends = home.match_indices('/').map(|(at, _)| at + 1);
                 let is_named = |end: &usize| {
                     let part = home.get(..*end).unwrap_or_default();

@@ -218,9 +218,10 @@ impl<'t> Inventory<'t> {
         // Renderings contain ConfigMaps only if releases may take values from them.
         let stable = all.filter(|object| object.rendered_by.is_none() || !is_config(object));
         inventory.environments = Environments::of(stable);
+        let homes = deployments.iter().map(|deployment| &**deployment.home);
         inventory
             .environments
-            .add_repeating(&settings.only_environments);
+            .add_named(&settings.only_environments, homes);
         let all = || objects.iter().map(|(object, _)| object);
         let deployed = deployments
             .iter()
