@@ -521,6 +521,52 @@ fn values_of_a_release_come_from_config_maps_of_the_tree() {
     );
 }
 
+/// The values of the base describe no installation if an overlay replaces them.
+#[test]
+fn values_of_a_base_are_replaced_by_an_overlay() {
+    let release = Manifest::new("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod")
+        .within("istio-system")
+        .spec("{chart: {spec: {chart: istiod, version: 1.28.1, sourceRef: {kind: HelmRepository, name: istio}}}, valuesFrom: [{kind: ConfigMap, name: values}]}")
+        .to_string();
+    let base = "pilot: {env: {A: b}}\nmeshConfig: {enableAutoMtls: true}\n";
+    let values = |value: &str| {
+        let rewrite = REWRITE_OFF.replace("false", value);
+        format!("{base}{rewrite}")
+    };
+    let generator = |rest: &str| {
+        format!("configMapGenerator: [{{name: values, namespace: istio-system, {rest}}}]\n")
+    };
+    for (behavior, value, is_off) in [
+        ("merge", "true", false),
+        ("merge", "false", true),
+        ("replace", "true", false),
+    ] {
+        let other = if is_off { "true" } else { "false" };
+        let overlay = generator(&format!(
+            "behavior: {behavior}, files: [values.yaml=prod.yaml]"
+        ));
+        assert_rewrite(
+            &[
+                (
+                    "base/kustomization.yaml",
+                    &format!(
+                        "resources: [istiod.yaml]\n{}",
+                        generator("files: [values.yaml]")
+                    ),
+                ),
+                ("base/istiod.yaml", &release),
+                ("base/values.yaml", &values(other)),
+                (
+                    "prod/kustomization.yaml",
+                    &format!("resources: [../base]\n{overlay}"),
+                ),
+                ("prod/prod.yaml", &values(value)),
+            ],
+            is_off,
+        );
+    }
+}
+
 #[test]
 fn a_generator_of_a_chart_installs_the_mesh() {
     let generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: istiod}\nname: istiod\nrepo: https://istio-release.storage.googleapis.com/charts\nversion: 1.28.1\nreleaseName: istiod\n";

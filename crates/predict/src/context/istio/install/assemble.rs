@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use meshprobe_deploy::kustomize::generator_files;
 use meshprobe_mesh::kube::{is_in_ancestor_folder, nearness};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::install::{
@@ -85,9 +86,18 @@ fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
     let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
     let charts: HashMap<&str, &PlainFile<'_>> =
         charts.map(|chart| (chart.folder(), chart)).collect();
+    let generated = match read.is_empty() {
+        true => HashMap::new(),
+        false => generator_files(sources),
+    };
+    let objects = read.iter().filter_map(|path| generated.get(path));
+    let objects: HashSet<&str> = objects.map(|from| &*from.object).collect();
     for file in &inventory.plain_files {
-        // A values file that a release names is read as part of the release.
-        if !read.contains(file.path) {
+        // A values file that a release names is read as part of the release. Of the files from which kustomizations
+        // generate the same object, an overlay may replace those of its base.
+        let from = generated.get(file.path);
+        let is_of_release = from.is_some_and(|from| objects.contains(&*from.object));
+        if !is_of_release && !read.contains(file.path) {
             let chart = charts.get(file.folder()).copied();
             all.extend(from_values_file(file, chart, is_deployed));
         }
