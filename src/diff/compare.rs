@@ -1,5 +1,7 @@
 //! Compares two states.
 
+use std::collections::BTreeSet;
+
 use meshprobe_tree::source::SourceSet;
 
 use super::cause::{Cause, Causes};
@@ -12,15 +14,21 @@ use super::probe_state::ProbeState;
 use super::probes::compare_probes;
 use super::state::State;
 
-/// Compares two states, each with its files.
+/// Compares two states, each with its files. `others` are further files that differ, relative to the trees: charts may read
+/// them.
 #[must_use]
-pub fn compare(before: (&State, &SourceSet), after: (&State, &SourceSet)) -> Comparison {
+pub fn compare(
+    before: (&State, &SourceSet),
+    after: (&State, &SourceSet),
+    others: &BTreeSet<String>,
+) -> Comparison {
     let mut comparison = Comparison::default();
     let mut causes = Causes::new((&before.0.root, before.1), (&after.0.root, after.1));
     compare_probes(before, after, &mut causes, &mut comparison);
     compare_findings(before, after, &mut comparison);
     comparison.newly_not_judged = newly_not_judged(before.0, after.0);
-    comparison.changed_not_judged = changed_not_judged(before, after, &comparison.newly_not_judged);
+    comparison.changed_not_judged =
+        changed_not_judged(before, after, others, &comparison.newly_not_judged);
     comparison.changes.sort_by(|a, b| order(a).cmp(&order(b)));
     comparison
 }

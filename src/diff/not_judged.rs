@@ -38,9 +38,18 @@ fn with_paths(state: &State) -> Vec<(&NotJudged, String)> {
 pub(super) fn changed_not_judged(
     before: (&State, &SourceSet),
     after: (&State, &SourceSet),
+    others: &BTreeSet<String>,
     newly: &[NotJudged],
 ) -> Vec<NotJudged> {
-    let changed = changed_files(before, after);
+    let mut changed = changed_files(before, after);
+    changed.extend(others.iter().map(String::as_str).filter(|path| {
+        let is_read = |(state, files): (&State, &SourceSet)| {
+            files.file(&shown_path(&state.root, path)).is_some()
+        };
+        // Charts do not read hidden files and documentation.
+        let is_noise = path.ends_with(".md") || path.split('/').any(|part| part.starts_with('.'));
+        !is_noise && !is_read(before) && !is_read(after)
+    }));
     if changed.is_empty() {
         return Vec::new();
     }

@@ -1,5 +1,6 @@
 //! A state of a comparison: its files and its predictions.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub(super) struct States {
     pub(super) is_own_base: bool,
     /// The paths that may differ between two revisions.
     pub(super) changed_paths: ChangedPaths,
+    /// The files that differ, relative to the trees: those that git tracks, or those of charts.
+    pub(super) other_files: BTreeSet<String>,
     /// The root of the repository whose revisions are compared.
     pub(super) repository: Option<PathBuf>,
 }

@@ -47,6 +47,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     let mut comparison = compare(
         (&states.before.state, &states.before.run.set),
         (&states.after.state, &states.after.run.set),
+        &states.other_files,
     );
     reject_unrelated_paths(session, args, &states, &comparison)?;
     reject_own_base(&states, &comparison)?;
@@ -63,6 +64,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         changed_config,
         without_overrides,
         changed_paths,
+        other_files,
         only_release,
         ..
     } = states;
@@ -73,7 +75,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         name_configuration(&mut comparison, &file, [&before, &after], &changed_paths);
         if let Some(state) = without_overrides {
             let sets = (&before.run.set, &after.run.set);
-            let hidden = compare((&before.state, sets.0), (&state, sets.1));
+            let hidden = compare((&before.state, sets.0), (&state, sets.1), &other_files);
             add_hidden(&mut comparison, hidden, &file);
         }
     }
@@ -105,7 +107,9 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
 /// Rejects a comparison of a revision with itself that the user did not ask for: a clone of one branch, for example in a CI
 /// job, does not contain the base of that branch.
 fn reject_own_base(states: &States, comparison: &Comparison) -> Result<(), Stop> {
-    let differs = !comparison.changes.is_empty() || comparison.added_without_fault > 0;
+    let differs = !comparison.changes.is_empty()
+        || comparison.added_without_fault > 0
+        || comparison.leaves_something_out();
     if !states.is_own_base || differs {
         return Ok(());
     }

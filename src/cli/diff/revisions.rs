@@ -42,6 +42,9 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let changed = repository.changed(&base, &after.side).map_err(stop)?;
     let mut notes: BTreeSet<String> = filtered_files(&changed).collect();
     let changed_paths = changed.clone();
+    let other_files = changed.paths();
+    let other_files = other_files.iter().map(|path| shown_path(path, directory));
+    let other_files = other_files.collect();
     let (mut old, files, own) = read_before(session, args, &repository, &run, (&base, changed))?;
     let changed_config = own.and_then(|own| use_own_facts(args, &mut old, own, &run));
     print_files(session, &old.set, &args.common);
@@ -75,6 +78,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
         are_trees: false,
         is_own_base,
         changed_paths,
+        other_files,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
     })
 }

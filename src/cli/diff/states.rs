@@ -1,17 +1,20 @@
 //! Loads the two states of a comparison.
 
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshprobe_tree::filesystem::Kind;
 use meshprobe_tree::git::ChangedPaths;
-use meshprobe_tree::source::{Content, Document, SourceSet};
+use meshprobe_tree::source::{Content, Document, SourceSet, shown_path};
 
 use super::super::args::{Common, DiffArgs};
 use super::super::input::{RenderFallback, Run, prepare, print_files};
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::{ChangedFacts, WhatIf};
-use super::loaded::{States, judged};
+use super::loaded::{Loaded, States, judged};
 use super::revision_paths::reject_missing_paths;
 use super::revisions;
 use crate::engine::RenderedOverlays;
@@ -60,6 +63,7 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
         are_trees: false,
         is_own_base: false,
         changed_paths: ChangedPaths::default(),
+        other_files: BTreeSet::new(),
         repository: None,
     })
 }
@@ -86,7 +90,11 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         Ok((loaded, note))
     };
     let ((before, empty_before), (after, empty_after)) = (load(before)?, load(after)?);
+    let (old, new) = (chart_files(&before), chart_files(&after));
+    let paths = old.keys().chain(new.keys());
+    let other_files = paths.filter(|path| old.get(*path) != new.get(*path));
     Ok(States {
+        other_files: other_files.cloned().collect(),
         before,
         after,
         changed_fact: None,
@@ -100,6 +108,39 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         changed_paths: ChangedPaths::default(),
         repository: None,
     })
+}
+
+/// Returns the files of all charts of a tree, by their paths relative to it, with hashes of their contents.
+fn chart_files(loaded: &Loaded) -> BTreeMap<String, u64> {
+    let (files, state) = (&loaded.run.request.filesystem, &loaded.state);
+    let mut found = BTreeMap::new();
+    for chart in &loaded.run.set.files {
+        let Some(folder) = chart.path.strip_suffix("Chart.yaml") else {
+            continue;
+        };
+        let real = chart.resolved_location().and_then(Path::parent);
+        let mut pending: Vec<PathBuf> = real.map(Path::to_path_buf).into_iter().collect();
+        while let Some(next) = pending.pop() {
+            for entry in files.entries(&next).into_iter().flatten().flatten() {
+                let path = next.join(&entry.name);
+                let below = real.and_then(|real| path.strip_prefix(real).ok());
+                let shown = below.map(|below| shown_path(below, Path::new("")));
+                let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
+                match (entry.kind, shown) {
+                    _ if is_hidden => {}
+                    (Kind::Folder, _) => pending.push(path),
+                    (Kind::File, Some(shown)) => {
+                        let mut hasher = DefaultHasher::new();
+                        files.read_resolved(&path).ok().hash(&mut hasher);
+                        let shown = state.relative(&format!("{folder}{shown}"));
+                        found.insert(shown, hasher.finish());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    found
 }
 
 /// Returns whether a tree contains nothing but empty documents.

@@ -212,15 +212,57 @@ fn a_chart_of_the_tree_and_its_values_files() {
         ("charts/api/Chart.yaml", chart),
         ("charts/api/values.yaml", "a: old\n"),
         ("charts/api/templates/web.yaml", template),
+        ("charts/api/templates/_helpers.tpl", "old"),
+        ("charts/api/files/app.conf", "old"),
+        ("charts/api/README.md", "old"),
         ("envs/prod.yaml", "a: old\n"),
         ("envs/test.yaml", "a: old\n"),
     ];
     for read in [
         "charts/api/values.yaml",
         "charts/api/templates/web.yaml",
+        "charts/api/templates/_helpers.tpl",
+        "charts/api/files/app.conf",
         "envs/prod.yaml",
     ] {
-        assert_reads("clusters/api.yaml", &files, read, "envs/test.yaml");
+        for unrelated in ["envs/test.yaml", "charts/api/README.md"] {
+            assert_reads("clusters/api.yaml", &files, read, unrelated);
+        }
+    }
+}
+
+/// A chart without an object that deploys it, also the root of the tree.
+#[test]
+fn files_of_a_chart_that_are_not_manifests() {
+    for folder in ["charts/api/", ""] {
+        let in_chart = |name: &str| format!("{folder}{name}");
+        let names = [
+            ("Chart.yaml", "apiVersion: v2\nname: api\nversion: 0.1.0\n"),
+            ("templates/web.yaml", "kind: {{ include \"kind\" . }}\n"),
+            ("templates/_helpers.tpl", "old"),
+            ("charts/sub-0.1.0.tgz", "old"),
+            ("values.schema.json", "{\"a\": \"old\"}"),
+            (".helmignore", "old"),
+        ]
+        .map(|(name, text)| (in_chart(name), text));
+        let files: Files<'_> = names.iter().map(|(name, text)| (&**name, *text)).collect();
+        let chart = in_chart("Chart.yaml");
+        for read in [
+            "templates/_helpers.tpl",
+            "charts/sub-0.1.0.tgz",
+            "values.schema.json",
+        ] {
+            assert_reads(&chart, &files, &in_chart(read), &in_chart(".helmignore"));
+        }
+        // One of the trees does not have the file.
+        let without: Files<'_> = files
+            .iter()
+            .filter(|(path, _)| !path.ends_with(".tpl"))
+            .copied()
+            .collect();
+        for (before, after) in [(&files, &without), (&without, &files)] {
+            assert_eq!(listed(before, after), [format!("after/{chart}")]);
+        }
     }
 }
 

@@ -38,6 +38,39 @@ pub(super) fn run(project: &Project, options: &[&str], code: i32) -> Run {
 
 const BROKEN: [&str; 1] = ["regression web readinessProbe: ok -> fails"];
 
+/// No manifest differs, but a file that the templates of a chart include.
+#[test]
+fn helpers_of_a_chart_are_compared() {
+    let project = repository();
+    project.write(
+        "chart/Chart.yaml",
+        "{apiVersion: v2, name: web, version: 0.1.0}\n",
+    );
+    project.write(
+        "chart/templates/web.yaml",
+        "kind: {{ include \"kind\" . }}\n",
+    );
+    project.write("chart/templates/_helpers.tpl", "one");
+    commit(&project, "chart");
+    project.git("", &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    run(&project, &[], 2).stderr_contains("nothing is compared");
+    project.write("chart/templates/_helpers.tpl", "two");
+    let listed = |run: &Run| {
+        let report = report(run);
+        let parts = report.pointer("/changed_not_judged").unwrap().as_array();
+        let parts = parts.unwrap().iter();
+        let paths = parts.map(|part| part.get("path").unwrap().as_str().unwrap().to_owned());
+        paths.collect::<Vec<String>>()
+    };
+    assert_eq!(listed(&run(&project, &[], 0)), ["chart/Chart.yaml"]);
+    run(&project, &["--fail-on", "not-judged"], 1);
+    commit(&project, "helpers");
+    assert_eq!(
+        listed(&run(&project, &["--since", "HEAD~1", "--until", "HEAD"], 0)),
+        ["chart/Chart.yaml"]
+    );
+}
+
 #[test]
 fn the_working_tree_is_compared_with_the_default_branch() {
     let project = repository();
