@@ -19,7 +19,7 @@ fn an_unknown_outcome_has_no_certainty_and_an_unknown_fact_no_value() {
     );
     let project = Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &pod)]);
     let run = project.run(&["predict", "--explain"]).exits(0);
-    let run = run.stdout_contains("  outcome     unknown: another tool fills in a value\n");
+    let run = run.stdout_contains("  outcome     unknown: a value is a placeholder\n");
     assert!(!run.stdout.contains("(unknown)"), "{}", run.stdout);
     run.stdout_contains("  rewrite     unknown\n")
         .stdout_contains("  release     unknown\n");

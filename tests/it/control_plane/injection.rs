@@ -116,7 +116,7 @@ fn names_that_could_not_be_read_are_assumed_served() {
         (fact.value, fact.certainty),
         (Dataplane::Sidecar, Certainty::Assumed)
     );
-    assert!(reasons(&fact).contains(&"the revision is a placeholder that another tool fills in"));
+    assert!(reasons(&fact).contains(&"the revision is a placeholder"));
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl Cause {
             Self::Malformed => "the API server refuses it",
             Self::HostForbidden => "Pod Security forbids `host`, so the pod is rejected",
             Self::MissingHandler => "has no handler; the operator may add one",
-            Self::Placeholder => "another tool fills in a value",
+            Self::Placeholder => "a value is a placeholder",
             Self::MeshDecides => "depends on mutual TLS and routes of the running mesh",
             Self::MeshUnknown => "the tree does not show whether the pod is in a mesh",
         }

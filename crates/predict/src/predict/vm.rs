@@ -117,7 +117,7 @@ fn decide<'t>(context: &Context<'t>, group: &Object<'t>, probe: NodeRef<'t>) -> 
     if vm::placeholder_value(probe).is_some() {
         return Decision {
             certainty: Certainty::Unknown,
-            ..Decision::new(Outcome::Unknown, "another tool fills in a value")
+            ..Decision::new(Outcome::Unknown, "a value is a placeholder")
         };
     }
     if let Some(host) = other_host(context, group) {

@@ -190,7 +190,7 @@ fn switch(object: &Object<'_>, entry: &Entry<'_>, what: &str) -> Fact<bool> {
             value: true,
             certainty: Certainty::Assumed,
             because: vec![Reason::written(at(
-                "assumed to be on: another tool fills in the value",
+                "assumed to be on: its value is a placeholder",
             ))],
         },
     }

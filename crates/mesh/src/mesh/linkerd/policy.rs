@@ -249,7 +249,7 @@ fn by_word(policy: &str) -> (Grant, &'static str) {
     match policy {
         _ if placeholder::contains(policy) => (
             Grant::Assumed,
-            "another tool fills in the policy, which is assumed to accept all clients",
+            "the policy is a placeholder, and is assumed to accept all clients",
         ),
         "all-unauthenticated" | "audit" => (Grant::Open, "this policy accepts all clients"),
         "cluster-unauthenticated" => (

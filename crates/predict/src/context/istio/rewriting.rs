@@ -250,7 +250,7 @@ fn container_env(workload: &Workload<'_>) -> Option<ProberEnv> {
 fn parse_probers(text: &str) -> Result<BTreeMap<String, String>, UnreadableProberEnv> {
     prober_json::parse(text).map_err(|error| {
         if placeholder::contains(text) {
-            UnreadableProberEnv::Elsewhere("another tool fills in its value")
+            UnreadableProberEnv::Elsewhere("its value is a placeholder")
         } else {
             UnreadableProberEnv::Invalid(error)
         }

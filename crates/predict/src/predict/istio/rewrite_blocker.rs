@@ -86,7 +86,7 @@ pub fn rewrite_blocker(
 fn unreadable(fault: &Unreadable) -> RewriteBlocker {
     let error = match fault {
         Unreadable::Placeholder(_) => {
-            let message = "a value is a placeholder that another tool fills in";
+            let message = "a value is a placeholder";
             return RewriteBlocker::new(GuardId::PLACEHOLDER, "", message);
         }
         Unreadable::Malformed(error) => error,
@@ -106,7 +106,7 @@ fn container_blocker(
 ) -> Option<RewriteBlocker> {
     let name = prediction.container.name();
     if placeholder::contains(name) {
-        let message = "the container's name is a placeholder that another tool fills in";
+        let message = "the container's name is a placeholder";
         return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "", message));
     }
     if !is_dns_label(name) {
@@ -158,7 +158,7 @@ fn port_blocker(
     if let Port::Name(name) = port
         && placeholder::contains(name)
     {
-        let message = "the port is a placeholder that another tool fills in";
+        let message = "the port is a placeholder";
         return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "port", message));
     }
     let number = match resolve(port, &prediction.container, &pod.workload) {
@@ -166,7 +166,7 @@ fn port_blocker(
         Err(cause) => {
             let message = match cause {
                 Cause::Placeholder => {
-                    let message = format!("another tool fills in the number of port `{port}`");
+                    let message = format!("the number of port `{port}` is a placeholder");
                     return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, "port", message));
                 }
                 Cause::PortQuoted => {
@@ -284,7 +284,7 @@ fn text_blocker(field: &'static str, text: &str) -> Option<RewriteBlocker> {
         return Some(RewriteBlocker::new(GuardId::ENV_REFERENCE, field, message));
     }
     if placeholder::contains(text) {
-        let message = "a value is a placeholder that another tool fills in";
+        let message = "a value is a placeholder";
         return Some(RewriteBlocker::new(GuardId::PLACEHOLDER, field, message));
     }
     None

@@ -61,7 +61,7 @@ fn names(install: &mut Install, values: &Values<'_>) {
         let written = revision.filter(|found| found.string().is_some_and(|text| !text.is_empty()));
         match written {
             Some(found) if found.is_placeholder() => {
-                let message = "the revision is a placeholder that another tool fills in";
+                let message = "the revision is a placeholder";
                 install.more_names = Some(Reason::written(found.label(message)));
             }
             Some(found) => install.revision = named(&found, "revision"),
@@ -70,7 +70,7 @@ fn names(install: &mut Install, values: &Values<'_>) {
     }
     for tag in values.list("revisionTags") {
         if tag.is_placeholder() {
-            let message = "a tag is a placeholder that another tool fills in";
+            let message = "a tag is a placeholder";
             install.more_names = Some(Reason::written(tag.label(message)));
         } else {
             install.tags.extend(named(&tag, "tag"));

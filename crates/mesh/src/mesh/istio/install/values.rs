@@ -46,7 +46,7 @@ impl<'t> Values<'t> {
     ) -> Option<Fact<T>> {
         let found = self.find(path)?;
         if found.is_placeholder() {
-            let message = format!("`{path}` is a placeholder that another tool fills in");
+            let message = format!("`{path}` is a placeholder");
             return fallback.map(|value| Fact {
                 value,
                 certainty: Certainty::Assumed,
