@@ -86,3 +86,45 @@ fn a_name_of_several_objects_selects_all_of_them() {
         [PROD, "envs/staging/kustomization.yaml"]
     );
 }
+
+/// Files of one folder that deploy an object with the same name are applied to different clusters, also if all objects
+/// between them and the workloads deploy to their own cluster.
+#[test]
+fn the_files_of_roots_are_environments() {
+    let application = |name: &str, path: &str| {
+        application(name, path)
+            .replace(&format!("https://{name}"), "https://kubernetes.default.svc")
+    };
+    let namespace = |labels: &str| {
+        format!("apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {{{labels}}}}}\n")
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop}\nspec:\n  containers:\n  - name: web\n    \
+               livenessProbe: {tcpSocket: {port: 8080}}\n";
+    let project = Project::new();
+    for (cluster, labels) in [("eu1", ""), ("us1", "istio-injection: enabled")] {
+        let root = application(&format!("root-{cluster}"), &format!("clusters/{cluster}"));
+        project.write(&format!("bootstrap/{cluster}.yaml"), root);
+        let web = application("web", &format!("apps/{cluster}"));
+        project.write(&format!("clusters/{cluster}/web.yaml"), web);
+        project.write(&format!("apps/{cluster}/namespace.yaml"), namespace(labels));
+        project.write(&format!("apps/{cluster}/web.yaml"), pod);
+    }
+    let roots = ["bootstrap/eu1.yaml", "bootstrap/us1.yaml"];
+    assert_eq!(overlays(&project, "web").len(), 2);
+    for name in ["us1", "root-us1", "bootstrap/us1", "bootstrap/us1.yaml"] {
+        let found = overlays(&project, name);
+        assert!(
+            matches!(found.as_slice(), [one] if one.starts_with(roots[1])),
+            "{name}: {found:?}"
+        );
+    }
+    let run = project
+        .run(&["predict", "--output-format", "json"])
+        .exits(0);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let workloads = report["workloads"].as_array().unwrap();
+    for (workload, dataplane) in workloads.iter().zip(["none", "sidecar"]) {
+        assert_eq!(workload["dataplane"]["value"], dataplane, "{workload}");
+        assert_eq!(workload["dataplane"]["certainty"], "known", "{workload}");
+    }
+}

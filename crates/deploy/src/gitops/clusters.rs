@@ -20,7 +20,33 @@ pub fn deployments<'a, 't: 'a>(
 ) -> Vec<Deployment<'t>> {
     let mut found = deployment::all(sources, repositories, objects);
     resolve(&mut found);
-    homes::resolve(found)
+    let mut found = homes::resolve(found);
+    separate_roots(&mut found);
+    found
+}
+
+/// Gives files of one folder clusters of their own if several of them deploy an object with the same name: they cannot be
+/// applied to one cluster, such as `bootstrap/eu1.yaml` and `bootstrap/us1.yaml`.
+fn separate_roots(deployments: &mut [Deployment<'_>]) {
+    let mut homes: HashMap<_, BTreeSet<&Arc<str>>> = HashMap::new();
+    for deployment in &*deployments {
+        let (home, object) = (deployment.home, &deployment.object);
+        let name = (object.kind, object.namespace(), object.name());
+        let same = homes.entry((paths::folder(home), name)).or_default();
+        same.insert(home);
+    }
+    let several = homes.into_values().filter(|homes| homes.len() > 1);
+    let roots = several.flatten().map(|home| {
+        let cluster = Arc::new(Cluster::Root(Arc::clone(home)));
+        (Arc::clone(home), cluster)
+    });
+    let roots: HashMap<Arc<str>, Arc<Cluster>> = roots.collect();
+    for deployment in deployments {
+        let is_own = deployment.cluster.as_ref().is_none_or(|own| own.is_own());
+        if let Some(root) = roots.get(deployment.home).filter(|_| is_own) {
+            deployment.cluster = Some(Arc::clone(root));
+        }
+    }
 }
 
 /// Completes the clusters of deployments. An object that another one deploys to a remote cluster takes effect there:

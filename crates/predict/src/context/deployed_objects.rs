@@ -10,7 +10,7 @@ use meshprobe_deploy::gitops::repositories::Repositories;
 use meshprobe_deploy::kustomize::Rendering;
 use meshprobe_mesh::kube::{Destination, Object};
 use meshprobe_tree::source::paths::folder;
-use meshprobe_tree::source::{RenderedChart, SourceSet, release_of_output};
+use meshprobe_tree::source::{Cluster, RenderedChart, SourceSet, release_of_output};
 
 use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
 use crate::context::reported::Reported;
@@ -79,9 +79,10 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         }
         for &(number, deployment) in &taking {
             let home = deployment.home;
+            let is_root = matches!(deployment.cluster.as_deref(), Some(Cluster::Root(_)));
             let moved = Object {
                 location_file: home,
-                overlay: if is_shared {
+                overlay: if is_shared || is_root {
                     Some(Arc::clone(&deployment.environment))
                 } else {
                     object.overlay.clone()

@@ -1,5 +1,7 @@
 //! The cluster to which Flux or Argo CD deploys a manifest.
 
+use std::sync::Arc;
+
 /// The URL that Argo CD uses for its own cluster.
 /// Source: Argo CD, `pkg/apis/application/v1alpha1/types.go` (`KubernetesInternalAPIServerAddr`).
 pub const ARGO_SERVER: &str = "https://kubernetes.default.svc";
@@ -19,6 +21,8 @@ pub enum Cluster {
         /// The Secret or ConfigMap with the connection; `None` for the cluster of Flux itself.
         config: Option<String>,
     },
+    /// That of Argo CD or Flux in which a file is applied, next to files for other clusters.
+    Root(Arc<str>),
 }
 
 impl Cluster {
@@ -28,6 +32,7 @@ impl Cluster {
         match self {
             Self::Argo { server, .. } => server.as_deref() == Some(ARGO_SERVER),
             Self::Flux { config } => config.is_none(),
+            Self::Root(_) => true,
         }
     }
 
@@ -46,6 +51,7 @@ impl Cluster {
                 },
             ) => differ(server, other_server) || differ(name, other_name),
             (Self::Flux { config }, Self::Flux { config: other }) => config != other,
+            (Self::Root(file), Self::Root(other)) => file != other,
             _ => false,
         }
     }
