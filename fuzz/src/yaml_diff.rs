@@ -101,6 +101,16 @@ fn same(tree: &Tree, events: &[String], source: &str, third: &Third) -> Result<O
     }
 }
 
+fn has_forbidden_white_space(line: &str) -> bool {
+    let content = line.trim_start_matches([' ', '\t']);
+    let has_tab = line
+        .strip_suffix(content)
+        .is_some_and(|white| white.contains('\t'));
+    let is_touching =
+        |at: usize| at > 0 && !line.get(..at).unwrap_or_default().ends_with([' ', '\t']);
+    has_tab || line.match_indices('#').any(|(at, _)| is_touching(at))
+}
+
 /// Returns whether the events are those of a document without content, which is one empty scalar for yaml-rust2.
 fn is_nothing(events: &[String]) -> bool {
     matches!(events, [] | [_]) && events.iter().all(|event| event == "Plain ~")
@@ -186,6 +196,10 @@ const ALONE: &str = "only yaml-rust2 reads the document differently";
 
 /// The differences that are allowed, each with a condition on the document.
 const ALLOWED: &[Allowed] = &[
+    Allowed {
+        reason: "YAML 1.2 forbids comments that touch a token, and tabs in indentation; libyaml reads some of them",
+        holds: |case| case.tree.is_none() && case.text.lines().any(has_forbidden_white_space),
+    },
     Allowed {
         reason: "U+0085, U+2028 and U+2029 end a line in YAML 1.1, and are text in YAML 1.2",
         holds: |case| case.text.contains(['\u{85}', '\u{2028}', '\u{2029}']),

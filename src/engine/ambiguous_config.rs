@@ -29,23 +29,13 @@ fn finding(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         .value
         .text()
         .filter(|text| !placeholder::contains(text))?;
-    let Err(Unreadable::Differs {
-        message,
-        hides_text,
-    }) = ProxyConfig::parse(text)
-    else {
+    let Err(Unreadable::Differs(message)) = ProxyConfig::parse(text) else {
         return None;
-    };
-    // Hidden text can hide settings from a review.
-    let severity = if hides_text {
-        Severity::Error
-    } else {
-        Severity::Warning
     };
     let object = &pod.workload.object;
     let message = format!("`{}` was not read: {message}", keys::PROXY_CONFIG);
     let label = object.label_at(entry.value.span(), String::new());
-    let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, message);
+    let mut finding = Finding::new(AMBIGUOUS_YAML, Severity::Warning, label, message);
     finding.document = object.document.index;
     finding.object = Some(object.reference());
     finding.help =

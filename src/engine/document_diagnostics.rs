@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_tree::source::{Content, Document, SourceFile, is_kustomization};
-use meshprobe_yaml::{Ambiguity, AmbiguityKind, Entry, NodeRef, Span, Tree};
+use meshprobe_yaml::{Ambiguity, Entry, NodeRef, Span, Tree};
 
 use super::notices::{AMBIGUOUS_YAML, DUPLICATE_KEY, SYNTAX_ERROR};
 
@@ -34,23 +34,16 @@ pub(super) fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding
                 .chain(ambiguous(file, document))
                 .collect()
         }
-        _ => ambiguous(file, document),
+        _ => Vec::new(),
     }
 }
 
-/// Reports the texts that Kubernetes tools read differently.
+/// Reports the keys that Kubernetes tools read differently.
 fn ambiguous(file: &SourceFile, document: &Document) -> Vec<Finding> {
     let finding = |ambiguity: &Ambiguity| {
-        // Text that only some tools see can hide settings from a review, and text that was not read can hide faults.
-        let severity = match ambiguity.kind {
-            // Merge keys within values of a chart or of another tool cannot hide a manifest.
-            AmbiguityKind::MergeLimit if document.tree().is_none() => Severity::Note,
-            AmbiguityKind::HiddenSyntax | AmbiguityKind::MergeLimit => Severity::Error,
-            AmbiguityKind::MergeOrder | AmbiguityKind::Tag => Severity::Warning,
-        };
         let label = label(file, ambiguity.span);
         let message = ambiguity.message.clone();
-        let mut finding = Finding::new(AMBIGUOUS_YAML, severity, label, message);
+        let mut finding = Finding::new(AMBIGUOUS_YAML, Severity::Warning, label, message);
         finding.document = document.index;
         finding.help = Some(ambiguity.help.into());
         finding

@@ -4,6 +4,8 @@ use std::cell::Cell;
 use std::mem;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
 use super::span::{CompactSpan, Span};
 use super::tree::{Kind, Memo, NONE, Node, Properties, Style, Tree};
 
@@ -147,12 +149,13 @@ impl Arena {
         self.tree.segment = segment;
     }
 
-    /// Iterates over the style and the span of all nodes, in the order of their starts.
-    pub(super) fn nodes(&self) -> impl Iterator<Item = (Style, Span)> {
-        self.tree
-            .nodes
-            .iter()
-            .map(|node| (node.style, node.span.span()))
+    /// Returns the offsets at which quoted scalars start.
+    pub(super) fn quoted_starts(&self) -> HashSet<usize> {
+        let nodes = self.tree.nodes.iter();
+        nodes
+            .filter(|node| matches!(node.style, Style::SingleQuoted | Style::DoubleQuoted))
+            .map(|node| node.span.span().start)
+            .collect()
     }
 
     /// Returns the tree, in no more memory than it needs, or `None` if the document has no

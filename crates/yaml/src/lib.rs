@@ -4,7 +4,6 @@
 //! This module does not depend on Kubernetes types.
 
 mod alias_limit;
-mod ambiguity;
 mod arena;
 mod base64;
 mod block;
@@ -22,21 +21,16 @@ mod json_conversion;
 mod marker;
 mod merge;
 mod merge_limits;
+mod merge_order;
 mod parse;
 mod scalar;
-mod separator;
 mod span;
 mod syntax_error;
-mod tab;
 mod text_edit;
 mod tree;
 pub mod verify;
 
 pub use alias_limit::check_expanded_size;
-pub use ambiguity::{
-    Ambiguity, AmbiguityKind, ambiguities, encoded_key, hidden_in_comments, hidden_mapping,
-    merge_limit, merge_limit_at_root,
-};
 pub use base64::decode_base64;
 pub use block::parse_fast;
 pub use change::{Change, Value};
@@ -47,13 +41,12 @@ pub use edit::{apply, apply_embedded, plan, plan_each, verify_edits};
 pub use embedded::parse_embedded;
 pub use field_path::{FieldPath, Step};
 pub use json_conversion::{directive_fault, has_cycle, json_fault};
-pub use marker::{byte_order_mark_fault, is_marker, is_touching_separator};
+pub use marker::{is_marker, is_touching_separator};
+pub use merge_order::{Ambiguity, ambiguities};
 pub use parse::{parse, parse_fully, parse_within};
 pub use scalar::{Scalar, plain_is_string, resolve_plain};
-pub use separator::separator_fault;
 pub use span::{LineIndex, Position, Span};
 pub use syntax_error::SyntaxError;
-pub use tab::tab_fault;
 pub use text_edit::{Edit, EditError, splice};
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
 pub use verify::{

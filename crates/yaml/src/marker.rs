@@ -3,8 +3,6 @@
 use std::borrow::Cow;
 
 use super::span::Span;
-use super::syntax_error::SyntaxError;
-use super::tree::Tree;
 
 /// Returns whether a line, without its line break, is the marker `---` or `...` (YAML 1.2, 9.1.2). A comment or a value
 /// may follow on the same line.
@@ -76,36 +74,9 @@ pub(super) fn byte_order_mark_end(source: &str) -> usize {
     first
 }
 
-/// Returns why kubectl and kustomize read the byte order mark behind `---` as a part of the first key; `None` if they do
-/// not.
-///
-/// They split a file at `---` behind a line break, and accept the mark at the start of a part. The break in front of a
-/// line counts once: neither the first line of a file nor a marker directly behind one that splits starts a part
-/// (`YAMLReader` in k8s.io/apimachinery, `pkg/util/yaml/decoder.go`; `splitDocuments` in
-/// sigs.k8s.io/kustomize/kyaml, `kio/byteio_reader.go`).
-#[must_use]
-pub fn byte_order_mark_fault(tree: &Tree) -> Option<SyntaxError> {
-    let (text, segment) = (tree.text(), tree.segment());
-    let end = byte_order_mark_end(segment.slice(text));
-    let at = segment.start + end.checked_sub(MARK.len_utf8())?;
-    // The mark at the start of the file has no line in front of it.
-    let above = text.get(..at)?.strip_suffix('\n')?;
-    let start = above.rfind('\n').map_or(0, |end| end + 1);
-    let line = above.get(start..)?.trim_end_matches('\r');
-    let is_first_of_part = is_separator(line) && starts_part(above.get(..start)?);
-    if is_first_of_part || !is_separator(without_mark(line)) {
-        return None;
-    }
-    Some(SyntaxError {
-        offset: at,
-        message: "kubectl and kustomize read the byte order mark as a part of the first key"
-            .to_owned(),
-    })
-}
-
 /// Returns whether kubectl and kustomize split a file at a marker that follows `before`. Of markers that follow each
 /// other directly they split at every second one: at the first if it has a line in front of it.
-pub(super) fn starts_part(before: &str) -> bool {
+fn starts_part(before: &str) -> bool {
     let mut markers = 0;
     let mut rest = before;
     while let Some(lines) = rest.strip_suffix('\n') {

@@ -8,6 +8,10 @@ pub(super) const EXPANDS_TOO_FAR: &str = "its aliases expand to more than 250,00
                                     the values written, or several aliases are inside the values \
                                     that they refer to";
 
+/// Message for a document whose merge keys are not followed to their end.
+pub(super) const MERGES_TOO_FAR: &str =
+    "a merge key in this mapping leads through more than 16 levels or 10,000 mappings";
+
 /// Reason why a document could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
@@ -28,7 +32,7 @@ impl SyntaxError {
     #[must_use]
     pub fn describe(&self, what: &str) -> String {
         let message = &self.message;
-        if message == EXPANDS_TOO_FAR || message == TOO_MANY_NODES {
+        if [EXPANDS_TOO_FAR, MERGES_TOO_FAR, TOO_MANY_NODES].contains(&&**message) {
             format!("{what} is too large: {message}")
         } else {
             format!("{what} is not YAML: {message}")

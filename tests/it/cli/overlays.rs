@@ -258,35 +258,6 @@ fn fields_that_are_not_modelled_and_may_change_a_probe_prevent_the_rewrite() {
 }
 
 #[test]
-fn a_patch_that_hides_text_from_yaml_1_2_is_not_modelled() {
-    let head = "apiVersion: apps/v1\\nkind: Deployment\\nmetadata: {name: web, namespace: shop}\\n";
-    let probe = "spec: {template: {spec: {containers: [{name: web, readinessProbe: {httpGet: {port: 4444}}}]}}}";
-    let port = "/spec/template/spec/containers/0/readinessProbe/httpGet/port";
-    let operation = format!("- {{op: replace, path: {port}, value: 4444}}");
-    let target = "target: {kind: Deployment}";
-    for overlay in [
-        format!("patches: [{{patch: \"{head}# x\\u2028{probe}\\n\"}}]"),
-        format!("patches: [{{{target}, patch: \"# x\\u2028{operation}\\n\"}}]"),
-        format!("patchesStrategicMerge: [\"{head}# x\\L{probe}\\n\"]"),
-    ] {
-        let project = project(&overlay, &[]);
-        assert_refused(&project, "annotation", "U+2028 (line separator)");
-        let run = project.run(&["check", "--output-format", "concise"]);
-        assert!(
-            run.stdout.contains("over/kustomization.yaml:2:") && run.stdout.contains("U+2028"),
-            "{}",
-            run.stdout
-        );
-    }
-    let merge = format!("{head}# x\u{2028}{probe}\n").replace("\\n", "\n");
-    for patch in [merge, format!("# x\u{2028}{operation}\n")] {
-        let overlay = format!("patches: [{{{target}, path: p.yaml}}]");
-        let project = project(&overlay, &[("p.yaml", &patch)]);
-        assert_refused(&project, "annotation", "U+2028 (line separator)");
-    }
-}
-
-#[test]
 fn fields_that_are_not_modelled_and_cannot_change_a_probe_cause_a_note() {
     let image = "replacements:\n- source: {kind: Namespace, name: shop}\n  \
                  targets: [{select: {kind: Deployment}, fieldPaths: ['spec.template.spec.containers.[name=web].image', metadata.name]}]";

@@ -46,27 +46,6 @@ fn assert_refused(project: &Project, arguments: &[&str], reason: &str) {
 const PATCH: &str = "patches:\n- target: {kind: Deployment}\n  patch: '- {op: remove, path: /spec/template/metadata/annotations}'\n";
 
 #[test]
-fn a_base_of_an_overlay_with_hidden_text_is_not_rewritten() {
-    let patch = PATCH.replace('\n', "\u{2028}");
-    for overlay in [
-        format!("resources: [../base]\n# x\u{2028}{patch}"),
-        // Only the hidden text names the base.
-        format!("namePrefix: a-\n# x\u{2028}resources: [../base]\u{2028}{patch}"),
-        format!("resources: [../base]\n...\n{PATCH}"),
-    ] {
-        let project = project(&overlay);
-        assert_refused(&project, &REWRITE, "");
-        let other = project.read("other/web.yaml");
-        assert!(other.contains("/app-health/web/readyz"), "{other}");
-    }
-    // An escape can represent the name of any base.
-    let project = project(format!(
-        "namePrefix: a-\n# x\u{2028}resources: [\"..\\x2fbase\"]\u{2028}{patch}"
-    ));
-    assert_refused(&project, &REWRITE, "U+2028");
-}
-
-#[test]
 fn a_base_of_an_overlay_that_is_not_yaml_is_not_rewritten() {
     for (overlay, reason) in [
         (format!("resources: [../base\n{PATCH}"), "it is not YAML"),
@@ -134,15 +113,4 @@ fn undo_applies_the_same_check() {
     let run = project.run(&["rewrite", "--undo", "--write", "."]).exits(1);
     run.stderr_contains("the effect of `over/kustomization.yaml` on it");
     assert_eq!(project.read("base/web.yaml"), rewritten);
-}
-
-#[test]
-fn a_base_of_a_flux_object_with_hidden_text_is_not_rewritten() {
-    let project = project("resources: [../base]\n");
-    let flux = "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: apps, namespace: flux-system}\nspec:\n  \
-                path: ./base\n  targetNamespace: shop\n  # x\u{2028}  patches: []\n";
-    project.write("clusters/apps.yaml", flux);
-    let run = project.run(&REWRITE).exits(1);
-    run.stderr_contains("the effect of `clusters/apps.yaml` on it is not known");
-    assert_eq!(project.read("base/web.yaml"), deployment("web"));
 }

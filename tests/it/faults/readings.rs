@@ -27,12 +27,6 @@ fn unterminated_block_scalar() -> Project {
     Project::with(&[("ns.yaml", NAMESPACE), ("web.yaml", &(text + end))])
 }
 
-fn hidden_by_line_separator() -> Project {
-    probed(
-        "httpGet:\n              path: /healthz\n              port: 8080 # usual\u{2028}              scheme: HTTPS",
-    )
-}
-
 fn merge_below() -> Project {
     let text = deployment("web").replace(PATH, "httpGet: {path: /ready, <<: *probe}");
     let text = format!("x-probe: &probe {{path: /healthz, port: 8080}}\n{text}");
@@ -57,24 +51,9 @@ fn json_stream() -> Project {
 
 #[test]
 fn texts_that_parsers_read_differently() {
-    let binary = "httpGet: {path: !!binary L3JlYWR5, port: 8080}";
     page::check(
         "Readings",
         &[
-            row(
-                "a line separator (U+2028) in a comment, with a key after it",
-                &hidden_by_line_separator(),
-                1,
-                "web.yaml",
-                check,
-            ),
-            row(
-                "the same, rewritten",
-                &hidden_by_line_separator(),
-                1,
-                "ambiguous-yaml",
-                rewrite,
-            ),
             row(
                 "a merge key below a key that it overrides",
                 &merge_below(),
@@ -85,13 +64,6 @@ fn texts_that_parsers_read_differently() {
             row(
                 "the same merge key, rewritten",
                 &merge_below(),
-                1,
-                "ambiguous-yaml",
-                rewrite,
-            ),
-            row(
-                "a path with the tag `!!binary`, rewritten",
-                &probed(binary),
                 1,
                 "ambiguous-yaml",
                 rewrite,

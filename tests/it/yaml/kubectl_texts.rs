@@ -21,11 +21,8 @@ const COMMON: &[&str] = &[
     ".inf",
     "1e3",
     "2024-01-02",
-    "{?a: b}",
     "{a:b}",
     "{\"a\":1}",
-    "x\u{2028}y",
-    "\"x\u{85}y\"",
     "L3I=",
     "{a: b, }",
     "a#b",
@@ -49,21 +46,7 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
         "~x: ",
     ]);
     let property = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "!!str ",
-        "! ",
-        "!x ",
-        "!!int ",
-        "!!binary ",
-        "&x ",
-        "!!map ",
+        "", "", "", "", "", "", "", "", "!!str ", "!x ", "&x ", "!!map ",
     ]);
     let value = prop::sample::select(with_common(&[
         "",
@@ -86,20 +69,16 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
         "[? a : b]",
         "{<<: *x}",
         "[*x, *x]",
-        "# c\u{2028}  b: z",
         "[a,, b]",
         "@a",
         "%a",
         "!!str",
         "'it''s'",
         "\"\\u00e9\\/\"",
-        "\u{feff}",
-        "\t",
-        "x\ty",
         "|\n   text\n  less",
     ]));
     let ending = prop_oneof![
-        20 => Just("\n"), 1 => Just("\r\n"), 1 => Just("  \n"), 2 => Just("\n\n"), 1 => Just("\t\n")
+        20 => Just("\n"), 1 => Just("\r\n"), 1 => Just("  \n"), 2 => Just("\n\n")
     ];
     let parts = (indent, opening, key, property, value, ending);
     let line = parts.prop_map(|(indent, opening, key, property, value, ending)| {
@@ -109,210 +88,6 @@ pub(super) fn texts() -> impl Strategy<Value = String> {
     let messy = (first, prop::collection::vec(line, 1..7))
         .prop_map(|(first, lines)| format!("{first}{}", lines.concat()));
     prop_oneof![1 => messy, 3 => tidy()]
-}
-
-/// Generates values of several lines, which start with any mixture of blanks and tabs.
-pub(super) fn white_space() -> impl Strategy<Value = String> {
-    let white = prop::sample::select(vec![
-        "", " ", "   ", "      ", "      ", "\t", "\t", "\t ", " \t", "      \t", "      \t",
-    ]);
-    let content = prop::sample::select(vec!["a", "b c", "", "\\", "# d", "- e", "f: g", "h,"]);
-    let line = (white, content).prop_map(|(white, content)| format!("{white}{content}"));
-    let quotes = prop::sample::select(vec![
-        ("\"", "\""),
-        ("\"", "\""),
-        ("'", "'"),
-        ("&y \"", "\""),
-        ("!!str '", "'"),
-        ("[o, ", "]"),
-        ("[i, \"", "\"]"),
-        ("{j: '", "', k: \"\n\tl\"}"),
-        ("- \"", "\""),
-        ("\n    - &z '", "'"),
-        ("m", ""),
-        ("|\n      n", ""),
-        (">-\n      n", ""),
-        ("|2\n      \tn", ""),
-    ]);
-    let lines = prop::collection::vec(line, 1..7);
-    let value = (quotes, lines)
-        .prop_map(|((start, end), lines)| format!("{start}{}{end}", lines.join("\n")));
-    let ending = prop::sample::select(vec!["\n", "\n", "\n", "\r\n"]);
-    (prop::collection::vec(value, 1..4), ending).prop_map(|(values, ending)| {
-        let values = values.iter().enumerate();
-        let entries: String = values
-            .map(|(at, value)| format!("    k{at}: {value}\n"))
-            .collect();
-        format!("p:\n  q:\n{entries}r: s\n").replace('\n', ending)
-    })
-}
-
-/// Generates lines that separate documents, or resemble such lines, between documents and comments.
-pub(super) fn separators() -> impl Strategy<Value = String> {
-    let line = prop::sample::select(vec![
-        "---",
-        "---",
-        "---",
-        "---",
-        "--- # c",
-        "---# c",
-        "---#c",
-        "---\t# c",
-        "---\t",
-        "---  ",
-        "...",
-        "...",
-        "...",
-        "... # c",
-        "...# c",
-        "...\t",
-        "... x",
-        "...x",
-        "----",
-        "--- x",
-        "---x",
-        "--- {a: b}",
-        "--- |",
-        "---\u{a0}",
-        "%YAML 1.1",
-        "%YAML 1.2 # c",
-        "%TAG ! !a",
-        "%",
-        "# c",
-        "# c",
-        " # c",
-        "",
-        "",
-        " ",
-        "a: b",
-        "a: b",
-        "a: b",
-        "c: [d]",
-        "e: |\n  f",
-        "- g",
-        "\"h\": i",
-        "---: a",
-        "a: \"b\n---c\"",
-        "a: \"b\n...\"",
-        "a: b\n  ---",
-        "[j]",
-        "k",
-    ]);
-    let mark = prop::sample::select(vec!["", "", "", "", "\u{feff}"]);
-    let ending = prop::sample::select(vec!["\n", "\n", "\n", "\n", "\r\n"]);
-    let parts = (mark, prop::collection::vec(line, 1..8), ending);
-    parts.prop_map(|(mark, lines, ending)| {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        format!("{mark}{text}").replace('\n', ending)
-    })
-}
-
-/// Generates flow collections, quoted scalars and block scalars with comments that touch their tokens.
-pub(super) fn comments() -> impl Strategy<Value = String> {
-    let token = prop::sample::select(vec![
-        "[",
-        "[",
-        "{",
-        "]",
-        "]",
-        "}",
-        ",",
-        ",",
-        "a",
-        "b c",
-        "\"d\"",
-        "'e'",
-        "\"f\n g\"",
-        "h: i",
-        "\"j\": k",
-        "\"l\":",
-        "m:",
-        ":",
-        "?",
-        "? n",
-        "&o p",
-        "!!str q",
-        "*x",
-        "&r",
-        "- s",
-        "|\n   t",
-        ">-",
-        "|2\n     n",
-        "u\n  v",
-        "w#",
-        "\"y\"z",
-    ]);
-    let gap = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        " ",
-        " ",
-        "# c\n  ",
-        "# c\n  ",
-        "#\n",
-        " # c\n  ",
-        "# \"'[{\n   ",
-        "\n  ",
-        "\t# c\n ",
-    ]);
-    let part = (token, gap).prop_map(|(token, gap)| format!("{token}{gap}"));
-    let free = prop::collection::vec(part, 1..7).prop_map(|parts| parts.concat());
-    let gap = || prop::sample::select(vec!["", " ", "# c\n  ", "#\n  ", " # c\n  ", "# \"'\n  "]);
-    let item = prop::sample::select(vec![
-        "a",
-        "\"b\"",
-        "'c'",
-        "[]",
-        "{}",
-        "{d: e}",
-        "[f]",
-        "\"g\n  h\"",
-        "i: j",
-        "\"k\": l",
-        "&m n",
-        "*x",
-    ]);
-    let list = (
-        gap(),
-        prop::collection::vec((gap(), item, gap()), 0..4),
-        gap(),
-    )
-        .prop_map(|(first, items, last)| {
-            let items = items.iter();
-            let items: String = items
-                .map(|(before, item, behind)| format!("{before}{item}{behind},"))
-                .collect();
-            format!("[{first}{items}{last}]")
-        });
-    let lone = prop::sample::select(vec![
-        "\"a\"",
-        "'b'",
-        "\"c\n  d\"",
-        "|\n  e",
-        ">-",
-        "|2\n     n",
-        "{a: b}",
-        "[]",
-        "*x",
-        "&y z",
-        "!!str a",
-        "a b",
-        "\"e\nf\"",
-    ]);
-    let value = prop_oneof![2 => free, 3 => list, 2 => lone.prop_map(str::to_owned)];
-    let entry = (
-        value,
-        prop::sample::select(vec!["", "# c", "#", " # c", "#\"", "\t#"]),
-    )
-        .prop_map(|(value, comment)| format!("{value}{comment}\n"));
-    prop::collection::vec(entry, 1..4).prop_map(|entries| {
-        let entries = entries.iter().enumerate();
-        let entries: String = entries
-            .map(|(at, entry)| format!("k{at}: {entry}"))
-            .collect();
-        format!("x: &x 1\n{entries}")
-    })
 }
 
 /// Generates quoted scalars that continue at any column, between other scalars that contain quotes.
@@ -351,12 +126,10 @@ pub(super) fn outdented() -> impl Strategy<Value = String> {
         "\"a\nb\" c",
         "\"a\nb",
         "'a",
-        "\"a\n\tb\"",
         "a#\"b",
         "a #\"b",
         "-\"a\n",
         "?\"a",
-        "\"a\nb\"# c",
         "\"a\" \"b",
     ]);
     let comment = prop::sample::select(vec![
@@ -383,21 +156,7 @@ pub(super) fn outdented() -> impl Strategy<Value = String> {
 
 /// Generates mappings whose values are mostly well-formed.
 fn tidy() -> impl Strategy<Value = String> {
-    let property = prop::sample::select(vec![
-        "",
-        "",
-        "",
-        "",
-        "",
-        "",
-        "!!str ",
-        "! ",
-        "!x ",
-        "!!int ",
-        "!!binary ",
-        "!!map ",
-        "!!float ",
-    ]);
+    let property = prop::sample::select(vec!["", "", "", "", "", "", "!!str ", "!x ", "!!map "]);
     let value = prop::sample::select(with_common(&[
         "",
         "|\n  text\n",
@@ -415,8 +174,6 @@ fn tidy() -> impl Strategy<Value = String> {
         "\n  a: 1\n  <<: *x",
         "[*x, *x]",
         "{<<: *x, b: 1}",
-        "# c\u{2028}b: z",
-        "# c\u{2028}# d",
         "\"\\u00e9\"",
         "one\n  two",
         "one\n\n two # c",
@@ -430,7 +187,6 @@ fn tidy() -> impl Strategy<Value = String> {
         "?x",
         ":x",
         "x:y",
-        "a\tb",
         "!!set {a}",
     ]));
     let line = (property, value).prop_map(|(property, value)| format!("{property}{value}\n"));

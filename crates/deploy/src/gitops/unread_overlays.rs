@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meshprobe_tree::source::{
-    Content, Document, Fault, SourceFile, SourceSet, is_kustomization, paths,
-};
+use meshprobe_tree::source::{Content, Fault, SourceFile, SourceSet, is_kustomization, paths};
 
 use crate::kustomize::Rendering;
 use crate::kustomize::kustomization::Kustomization;
@@ -39,18 +37,6 @@ pub fn unread_overlays(sources: &SourceSet, renderings: &[Rendering]) -> Vec<Unr
         .filter(|file| is_kustomization(&file.path))
         .filter_map(|file| unread_kustomization(sources, renderings, file))
         .collect();
-    for rendering in renderings {
-        let deployed = rendering.deployed.as_ref();
-        let file = deployed.and_then(|deployed| sources.file(&deployed.file));
-        if let Some((file, reason)) = file.and_then(|file| Some((file, hidden_text(file)?))) {
-            let used = rendering.used.iter();
-            unread.push(UnreadOverlay {
-                path: Arc::clone(&file.path),
-                reason,
-                files: used.map(|(path, _)| Arc::clone(path)).collect(),
-            });
-        }
-    }
     unread.sort_by(|a, b| a.path.cmp(&b.path));
     unread
 }
@@ -71,8 +57,8 @@ fn unread_kustomization(
         Some(Fault::NotUtf8 { .. }) => without_text("it is not UTF-8".to_owned()),
         Some(Fault::Panicked(_)) => without_text("meshprobe failed on it".to_owned()),
         Some(Fault::NotRendered { .. } | Fault::UnlistedIndex(_)) | None => {
-            let reason = hidden_text(file).or_else(|| unparsed(file).map(str::to_owned))?;
-            (reason, may_include(sources, renderings, file))
+            let reason = unparsed(file)?.to_owned();
+            (reason, included_files(sources, file))
         }
     };
     Some(UnreadOverlay {
@@ -80,19 +66,6 @@ fn unread_kustomization(
         reason,
         files,
     })
-}
-
-/// Returns the files that a kustomization with a text may include.
-fn may_include(
-    sources: &SourceSet,
-    renderings: &[Rendering],
-    file: &SourceFile,
-) -> BTreeSet<Arc<str>> {
-    // The hidden text may contain the name of a file with escapes.
-    if hidden_text(file).is_some() && file.text.contains('\\') {
-        return all_bases(sources, renderings, file);
-    }
-    included_files(sources, file)
 }
 
 /// Returns the files that any kustomization at the path of `file` could include: those in its folder and below, and
@@ -127,15 +100,6 @@ fn unparsed(file: &SourceFile) -> Option<&'static str> {
         })
 }
 
-/// Returns the message about text that only some tools read, if there is such text.
-fn hidden_text(file: &SourceFile) -> Option<String> {
-    file.documents
-        .iter()
-        .flat_map(Document::hidden_syntax)
-        .map(|ambiguity| ambiguity.message.clone())
-        .next()
-}
-
 /// Returns the files that a kustomization lists, and those of the kustomizations that it lists.
 fn included_files(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> {
     let mut files = BTreeSet::new();
@@ -159,8 +123,7 @@ fn included_files(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> 
 /// Returns the entries of a kustomization. If it cannot be parsed, returns all of its words, because each may be the
 /// name of a file.
 fn entries(file: &SourceFile) -> Vec<&str> {
-    let is_readable = file.fault.is_none() && hidden_text(file).is_none();
-    match Kustomization::new(file).filter(|_| is_readable) {
+    match Kustomization::new(file).filter(|_| file.fault.is_none()) {
         Some(k) => ["resources", "bases", "components"]
             .into_iter()
             .flat_map(|key| strings(k.root, key))

@@ -49,9 +49,6 @@ pub(crate) fn from_file(file: &SourceFile) -> Documents {
     };
     let mut nodes = Vec::new();
     for document in &file.documents {
-        if let Some(found) = document.hidden_syntax().next() {
-            return Err(found.message.clone());
-        }
         let node = match document.tree() {
             Some(tree) => copy(Some(tree), &place)?,
             None => document_of(&file.text, document.segment, &place)?,

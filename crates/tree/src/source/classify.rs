@@ -45,30 +45,15 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         return (Content::NotKubernetes, Vec::new());
     }
     match yaml::parse_within(&file.text, segment, max_nodes).and_then(yaml::check_expanded_size) {
-        Ok(None) => {
-            if let Some(content) = rejected_separator(file, segment) {
-                return (content, Vec::new());
-            }
-            let hidden = hidden_document(file, segment, None);
-            (Content::Empty, hidden.into_iter().collect())
-        }
+        Ok(None) => (Content::Empty, Vec::new()),
         Ok(Some(tree)) => {
             let tree = Arc::new(tree);
             let content = classify(&tree, &file.path, source);
-            match content {
+            let ambiguities = match content {
+                Content::Tree(_) => yaml::ambiguities(&tree),
                 // What another tool renders is not what kubectl reads.
-                Content::Template => return (content, Vec::new()),
-                Content::Tree(_) => {}
-                _ => return (content, not_kubernetes(file, &tree)),
-            }
-            let fault = yaml::tab_fault(&tree)
-                .or_else(|| yaml::byte_order_mark_fault(&tree))
-                .or_else(|| yaml::separator_fault(&file.text, segment));
-            if let Some(error) = fault {
-                let kubernetes = true;
-                return (Content::Broken { error, kubernetes }, Vec::new());
-            }
-            let ambiguities = yaml::ambiguities(&tree);
+                _ => Vec::new(),
+            };
             (content, ambiguities)
         }
         Err(error) if error.is_over_limit() => {
@@ -79,19 +64,10 @@ fn read_content(file: &SourceFile, segment: Span, max_nodes: usize) -> (Content,
         Err(error) => {
             let offset = error.offset.saturating_sub(segment.start);
             let is_template = template_marker::is_template(source, offset, max_nodes);
-            let separator = rejected_separator(file, segment).filter(|_| !is_template);
-            let content =
-                separator.unwrap_or_else(|| unparsed(&file.path, source, error, is_template));
+            let content = unparsed(&file.path, source, error, is_template);
             (content, Vec::new())
         }
     }
-}
-
-/// Returns the fault of a line because of which kubectl and kustomize reject a file with a manifest.
-fn rejected_separator(file: &SourceFile, segment: Span) -> Option<Content> {
-    let error = yaml::separator_fault(&file.text, segment)?;
-    let kubernetes = mentions_manifest(file.text.as_bytes());
-    kubernetes.then_some(Content::Broken { error, kubernetes })
 }
 
 /// Keys that every Kubernetes object has.
@@ -114,29 +90,6 @@ fn unparsed(path: &str, source: &str, error: SyntaxError, is_template: bool) -> 
         // A kustomization does not need these keys.
         kubernetes: kubernetes || is_kustomization(path),
     }
-}
-
-/// Returns the text because of which other tools may read a document as Kubernetes although it is not Kubernetes in
-/// YAML 1.2, or because of which values of it are not read.
-///
-/// Only the root determines the kind of a document: a merge key there that exceeds the limit may include `apiVersion`
-/// and `kind`. Merge keys below the root can only hide values, for example those of a chart.
-fn not_kubernetes(file: &SourceFile, tree: &Tree) -> Vec<Ambiguity> {
-    let hidden = hidden_document(file, tree.segment(), Some(tree));
-    hidden
-        .or_else(|| yaml::encoded_key(tree, &OBJECT_KEYS))
-        .or_else(|| yaml::merge_limit_at_root(tree))
-        .or_else(|| yaml::merge_limit(tree))
-        .into_iter()
-        .collect()
-}
-
-/// Returns the text that hides a manifest or a kustomization from YAML 1.2.
-fn hidden_document(file: &SourceFile, segment: Span, tree: Option<&Tree>) -> Option<Ambiguity> {
-    if tree.is_none() && is_kustomization(&file.path) {
-        return yaml::hidden_in_comments(&file.text, segment);
-    }
-    yaml::hidden_mapping(&file.text, segment, tree, &OBJECT_KEYS)
 }
 
 fn classify(tree: &Arc<Tree>, path: &str, source: &str) -> Content {

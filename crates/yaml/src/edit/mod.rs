@@ -4,18 +4,14 @@
 //! unchanged. New text follows the layout of its siblings, or that of the document if it has none.
 
 mod apply;
-mod chain_edits;
 mod children;
-mod copy;
 mod diff;
 mod emit;
 mod emitter;
 mod flow;
 mod flow_style;
-mod inline_shared;
 mod insert;
 mod intent;
-mod isolate;
 mod json_stream;
 mod layout;
 mod lines;
@@ -26,6 +22,7 @@ mod quote;
 mod remove;
 mod reparse;
 mod replace_value;
+mod shared;
 mod verify_edits;
 mod writer;
 

@@ -1,16 +1,10 @@
 //! Plans the edits for the changes of a document.
 
-use super::reparse::reparse;
-use super::{chain_edits, emit, intent, isolate};
+use super::{emit, intent, shared};
 use crate::change::Change;
 use crate::span::Span;
-use crate::text_edit::{Edit, EditError, shift, splice};
+use crate::text_edit::{Edit, EditError};
 use crate::tree::Tree;
-
-/// Limit on the rounds in which aliases and merge keys are expanded.
-const MAX_ROUNDS: usize = 100;
-/// Limit on the size of a document, in bytes, while aliases and merge keys are expanded.
-const MAX_BYTES: usize = 1 << 26;
 
 /// Plans the edits for `changes`; they are sorted and do not overlap. A change that is applied already needs no
 /// edit.
@@ -33,7 +27,8 @@ pub fn plan_each(tree: &Tree, lists: &[&[Change]]) -> Vec<Result<Vec<Edit>, Edit
 }
 
 fn plan_one(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
-    let edits = untrimmed(tree, changes)?;
+    shared::refuse_shared(tree, changes)?;
+    let edits = direct(tree, changes)?;
     let trimmed = edits
         .into_iter()
         .filter_map(|edit| trimmed(edit, tree.text()));
@@ -60,37 +55,6 @@ fn trimmed(edit: Edit, text: &str) -> Option<Edit> {
     })
 }
 
-fn untrimmed(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
-    let mut own = isolate::isolate_changes(tree, changes)?;
-    if own.is_empty() {
-        return direct(tree, changes);
-    }
-    shift(&mut own, tree.segment().start, 0);
-    let before = tree.segment().slice(tree.text());
-    for _ in 0..MAX_ROUNDS {
-        let text = splice(before, &own);
-        let Some(next) = reparse(&text).filter(|_| text.len() < MAX_BYTES) else {
-            break;
-        };
-        let at_start = |error: EditError| EditError {
-            offset: tree.segment().start,
-            ..error
-        };
-        let more = isolate::isolate_changes(&next, changes).map_err(at_start)?;
-        if more.is_empty() {
-            let last = direct(&next, changes).map_err(at_start)?;
-            let mut edits = chain_edits::chain(&own, &last, before.len());
-            shift(&mut edits, 0, tree.segment().start);
-            return Ok(edits);
-        }
-        own = chain_edits::chain(&own, &more, before.len());
-    }
-    Err(EditError {
-        offset: tree.segment().start,
-        reason: "the aliases and merge keys of the document are too complex to expand".to_owned(),
-    })
-}
-
 /// Rejects a document with a carriage return that is not part of a `\r\n`. It ends a line in YAML, but not for most
 /// other tools.
 fn refuse_lone_returns(tree: &Tree) -> Result<(), EditError> {
@@ -107,7 +71,7 @@ fn refuse_lone_returns(tree: &Tree) -> Result<(), EditError> {
     }
 }
 
-/// Plans the edits of a document in which the changes do not affect shared text.
+/// Plans edits that may replace unchanged lines.
 fn direct(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     let Some(root) = tree.root() else {
         return Err(EditError {

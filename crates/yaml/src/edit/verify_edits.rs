@@ -2,8 +2,8 @@
 
 use super::json_stream;
 use super::reparse::reparse;
-use crate::ambiguity::ambiguities;
 use crate::change::Change;
+use crate::merge_order::ambiguities;
 use crate::text_edit::{Edit, EditError, shift, splice};
 use crate::tree::{NodeRef, Style, Tree};
 use crate::verify;

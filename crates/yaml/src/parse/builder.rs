@@ -14,8 +14,6 @@ use crate::block_scalar::{block_span, line_end, without_invented_break};
 use crate::span::Span;
 use crate::tree::{Kind, NONE, Style};
 
-use super::json_string;
-
 /// Builder of the tree, which takes the events in order.
 pub(super) struct Builder<'a> {
     pub(super) arena: Arena,
@@ -99,10 +97,7 @@ impl<'a> Builder<'a> {
             ScalarStyle::Folded => (Style::Folded, self.block_place(value, span, &gap)),
         };
         let node = self.push(Kind::Scalar, style, place, &gap, tag);
-        let json = (style == Style::DoubleQuoted)
-            .then(|| json_string::value(place.slice(self.text)))
-            .flatten();
-        let mut value = json.as_deref().unwrap_or(value);
+        let mut value = value;
         if matches!(style, Style::Literal | Style::Folded) {
             value = without_invented_break(self.text, value, place);
         }

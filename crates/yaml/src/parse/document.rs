@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{events, json, white_space};
+use super::{events, outdented_quotes};
 use crate::block::{self, OverLimit};
 use crate::span::Span;
 use crate::syntax_error::{SyntaxError, too_many_nodes};
@@ -51,13 +51,8 @@ fn parse_fully_within(
     if u32::try_from(segment.end).is_err() {
         return Err(too_large());
     }
-    let read = events::read(text, segment, max_nodes);
-    let read = match read {
-        Err(fault) => json::read(text, segment, max_nodes).unwrap_or(Err(fault)),
-        read => read,
-    };
-    let arena = match read {
-        Err(fault) if fault.repair.is_some() => white_space::read(text, segment, max_nodes, fault),
+    let arena = match events::read(text, segment, max_nodes) {
+        Err(fault) if fault.is_outdented => outdented_quotes::read(text, segment, max_nodes, fault),
         other => other.map_err(|fault| fault.error),
     }?;
     if arena.overflows() {

@@ -5,26 +5,26 @@ use std::sync::Arc;
 use granit_parser::{ErrorKind, Parser};
 
 use super::builder::Builder;
-use super::fault::{Fault, Repair};
 use crate::arena::Arena;
 use crate::marker::content_start;
 use crate::span::Span;
 use crate::syntax_error::{SyntaxError, too_many_nodes};
 
-/// Fills an arena with the document in `segment` of `text`.
-pub(super) fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Box<Fault>> {
-    let source = Span::new(content_start(text, segment), segment.end).slice(text);
-    read_copy(text, segment, source, max_nodes)
+/// Parse error, with what is needed to resolve it.
+pub(super) struct Fault {
+    pub(super) error: SyntaxError,
+    /// Whether a quoted scalar after the cursor has lines that are not indented deeper than its mapping or sequence.
+    pub(super) is_outdented: bool,
+    /// The end of the last token in the arena. Further tokens may precede the fault.
+    pub(super) cursor: usize,
+    /// The nodes before the fault.
+    pub(super) arena: Arena,
 }
 
-/// Fills an arena with the document in `segment` of `text`, of which the parser reads a copy of the same length.
-pub(super) fn read_copy(
-    text: &Arc<str>,
-    segment: Span,
-    source: &str,
-    max_nodes: usize,
-) -> Result<Arena, Box<Fault>> {
+/// Fills an arena with the document in `segment` of `text`.
+pub(super) fn read(text: &Arc<str>, segment: Span, max_nodes: usize) -> Result<Arena, Box<Fault>> {
     let base = content_start(text, segment);
+    let source = Span::new(base, segment.end).slice(text);
     let options = granit_parser::options! { emit_anchor_events: true };
     let mut builder = Builder::new(text, segment, base);
     builder.arena.limit_nodes(max_nodes);
@@ -39,7 +39,8 @@ pub(super) fn read_copy(
                     tag.map(|tag| Span::new(base + tag.start, base + tag.end)),
                 );
                 if builder.arena.is_full() {
-                    return Err(fault(builder, too_many_nodes(base + range.start), None));
+                    let error = too_many_nodes(base + range.start);
+                    return Err(fault(builder, error, false));
                 }
             }
             Err(error) => {
@@ -47,32 +48,19 @@ pub(super) fn read_copy(
                     offset: base + error.marker().byte_offset().unwrap_or_default(),
                     message: error.info(),
                 };
-                return Err(fault(builder, syntax_error, repair(error.kind())));
+                let is_outdented = matches!(error.kind(), ErrorKind::InvalidQuotedScalarIndent);
+                return Err(fault(builder, syntax_error, is_outdented));
             }
         }
     }
     Ok(builder.arena)
 }
 
-fn fault(builder: Builder<'_>, error: SyntaxError, repair: Option<Repair>) -> Box<Fault> {
+fn fault(builder: Builder<'_>, error: SyntaxError, is_outdented: bool) -> Box<Fault> {
     Box::new(Fault {
         error,
-        repair,
+        is_outdented,
         cursor: builder.cursor,
         arena: builder.arena,
     })
-}
-
-/// Returns the change of white space that may resolve an error.
-const fn repair(error: &ErrorKind) -> Option<Repair> {
-    match error {
-        ErrorKind::InvalidQuotedScalarIndent => Some(Repair::Indent),
-        ErrorKind::CommentNotSeparated => Some(Repair::Comment),
-        ErrorKind::SimpleKeyExpected => Some(Repair::Header),
-        ErrorKind::TabInIndentation => Some(Repair::Tabs { in_quotes: true }),
-        ErrorKind::TabInBlockIndentation | ErrorKind::TabNotAllowed => {
-            Some(Repair::Tabs { in_quotes: false })
-        }
-        _ => None,
-    }
 }

@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use super::parse_within;
 use crate::{FieldPath, NodeRef, Span, Tree, parse, parse_fully};
 
 fn tree(text: &str) -> Tree {
@@ -128,52 +127,4 @@ fn quoted_scalars_may_continue_at_any_indentation() {
     let broken = "a: !t 'b\nc'\n d: [\n";
     let error = parse_fully(&Arc::from(broken), Span::new(0, broken.len())).unwrap_err();
     assert!(error.offset > 11, "{error:?}");
-}
-
-#[test]
-fn tabs_in_block_scalars_are_kept_where_tabs_in_quotes_are_replaced() {
-    let text = "a: |\n  x\n  \ty\n   \tz\nb: &x \"c\n\td\n  e\n\tf\ng\"\nh: >2\n  \ti\n  \n  \tj\nk: l\n  \tm\n  \t\n  n\no: [p,\n\tq, \"r\n\ts\"]\n";
-    let tree = tree(text);
-    assert_eq!(at(&tree, &["a"]).text(), Some("x\n\ty\n \tz\n"));
-    assert_eq!(at(&tree, &["b"]).text(), Some("c d e f g"));
-    assert_eq!(at(&tree, &["b"]).source(), "\"c\n\td\n  e\n\tf\ng\"");
-    assert_eq!(at(&tree, &["h"]).text(), Some("\ti\n\n\tj\n"));
-    assert_eq!(at(&tree, &["k"]).text(), Some("l m\nn"));
-    let list = at(&tree, &["o"]);
-    let items: Vec<_> = list
-        .items()
-        .map(|item| (item.text(), item.source()))
-        .collect();
-    assert_eq!(
-        items,
-        [
-            (Some("p"), "p"),
-            (Some("q"), "q"),
-            (Some("r s"), "\"r\n\ts\"")
-        ]
-    );
-    // No number of lines is too many.
-    let lines = format!("a: &x \"b\n{}\"\n", "  c\n\td\n".repeat(10_000));
-    assert!(parse(&Arc::from(&*lines), Span::new(0, lines.len())).is_ok());
-    let short = format!(
-        "key: &x {}\"b\n{}\"\n",
-        " ".repeat(40),
-        "c\n\td\n".repeat(50_000)
-    );
-    assert!(parse(&Arc::from(&*short), Span::new(0, short.len())).is_ok());
-    let pairs = "- \"a\n\tb\n c\"\n".repeat(10_000);
-    assert!(parse(&Arc::from(&*pairs), Span::new(0, pairs.len())).is_ok());
-}
-
-#[test]
-fn documents_with_tabs_are_read_up_to_their_limit_of_nodes() {
-    for text in [
-        "k:\n  a: [b,\n\tc,\n\td]\n",
-        "k:\n  a: &x \"b\n\tc\"\n  d: [e, f]\n",
-    ] {
-        let text: Arc<str> = Arc::from(text);
-        let within = |nodes| parse_within(&text, Span::new(0, text.len()), nodes);
-        assert!(within(6).unwrap_err().is_over_limit(), "{text}");
-        assert!(within(9).is_ok(), "{text}");
-    }
 }

@@ -14,83 +14,8 @@ use crate::merge::{effective_entries, key_text};
 use crate::scalar::{Scalar, resolve_plain};
 use crate::tree::{Entry, Kind, NodeRef, Style, Tree};
 
-use super::brackets;
 use super::compare::describe_value;
 use super::limits::{DEPTH, REPEATED};
-use super::own_value::check_expansion;
-use super::referee::{first_referee_value, referee_value, with_unique_anchors};
-
-/// Result of a comparison whose readings are not equal.
-#[derive(Debug)]
-pub(crate) enum Disagreement {
-    /// The document is not compared because of a limit: what it exceeds, in a few words.
-    NotCompared(String),
-    /// The readings differ: how.
-    Differs(String),
-}
-
-/// Describes how the second parser's reading of a document differs from ours; `None` if both are equal.
-pub(crate) fn disagreement(tree: &Tree) -> Option<Disagreement> {
-    if let Err(reason) = check_expansion(tree) {
-        return Some(Disagreement::Differs(reason));
-    }
-    let text = with_unique_anchors(tree);
-    if let Err(limit) = brackets::check_document(&text) {
-        return Some(Disagreement::NotCompared(limit));
-    }
-    let difference = match referee_value(&text) {
-        Ok(value) => difference(tree, &value)?,
-        Err(reason) => format!("the document {reason}"),
-    };
-    Some(Disagreement::Differs(difference))
-}
-
-/// Describes the content that the second parser reads from a text that has none for our parser; `None` if it reads none
-/// either.
-pub(crate) fn hidden_content(text: &str) -> Option<Disagreement> {
-    if let Err(limit) = brackets::check(text) {
-        return Some(Disagreement::NotCompared(limit));
-    }
-    let difference = match referee_value(text) {
-        Ok(Yaml::Null) => return None,
-        Ok(value) => format!("only kubectl reads {}", describe_value(&value)),
-        Err(reason) => format!("the document {reason}"),
-    };
-    Some(Disagreement::Differs(difference))
-}
-
-/// Describes the mapping that the second parser reads from a text, if it contains all `keys`. A text that the parser
-/// rejects counts if lines start with the keys, because the parser is stricter than kubectl, for example with duplicate
-/// keys.
-pub(crate) fn hidden_mapping(text: &str, keys: &[&str]) -> Option<String> {
-    match first_referee_value(text) {
-        Ok(Some(Yaml::Mapping(mapping))) => {
-            let has_keys = keys.iter().all(|key| mapping.contains_key(*key));
-            has_keys.then(|| {
-                format!(
-                    "only kubectl reads {}",
-                    describe_value(&Yaml::Mapping(mapping))
-                )
-            })
-        }
-        Ok(_) => None,
-        Err(reason) => {
-            let is_hidden = text.contains(['\u{85}', '\u{2028}', '\u{2029}']);
-            let has_keys = is_hidden && keys.iter().all(|key| starts_line(text, key));
-            has_keys.then(|| format!("the document {reason}"))
-        }
-    }
-}
-
-/// Returns whether a line of YAML 1.1 starts with a key.
-fn starts_line(text: &str, key: &str) -> bool {
-    let mut lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
-    lines.any(|line| {
-        let line = line.trim_start_matches([' ', '\u{feff}', '"', '\'']);
-        line.strip_prefix(key)
-            .is_some_and(|rest| rest.trim_start_matches(['"', '\'', ' ']).starts_with(':'))
-    })
-}
 
 /// Returns the first difference between our reading of a document and `value`.
 pub(super) fn difference(tree: &Tree, value: &Yaml) -> Option<String> {
@@ -299,7 +224,11 @@ fn same_scalar(node: NodeRef<'_>, other: &Yaml) -> bool {
     let (Some(text), Some(scalar)) = (node.text(), node.scalar()) else {
         return false;
     };
-    // A tag affects only the type, and the second parser does not support all tags.
+    // kubectl decodes the text.
+    if node.core_tag() == Some("binary") {
+        return false;
+    }
+    // Another tag affects only the type, and the second parser does not support all tags.
     let plain = if is_plain(node) {
         resolve_plain(text)
     } else {

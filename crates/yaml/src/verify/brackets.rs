@@ -19,17 +19,6 @@ pub fn has_too_many_brackets(text: &str) -> bool {
     has_more_brackets(text, LIMIT)
 }
 
-/// Rejects a document with too many opening brackets, unless libyaml reads the same brackets as our parser.
-///
-/// # Errors
-/// A message for the user, without its subject.
-pub(super) fn check_document(text: &str) -> Result<(), String> {
-    match text.contains(LINE_BREAKS) {
-        true => check(text),
-        false => Ok(()),
-    }
-}
-
 /// Rejects an embedded text with too many opening brackets, unless libyaml reads the same brackets as our parser.
 /// `is_parsed` is whether our parser accepts the text.
 ///
@@ -39,20 +28,8 @@ pub fn check_brackets(text: &str, is_parsed: bool) -> Result<(), String> {
     if is_parsed && !text.contains(LINE_BREAKS) {
         return Ok(());
     }
-    check_limit(text, EMBEDDED_LIMIT)
-}
-
-/// Rejects a text with too many opening brackets.
-///
-/// # Errors
-/// A message for the user, without its subject.
-pub(super) fn check(text: &str) -> Result<(), String> {
-    check_limit(text, LIMIT)
-}
-
-fn check_limit(text: &str, limit: usize) -> Result<(), String> {
-    match has_more_brackets(text, limit) {
-        true => Err(format!("has more than {limit} opening brackets")),
+    match has_more_brackets(text, EMBEDDED_LIMIT) {
+        true => Err(format!("has more than {EMBEDDED_LIMIT} opening brackets")),
         false => Ok(()),
     }
 }

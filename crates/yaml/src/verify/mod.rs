@@ -15,11 +15,9 @@ mod own_value;
 mod referee;
 mod root_keys;
 
-pub(super) use agreement::{Disagreement, disagreement, hidden_content, hidden_mapping};
 pub use brackets::{check_brackets, has_too_many_brackets};
 pub(super) use check::check_edit;
 pub use check::verify;
-pub(super) use first_document::tab_line;
 pub use first_document::{first_document_error, first_document_keys};
 
 #[cfg(test)]

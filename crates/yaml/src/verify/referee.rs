@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use hashbrown::HashSet;
-use serde::Deserialize as _;
 use serde_yaml::Value as Yaml;
 
+use super::expanded_size;
 use super::limits::REPEATED;
-use super::{brackets, expanded_size};
 use crate::marker::without_byte_order_mark;
 use crate::span::Span;
 use crate::text_edit::{Edit, splice};
@@ -44,17 +43,6 @@ pub(super) fn with_unique_anchors(tree: &Tree) -> Cow<'_, str> {
             .slice(&whole)
             .to_owned(),
     )
-}
-
-/// Reads the first document of a text with the referee, as kubectl does; returns `None` if the text has no document.
-pub(super) fn first_referee_value(text: &str) -> Result<Option<Yaml>, String> {
-    let text = without_byte_order_mark(text);
-    brackets::check(text)?;
-    refuse_multiplying(text)?;
-    let first = serde_yaml::Deserializer::from_str(text).next();
-    first
-        .map(|document| Yaml::deserialize(document).or_else(|error| json_value(text, &error)))
-        .transpose()
 }
 
 /// Reads a JSON document that libyaml rejects: it accepts neither surrogate pairs nor U+007F. kubectl reads a text that

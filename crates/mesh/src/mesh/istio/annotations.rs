@@ -179,7 +179,7 @@ fn proxy_config(
             Some((fault.message, fault.since))
         }
         Err(Unreadable::Refused(reason)) => Some((reason, None)),
-        Err(Unreadable::Differs { .. }) => None,
+        Err(Unreadable::Differs(_)) => None,
     }
 }
 

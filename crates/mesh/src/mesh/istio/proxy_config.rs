@@ -9,9 +9,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use meshprobe_yaml::{
-    self as yaml, Ambiguity, AmbiguityKind, NodeRef, Span, SyntaxError, Tree, parse_embedded,
-};
+use meshprobe_yaml::{self as yaml, Ambiguity, NodeRef, Span, SyntaxError, Tree, parse_embedded};
 use serde_json::{Map, Value as Json};
 
 use super::config_schema::{INTERCEPTION_MODES, PROXY_CONFIG};
@@ -35,20 +33,14 @@ pub struct ProxyConfig {
 pub enum Unreadable {
     /// The injector rejects the pod; contains the reason in a few words.
     Refused(String),
-    /// The injector reads it differently from this program.
-    Differs {
-        /// The difference, and the keys that the injector reads.
-        message: String,
-        /// Whether text is hidden from readers of YAML 1.2.
-        hides_text: bool,
-    },
+    /// The injector reads it differently from this program; contains the difference, and the keys that the injector reads.
+    Differs(String),
 }
 
 impl core::fmt::Display for Unreadable {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::Refused(reason) => f.write_str(reason),
-            Self::Differs { message, .. } => f.write_str(message),
+            Self::Refused(reason) | Self::Differs(reason) => f.write_str(reason),
         }
     }
 }
@@ -70,12 +62,9 @@ impl ProxyConfig {
         if let Some(fault) = fault {
             return Err(Unreadable::Refused(fault));
         }
-        let tree = parsed.map_err(|error| differs(&text, &error.message, false))?;
-        match ambiguity(&text, tree.as_ref()) {
-            Some(found) => {
-                let hides_text = found.kind == AmbiguityKind::HiddenSyntax;
-                Err(differs(&text, &found.message, hides_text))
-            }
+        let tree = parsed.map_err(|error| differs(&text, &error.message))?;
+        match tree.as_ref().and_then(ambiguity) {
+            Some(found) => Err(differs(&text, &found.message)),
             None => Ok(Self { tree }),
         }
     }
@@ -192,7 +181,10 @@ fn parsed(text: &Arc<str>) -> Result<Result<Option<Tree>, SyntaxError>, Unreadab
             };
             match &parsed {
                 Err(own) => own.message.clone(),
-                Ok(tree) => ambiguity(text, tree.as_ref()).map_or(error, |found| found.message),
+                Ok(tree) => tree
+                    .as_ref()
+                    .and_then(ambiguity)
+                    .map_or(error, |found| found.message),
             }
         }
     };
@@ -202,15 +194,12 @@ fn parsed(text: &Arc<str>) -> Result<Result<Option<Tree>, SyntaxError>, Unreadab
 }
 
 /// Returns the first part of a text that parsers read differently.
-fn ambiguity(text: &str, tree: Option<&Tree>) -> Option<Ambiguity> {
-    match tree {
-        Some(tree) => yaml::ambiguities(tree).into_iter().next(),
-        None => yaml::hidden_in_comments(text, Span::new(0, text.len())),
-    }
+fn ambiguity(tree: &Tree) -> Option<Ambiguity> {
+    yaml::ambiguities(tree).into_iter().next()
 }
 
 /// Describes a text that Istio reads differently from this program.
-fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
+fn differs(text: &str, reason: &str) -> Unreadable {
     let Some(keys) = yaml::first_document_keys(text) else {
         return Unreadable::Refused(NO_MAPPING.to_owned());
     };
@@ -220,10 +209,7 @@ fn differs(text: &str, reason: &str, hides_text: bool) -> Unreadable {
         [key] => format!("{reason}; Istio reads the key {key}"),
         keys => format!("{reason}; Istio reads the keys {}", keys.join(", ")),
     };
-    Unreadable::Differs {
-        message,
-        hides_text,
-    }
+    Unreadable::Differs(message)
 }
 
 /// Renames the fields of a `ProxyConfig` to their JSON names, which take precedence if both are written, and

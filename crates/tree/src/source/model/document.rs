@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meshprobe_yaml::{Ambiguity, AmbiguityKind, Span, SyntaxError, Tree};
+use meshprobe_yaml::{Ambiguity, Span, SyntaxError, Tree};
 
 /// Content of a document.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub struct Document {
     pub patch: bool,
     /// Whether SOPS has encrypted it: any edit would invalidate its checksum.
     pub encrypted: bool,
-    /// Text that kubectl, kustomize and this tool read differently, in a Kubernetes document or hiding one.
+    /// Keys that kubectl and kustomize read differently, in a Kubernetes document.
     pub ambiguities: Vec<Ambiguity>,
 }
 
@@ -53,13 +53,6 @@ impl Document {
             Content::Tree(tree) => Some(tree),
             _ => None,
         }
-    }
-
-    /// Iterates over the ambiguities that hide text from some tools.
-    pub fn hidden_syntax(&self) -> impl Iterator<Item = &Ambiguity> {
-        self.ambiguities
-            .iter()
-            .filter(|ambiguity| ambiguity.kind == AmbiguityKind::HiddenSyntax)
     }
 
     /// Returns whether the document has more nodes than the limit of the parser.

@@ -16,7 +16,7 @@ pub(super) fn annotation_fault(text: &str) -> Option<String> {
     let config = match ProxyConfig::parse(text) {
         Ok(config) => config,
         Err(Unreadable::Refused(reason)) => return Some(reason),
-        Err(Unreadable::Differs { .. }) => return None,
+        Err(Unreadable::Differs(_)) => return None,
     };
     let fault = config.fault(Some(Version::FIRST_MODELLED_ISTIO))?;
     Some(fault.message)

@@ -9,25 +9,38 @@ use std::cell::Cell;
 use hashbrown::HashMap;
 
 use crate::merge::{effective_entries, key_text};
+use crate::span::Span;
 use crate::tree::{Entry, Kind, NodeRef, Tree};
 
-use super::excerpt::excerpt;
-use super::kind::{Ambiguity, AmbiguityKind};
+/// A part of a document that has more than one reading.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ambiguity {
+    /// The span in the file to report.
+    pub span: Span,
+    /// The different readings, in one sentence.
+    pub message: String,
+    /// How to resolve the ambiguity.
+    pub help: &'static str,
+}
 
 /// Limit on the entries that are visited, in addition to the size of the document; a document that needs more is an
 /// attack.
 const BUDGET: usize = 250_000;
 
-/// Returns the keys of mappings for which kubectl and kustomize read different values.
-pub(super) fn find(tree: &Tree) -> Vec<Ambiguity> {
+/// Returns the keys of mappings for which kubectl and kustomize read different values, in the order of the text.
+#[must_use]
+pub fn ambiguities(tree: &Tree) -> Vec<Ambiguity> {
     if !tree.has_merge_keys() {
         return Vec::new();
     }
     let budget = Cell::new(tree.node_count().saturating_add(BUDGET));
-    tree.all()
+    let mut found: Vec<Ambiguity> = tree
+        .all()
         .filter(|node| node.kind() == Kind::Mapping && node.has_merge_key())
         .flat_map(|mapping| conflicts(mapping, &budget))
-        .collect()
+        .collect();
+    found.sort_by_key(|ambiguity| ambiguity.span);
+    found
 }
 
 fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
@@ -46,7 +59,6 @@ fn conflicts(mapping: NodeRef<'_>, budget: &Cell<usize>) -> Vec<Ambiguity> {
         }
         let Some(merged) = merged_entries(entry.value, budget) else {
             found.push(Ambiguity {
-                kind: AmbiguityKind::MergeOrder,
                 span: entry.key.span(),
                 message: "the merge keys of the document expand to too many entries".to_owned(),
                 help: "write the entries out",
@@ -78,7 +90,6 @@ fn is_mergeable(value: NodeRef<'_>) -> bool {
 
 fn not_mergeable(merge: Entry<'_>) -> Ambiguity {
     Ambiguity {
-        kind: AmbiguityKind::MergeOrder,
         span: merge.key.span(),
         message: format!(
             "kubectl rejects a merge key whose value is not a mapping: {}",
@@ -102,7 +113,6 @@ fn conflict(merge: Entry<'_>, overridden: &[(Entry<'_>, Entry<'_>)]) -> Option<A
         message.push_str(&format!(" ({} more of its keys differ)", more.len()));
     }
     Some(Ambiguity {
-        kind: AmbiguityKind::MergeOrder,
         span: own.key.span(),
         message,
         help: "move `<<` above the other keys of the mapping; all tools then read these keys",
@@ -165,5 +175,47 @@ fn equal(left: NodeRef<'_>, right: NodeRef<'_>, budget: &Cell<usize>) -> bool {
                 })
         }
         _ => false,
+    }
+}
+
+/// Returns the start of the source of a node, on one line, for a message.
+fn excerpt(node: NodeRef<'_>) -> String {
+    let source = node.resolved().source();
+    let line = source.lines().next().unwrap_or_default().trim_end();
+    let short: String = line.chars().take(60).collect();
+    if short.len() == source.len() {
+        format!("`{short}`")
+    } else {
+        format!("`{short}…`")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::{Span, ambiguities, parse};
+
+    #[test]
+    fn merge_keys_after_keys_that_they_override_are_reported() {
+        let base = "x: &x {path: /h, port: 8080, list: [a, {b: c}]}\n";
+        let with = |rest: &str| {
+            let text: Arc<str> = format!("{base}{rest}").into();
+            let tree = parse(&text, Span::new(0, str::len(&text))).unwrap();
+            let found = ambiguities(&tree.unwrap()).into_iter();
+            let keys = found.map(|ambiguity| ambiguity.span.slice(&text).to_owned());
+            keys.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(with("y:\n  path: /r\n  <<: *x\n"), "path");
+        assert_eq!(with("y: {list: [a, {b: d}], <<: [{q: r}, *x]}\n"), "list");
+        assert_eq!(with("y:\n  <<: {port: 1}\n  <<: *x\n"), "port");
+        for fine in [
+            "y:\n  <<: *x\n  path: /r\n",
+            "y:\n  path: /h\n  list: [a, {\"b\": c}]\n  <<: *x\n",
+            "y:\n  other: /r\n  <<: *x\n",
+            "y:\n  path: /r\n  \"<<\": *x\n",
+        ] {
+            assert_eq!(with(fine), "", "{fine}");
+        }
     }
 }
