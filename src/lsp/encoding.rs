@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use gen_lsp_types::{Position, PositionEncodingKind, Range, Uri};
 use memchr::memchr2_iter;
 use meshprobe_yaml::Span;
+use percent_encoding::{percent_decode_str, percent_encode};
+
+use crate::report::URI_PATH;
 
 /// What the character of a position counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,7 +153,7 @@ pub(super) fn path_of(uri: &Uri) -> Option<PathBuf> {
     if !path.starts_with('/') {
         return None;
     }
-    native_path(decoded(path))
+    native_path(percent_decode_str(path).collect())
 }
 
 /// Returns the `file:` URI of an absolute path.
@@ -160,50 +163,8 @@ pub(super) fn uri_of(path: &Path) -> Uri {
     if !bytes.starts_with(b"/") {
         uri.push('/');
     }
-    for byte in bytes {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            _ => {
-                for digit in [byte >> 4, byte & 15] {
-                    let digit = char::from_digit(u32::from(digit), 16).unwrap_or('0');
-                    uri.push(digit.to_ascii_uppercase());
-                }
-                let at = uri.len() - 2;
-                uri.insert(at, '%');
-            }
-        }
-    }
+    uri.extend(percent_encode(&bytes, URI_PATH));
     Uri(uri)
-}
-
-/// Replaces the escapes `%XX`; an incomplete escape is kept.
-fn decoded(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escaped = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        match escaped {
-            Some((high, low)) => {
-                bytes.push(high << 4 | low);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = tail;
-            }
-        }
-    }
-    bytes
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    let digit = char::from(digit).to_digit(16)?;
-    u8::try_from(digit).ok()
 }
 
 #[cfg(unix)]
@@ -231,36 +192,6 @@ fn native_path(bytes: Vec<u8>) -> Option<PathBuf> {
 #[cfg(not(unix))]
 fn slashed(path: &Path) -> Vec<u8> {
     path.to_string_lossy().replace('\\', "/").into_bytes()
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_survive_the_conversion() {
-        for path in ["/a/b.yaml", "/a b/%41/ü#?.yaml", "/"] {
-            let uri = uri_of(Path::new(path));
-            assert!(uri.0.is_ascii());
-            assert_eq!(path_of(&uri).as_deref(), Some(Path::new(path)));
-        }
-        assert_eq!(
-            path_of(&"file:///a%20b/c%3a%zz".into()).as_deref(),
-            Some(Path::new("/a b/c:%zz"))
-        );
-    }
-
-    #[test]
-    fn only_local_files_have_a_path() {
-        for uri in [
-            "untitled:Untitled-1",
-            "file://host/a",
-            "git:/a",
-            "file:///a%00",
-        ] {
-            assert_eq!(path_of(&uri.into()), None, "{uri}");
-        }
-    }
 }
 
 #[cfg(test)]
@@ -318,5 +249,32 @@ mod tests {
             }),
             4
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_survive_the_conversion() {
+        for path in ["/a/b.yaml", "/a b/%41/ü#?.yaml", "/"] {
+            let uri = uri_of(Path::new(path));
+            assert!(uri.0.is_ascii());
+            assert_eq!(path_of(&uri).as_deref(), Some(Path::new(path)));
+        }
+        assert_eq!(
+            path_of(&"file:///a%20b/c%3a%zz".into()).as_deref(),
+            Some(Path::new("/a b/c:%zz"))
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_local_files_have_a_path() {
+        for uri in [
+            "untitled:Untitled-1",
+            "file://host/a",
+            "git:/a",
+            "file:///a%00",
+        ] {
+            assert_eq!(path_of(&uri.into()), None, "{uri}");
+        }
     }
 }

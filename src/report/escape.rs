@@ -2,6 +2,16 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+
+/// The characters that a path in a URI encodes: all that may have a special meaning, such as a colon.
+pub const URI_PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
+
 /// Escapes every character that can control a terminal, change the text direction, or is invisible, as `\u{…}`. Line breaks
 /// and tabs become spaces.
 #[must_use]

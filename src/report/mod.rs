@@ -31,7 +31,7 @@ pub use baseline::Baseline;
 pub use command_report::Report;
 pub use diff::diff;
 pub use escape::{
-    code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
+    URI_PATH, code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
 };
 pub use explanation::{explain, explanation_markdown};
 pub use full::{concise, full};

@@ -9,8 +9,10 @@ use meshprobe_mesh::finding::{
 };
 use meshprobe_rules::rules::{map_links, without_links};
 use meshprobe_tree::source::SourceSet;
+use percent_encoding::utf8_percent_encode;
 use serde_json::{Value, json};
 
+use super::escape::URI_PATH;
 use super::json;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_message, nothing_judged};
 use super::report_root::{LineRegion, ReportPath, ReportRoot, line_region, source_path};
@@ -228,26 +230,14 @@ fn suppression(set: &SourceSet, root: &ReportRoot, suppression: &Suppression) ->
 /// Returns the location of a file: relative to the root of the report, or absolute.
 pub(super) fn artifact(set: &SourceSet, root: &ReportRoot, path: &str) -> Value {
     match root.locate(set, path) {
-        ReportPath::Within(path) => json!({ "uri": encoded(&path), "uriBaseId": "%SRCROOT%" }),
+        ReportPath::Within(path) => {
+            json!({ "uri": utf8_percent_encode(&path, URI_PATH).to_string(), "uriBaseId": "%SRCROOT%" })
+        }
         ReportPath::Outside(path) => {
             let slash = if path.starts_with('/') { "" } else { "/" };
-            json!({ "uri": format!("file://{slash}{}", encoded(&path)) })
+            json!({ "uri": format!("file://{slash}{}", utf8_percent_encode(&path, URI_PATH)) })
         }
     }
-}
-
-/// Encodes a path as a URI. All characters that may have a special meaning are encoded, such as a colon.
-fn encoded(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
 }
 
 /// Returns a fix that can be applied; `None` for a display-only fix, which is only part of the message.

@@ -61,7 +61,15 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     // The async runtime is only in the server.
     ("rmcp", &["mcp/"]),
     ("tokio", &["mcp/"]),
-    ("percent_encoding", &["mcp/"]),
+    (
+        "percent_encoding",
+        &[
+            "lsp/encoding.rs",
+            "mcp/roots.rs",
+            "report/escape.rs",
+            "report/sarif.rs",
+        ],
+    ),
 ];
 
 /// Where programs are run: at the user's wish, and nowhere else.
