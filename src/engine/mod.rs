@@ -41,6 +41,7 @@ mod panic_report;
 mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
+mod predicted_probes;
 mod prediction_run;
 mod probe_report;
 mod refused_builds;
@@ -80,8 +81,9 @@ pub use notice::Notice;
 pub use notices::{NOTICES, PROBE_REGRESSION, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
+pub use predicted_probes::{Detail, report};
 pub use prediction_run::{Predicted, predict};
-pub use probe_report::{Detail, DocumentKey, ProbeReport, ReasonEntry, WorkloadReport, report};
+pub use probe_report::{DocumentKey, ProbeReport, ReasonEntry, WorkloadReport};
 pub use rendered_overlays::RenderedOverlays;
 pub use rewrite::{Rewritten, proxies, rewrite, undo};
 pub use rewrite_counts::{RewriteCounts, WorkloadResult};

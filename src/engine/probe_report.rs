@@ -2,18 +2,11 @@
 
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
-use meshprobe_mesh::finding::{Certainty, Label, ObjectRef, sentence_list};
-use meshprobe_mesh::kube::{ContainerList, Object};
-use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
-use meshprobe_mesh::mesh::istio::rewrite::rewritten_since;
-use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
-use meshprobe_predict::context::{Context, Dataplane};
-use meshprobe_predict::predict::{
-    self, Alternative, Cause, EnvironmentNames, HandlerPrediction, MachinePrediction, Outcome,
-    RouteFacts, WorkloadPrediction, handler_text, handler_title, rewritten_text,
-};
-use meshprobe_tree::source::{SourceSet, chart_of_output};
+use meshprobe_mesh::finding::{Certainty, Label, ObjectRef};
+use meshprobe_mesh::kube::ContainerList;
+use meshprobe_mesh::mesh::Reason;
+use meshprobe_predict::predict::{Cause, Outcome, RouteFacts, handler_title};
+use meshprobe_tree::source::SourceSet;
 use serde::{Serialize, Serializer};
 
 use super::source_location::{RenderedEntry, SourceLocation, source_location};
@@ -111,7 +104,7 @@ pub struct ProbeReport {
     pub certainty: Certainty,
     /// The text that the kubelet prints, if it is known.
     pub kubelet: Option<String>,
-    becomes: Option<BecomesReport>,
+    pub(super) becomes: Option<BecomesReport>,
     /// The assumptions, each with the option that settles it.
     pub assumptions: Vec<String>,
     /// The facts that decided, the most important first.
@@ -190,7 +183,7 @@ impl ReasonEntry {
     }
 
     /// Returns the entries of all reasons.
-    fn all(set: &SourceSet, because: &[Reason]) -> Vec<Self> {
+    pub(super) fn all(set: &SourceSet, because: &[Reason]) -> Vec<Self> {
         let because = because.iter();
         because.map(|reason| Self::new(set, reason)).collect()
     }
@@ -207,27 +200,27 @@ impl ReasonEntry {
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct BecomesReport {
-    http_get: AgentTarget,
+pub(super) struct BecomesReport {
+    pub(super) http_get: AgentTarget,
 }
 
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AgentTarget {
-    path: String,
-    port: i64,
+pub(super) struct AgentTarget {
+    pub(super) path: String,
+    pub(super) port: i64,
     #[serde(skip_serializing_if = "is_plain")]
-    scheme: &'static str,
+    pub(super) scheme: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<String>,
+    pub(super) host: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    http_headers: Vec<HeaderReport>,
+    pub(super) http_headers: Vec<HeaderReport>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct HeaderReport {
-    name: String,
-    value: String,
+pub(super) struct HeaderReport {
+    pub(super) name: String,
+    pub(super) value: String,
 }
 
 fn is_plain(scheme: &str) -> bool {
@@ -284,244 +277,9 @@ impl ProbeReport {
     }
 }
 
-/// How much a report contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// The outcomes with their reasons.
-    Outcomes,
-    /// All facts, and the outcomes under other assumptions, which takes more time.
-    Facts,
-}
-
-/// Reports the handlers of all workloads that are targets, then the checks of virtual machines, in the order of the
-/// predictions. Omits handlers whose key is at a place that is not wanted.
-#[must_use]
-pub fn report(
-    context: &Context<'_>,
-    predictions: &[WorkloadPrediction<'_>],
-    detail: Detail,
-    is_wanted: &dyn Fn(&Label) -> bool,
-) -> Vec<WorkloadReport> {
-    let names = EnvironmentNames::of(predictions);
-    let shared = shared_workloads(predictions, &names);
-    let reporter = Reporter {
-        context,
-        names: &names,
-        detail,
-    };
-    let mut reports = Vec::new();
-    for pod in predictions.iter().filter(|pod| pod.is_target) {
-        let object = &pod.workload.object;
-        let key = |handler: &HandlerPrediction<'_>| object.label_at(handler.handler.key.span(), "");
-        let handlers = pod.handlers.iter();
-        let handlers: Vec<_> = handlers
-            .filter(|handler| is_wanted(&key(handler)))
-            .collect();
-        if handlers.is_empty() && !pod.handlers.is_empty() {
-            continue;
-        }
-        let mut workload = reporter.workload(pod, &handlers);
-        let key = (workload.written_in.clone(), workload.title.clone());
-        workload.is_shared = shared.contains(&key);
-        reports.push(workload);
-    }
-    let machines = predict::machines(context).into_iter();
-    let machines = machines.filter(|machine| {
-        let key = machine.probe.key.span();
-        is_wanted(&machine.group.label_at(key, ""))
-    });
-    reports.extend(machines.map(|machine| reporter.machine(&machine)));
-    reports
-}
-
-/// Returns the workloads that several environments deploy, also environments that are not reported.
-fn shared_workloads(
-    predictions: &[WorkloadPrediction<'_>],
-    names: &EnvironmentNames,
-) -> HashSet<(DocumentKey, String)> {
-    let mut first: HashMap<(DocumentKey, String), Arc<str>> = HashMap::new();
-    let mut shared = HashSet::new();
-    for pod in predictions {
-        let object = &pod.workload.object;
-        if let Some(environment) = object.overlay.as_ref().map(|overlay| names.name(overlay)) {
-            let key = (document_of(object), pod.full_name());
-            let known = first.entry(key.clone());
-            if *known.or_insert_with(|| Arc::clone(&environment)) != environment {
-                shared.insert(key);
-            }
-        }
-    }
-    shared
-}
-
-fn document_of(object: &Object<'_>) -> DocumentKey {
-    match chart_of_output(object.path()) {
-        Some(folder) => (folder.to_owned(), 0),
-        None => (object.path().to_string(), object.document.index),
-    }
-}
-
-struct Reporter<'a, 't> {
-    context: &'a Context<'t>,
-    names: &'a EnvironmentNames,
-    detail: Detail,
-}
-
-impl Reporter<'_, '_> {
-    fn workload(
-        &self,
-        pod: &WorkloadPrediction<'_>,
-        handlers: &[&HandlerPrediction<'_>],
-    ) -> WorkloadReport {
-        let set = self.context.sources;
-        let alternatives = match self.detail {
-            Detail::Facts if !handlers.is_empty() => predict::alternatives(self.context, pod),
-            _ => Vec::new(),
-        };
-        let handlers = handlers
-            .iter()
-            .map(|handler| self.handler(pod, handler, &alternatives));
-        WorkloadReport {
-            mesh: fact_report(set, &pod.mesh, |mesh| mesh.map(Mesh::as_str)),
-            dataplane: fact_report(set, &pod.dataplane, |dataplane| dataplane.as_str()),
-            handlers: handlers.collect(),
-            title: pod.full_name(),
-            claims: other_claims(pod),
-            ..self.object(&pod.workload.object, pod.namespace.as_ref())
-        }
-    }
-
-    fn machine(&self, machine: &MachinePrediction<'_>) -> WorkloadReport {
-        let (set, group) = (self.context.sources, &machine.group);
-        let key = machine.probe.key.span();
-        let mut own = group.label_at(key, "");
-        (own.path, own.span) = (Arc::clone(group.path()), key);
-        let location = source_location(set, &own);
-        let probe = ProbeReport {
-            slot: "probe",
-            kind: machine.kind,
-            field: "spec.probe".to_owned(),
-            line: location.line(),
-            rendered: RenderedEntry::of(&location),
-            outcome: machine.outcome,
-            certainty: machine.certainty,
-            assumptions: predict::assumptions(&machine.because),
-            because: ReasonEntry::all(set, &machine.because),
-            written: machine.written.clone(),
-            why: machine.why,
-            route: RouteFacts::of_machine(machine),
-            ..ProbeReport::at(group.label_at(key, ""))
-        };
-        let namespace = machine.namespace.as_ref();
-        let prefix = namespace.map(|namespace| format!("{namespace}/"));
-        WorkloadReport {
-            path: location.path.to_string(),
-            rendered: RenderedEntry::of(&location),
-            handlers: vec![probe],
-            title: format!(
-                "{}WorkloadGroup/{}",
-                prefix.unwrap_or_default(),
-                group.name()
-            ),
-            is_machine: true,
-            ..self.object(group, namespace)
-        }
-    }
-
-    /// Returns the report of an object without its probes and facts.
-    fn object(&self, object: &Object<'_>, namespace: Option<&String>) -> WorkloadReport {
-        let mut place = object.label_at(object.name_span(), "");
-        let shown = place.clone();
-        (place.path, place.span) = (Arc::clone(object.path()), object.name_span());
-        let location = source_location(self.context.sources, &place);
-        let rendering = object.rendered_by;
-        WorkloadReport {
-            path: location.path.to_string(),
-            document: object.document.index,
-            rendered: RenderedEntry::of(&location),
-            object: ObjectRef {
-                namespace: namespace.cloned(),
-                ..object.reference()
-            },
-            overlay: object.overlay.as_ref().map(ToString::to_string),
-            mesh: FactReport::unknown(None),
-            dataplane: FactReport::unknown(Dataplane::Unknown.as_str()),
-            handlers: Vec::new(),
-            title: String::new(),
-            is_machine: false,
-            place: shown,
-            environment: object
-                .overlay
-                .as_ref()
-                .map(|overlay| self.names.name(overlay)),
-            is_shared: false,
-            written_in: document_of(object),
-            rendered_by: rendering.map(|rendering| Arc::clone(&rendering.root)),
-            claims: String::new(),
-        }
-    }
-
-    fn handler(
-        &self,
-        pod: &WorkloadPrediction<'_>,
-        of: &HandlerPrediction<'_>,
-        alternatives: &[Alternative<'_>],
-    ) -> ProbeReport {
-        let (set, object) = (self.context.sources, &pod.workload.object);
-        let (handler, verdict) = (&of.handler, &of.verdict);
-        let place = object.label_at(handler.key.span(), "");
-        let location = source_location(set, &place);
-        let has_facts = self.detail == Detail::Facts;
-        let other = has_facts.then(|| otherwise(alternatives, of)).flatten();
-        let other = other.into_iter().chain(of.by_other_release.clone());
-        let rewritten_to = of.rewritten_to.as_ref();
-        ProbeReport {
-            container: of.container.name().to_owned(),
-            list: Some(of.container.list),
-            slot: handler.slot.key(),
-            kind: handler
-                .action
-                .as_ref()
-                .map_or("unreadable", |action| action.key()),
-            field: handler.within.to_string(),
-            path: (place.path != *object.path()).then(|| location.path.to_string()),
-            line: location.line(),
-            rendered: RenderedEntry::of(&location),
-            rewritten: of.rewritten,
-            captured: of.captured.as_ref().map(|fact| fact.value),
-            mtls: of.mtls.as_ref().map(mode_text),
-            outcome: verdict.outcome,
-            certainty: verdict.certainty,
-            kubelet: verdict.kubelet.clone(),
-            becomes: becomes(of),
-            assumptions: verdict.assumptions(),
-            because: ReasonEntry::all(set, &verdict.because),
-            written: handler_text(handler),
-            rewritten_to: rewritten_to
-                .map(|to| rewritten_text(to, of.rewritten_host()))
-                .unwrap_or_default(),
-            cause: Some(verdict.cause),
-            why: verdict.cause.describe(),
-            route: RouteFacts::of_handler(pod, of),
-            facts: if has_facts {
-                facts(pod, of)
-            } else {
-                Vec::new()
-            },
-            trail: of.explanation.clone(),
-            otherwise: if has_facts {
-                other.collect()
-            } else {
-                Vec::new()
-            },
-            ..ProbeReport::at(place)
-        }
-    }
-}
-
 impl ProbeReport {
     /// Returns the report of a probe about which only its place is known.
-    const fn at(place: Label) -> Self {
+    pub(super) const fn at(place: Label) -> Self {
         Self {
             container: String::new(),
             list: None,
@@ -554,144 +312,11 @@ impl ProbeReport {
 }
 
 impl<T> FactReport<T> {
-    const fn unknown(value: T) -> Self {
+    pub(super) const fn unknown(value: T) -> Self {
         Self {
             value,
             certainty: Certainty::Unknown,
             because: Vec::new(),
         }
     }
-}
-
-fn fact_report<T: Copy, U>(
-    set: &SourceSet,
-    fact: &Fact<T>,
-    value: impl FnOnce(T) -> U,
-) -> FactReport<U> {
-    FactReport {
-        value: value(fact.value),
-        certainty: fact.certainty,
-        because: ReasonEntry::all(set, &fact.because),
-    }
-}
-
-/// Returns the handler after the rewrite, if it is rewritten.
-fn becomes(of: &HandlerPrediction<'_>) -> Option<BecomesReport> {
-    let rewritten_to = of.rewritten_to.as_ref()?;
-    let headers = of.rewritten_headers().iter().cloned();
-    let http_get = AgentTarget {
-        path: rewritten_to.path.clone(),
-        port: rewritten_to.port,
-        scheme: rewritten_to.scheme,
-        host: of.rewritten_host().map(str::to_owned),
-        http_headers: headers
-            .map(|(name, value)| HeaderReport { name, value })
-            .collect(),
-    };
-    Some(BecomesReport { http_get })
-}
-
-/// Returns the name of a mode; `unknown` if another tool fills it in.
-fn mode_text(mode: &Fact<MtlsMode>) -> &'static str {
-    match mode.certainty {
-        Certainty::Unknown => "unknown",
-        _ => mode.value.as_str(),
-    }
-}
-
-/// Returns the end of the description of a cause that names the other meshes which inject the pod.
-fn other_claims(pod: &WorkloadPrediction<'_>) -> String {
-    let others = || pod.claims.iter().skip(1);
-    let titles: Vec<&str> = others().map(|claim| claim.mesh.title()).collect();
-    let is_certain = others().all(|claim| claim.is_certain);
-    match (titles.as_slice(), pod.mesh.value) {
-        ([], _) | (_, None) => String::new(),
-        (titles, Some(mesh)) => format!(
-            " (judged for {}; {}also injected by {})",
-            mesh.title(),
-            if is_certain { "" } else { "possibly " },
-            sentence_list(titles)
-        ),
-    }
-}
-
-/// Returns the facts behind a prediction, in the order in which they are consulted.
-fn facts(pod: &WorkloadPrediction<'_>, of: &HandlerPrediction<'_>) -> Vec<FactLine> {
-    let on_or_off = |on: &bool| if *on { "on" } else { "off" }.to_owned();
-    let yes_no = |yes: &bool| if *yes { "yes" } else { "no" }.to_owned();
-    let mut lines = vec![
-        fact_line("mesh", &pod.mesh, |mesh| {
-            mesh.map_or("none", Mesh::as_str).to_owned()
-        }),
-        fact_line("dataplane", &pod.dataplane, |value| {
-            value.as_str().to_owned()
-        }),
-    ];
-    if matches!(
-        pod.dataplane.value,
-        Dataplane::Sidecar | Dataplane::Uncaptured
-    ) {
-        lines.push(release_line(pod, of));
-    }
-    if pod.mesh.value.is_none_or(|mesh| mesh == Mesh::ISTIO) {
-        lines.push(fact_line("rewrite", &pod.rewrite, on_or_off));
-        let port = &pod.status_port;
-        lines.push(fact_line("agent port", port, ToString::to_string));
-    }
-    let captured = of.captured.iter();
-    lines.extend(captured.map(|captured| fact_line("captured", captured, yes_no)));
-    let mtls = of.mtls.iter();
-    lines.extend(mtls.map(|mtls| fact_line("mTLS", mtls, |_| mode_text(mtls).to_owned())));
-    lines
-}
-
-/// Returns the line about the release, with a note if it does not rewrite the handler yet.
-fn release_line(pod: &WorkloadPrediction<'_>, of: &HandlerPrediction<'_>) -> FactLine {
-    let action = of.handler.action.as_ref().ok();
-    let since =
-        action.and_then(|action| rewritten_since(action, of.handler.slot, of.container.list));
-    let later = since
-        .zip(pod.release.value)
-        .filter(|(since, release)| release < since);
-    FactLine {
-        note: later.map(|(since, _)| {
-            format!("this release does not rewrite the handler; {since} and later do")
-        }),
-        ..fact_line("release", &pod.release, |release| {
-            release.map_or_else(|| "the latest".to_owned(), |release| release.to_string())
-        })
-    }
-}
-
-fn fact_line<T>(name: &'static str, fact: &Fact<T>, value: impl FnOnce(&T) -> String) -> FactLine {
-    // The value of an unknown fact is only assumed.
-    let (value, certainty) = match fact.certainty {
-        Certainty::Unknown => ("unknown".to_owned(), ""),
-        certainty => (value(&fact.value), certainty.as_str()),
-    };
-    FactLine {
-        name,
-        value,
-        certainty,
-        because: fact.because.clone(),
-        note: None,
-    }
-}
-
-/// Returns the line about the first alternative that breaks a handler, if there is one.
-fn otherwise(alternatives: &[Alternative<'_>], of: &HandlerPrediction<'_>) -> Option<String> {
-    let (alternative, other) = alternatives.iter().find_map(|alternative| {
-        let mut handlers = alternative.prediction.handlers.iter();
-        let same = handlers.find(|other| other.handler.within == of.handler.within);
-        Some((alternative, same?))
-    })?;
-    let verdict = &other.verdict;
-    let (outcome, cause) = (verdict.outcome.as_str(), verdict.cause.describe());
-    let suppositions = alternative.suppositions.iter();
-    let settles: Vec<&str> = suppositions.map(|(_, settle)| *settle).collect();
-    Some(format!(
-        "{outcome} if {}: {cause} [{}]",
-        alternative.description(),
-        settles.join(", ")
-    ))
 }
