@@ -1,11 +1,8 @@
 //! The report of `diff`: the changes by cause, with both states next to each other.
 
-use std::sync::Arc;
-
 use maud::{Markup, html};
 
-use super::check::sorted;
-use super::filters::{Choice, Choices, FilterKeys, filters, joined, some};
+use super::filters::filters;
 use super::finding_block::{
     Shown, certainty, deciding_lines, field_list, finding_block, place_of, tag,
 };
@@ -21,12 +18,8 @@ use crate::report::terminal_style::TerminalStyle;
 #[must_use]
 pub fn html_changes(changes: &Changes<'_>) -> String {
     let all = &changes.comparison.changes;
-    let keys = FilterKeys {
-        namespaces: namespaces(all),
-        environments: environments(all),
-    };
     let groups = groups(all);
-    let blocks = html! { @for group in &groups { (block(changes, &keys, group)) } };
+    let blocks = html! { @for group in &groups { (block(changes, group)) } };
     let lines = changes.not_judged_lines();
     let not_judged = html! {
         @if !lines.is_empty() { ul.lines { @for line in &lines { li { (Message(line)) } } } }
@@ -34,7 +27,12 @@ pub fn html_changes(changes: &Changes<'_>) -> String {
     let page = Page {
         title: "Changes of health probes",
         header: header(changes),
-        filters: filters(&choices(all, &keys)),
+        filters: filters(
+            "Class",
+            Class::ALL
+                .map(|class| (class.as_str(), count(all, class)))
+                .into_iter(),
+        ),
         sections: vec![
             ("changes", "Changes by cause", blocks),
             ("not-judged", "Not judged", not_judged),
@@ -89,7 +87,7 @@ fn run_facts(changes: &Changes<'_>) -> Markup {
 }
 
 /// Returns the changes with one cause.
-fn block(changes: &Changes<'_>, keys: &FilterKeys<'_>, group: &Group<'_>) -> Markup {
+fn block(changes: &Changes<'_>, group: &Group<'_>) -> Markup {
     let class = change_class(group.class);
     let finding = group.changes.first().and_then(|change| change.finding());
     let text = match finding {
@@ -110,72 +108,20 @@ fn block(changes: &Changes<'_>, keys: &FilterKeys<'_>, group: &Group<'_>) -> Mar
             @if let Some((place, line)) = cause {
                 div.cause { (place_of(&place)) @if let Some(line) = line { pre { (Text(&line)) } } }
             }
-            @for change in &group.changes { (change_item(changes, keys, change)) }
+            @for change in &group.changes { (change_item(changes, change)) }
         }
     }
 }
 
-fn namespaces(changes: &[Change]) -> Vec<Option<&str>> {
-    let mut names: Vec<Option<&str>> = changes.iter().map(namespace).collect();
-    names.sort_unstable_by_key(|name| (name.is_none(), *name));
-    names.dedup();
-    names
-}
-
-fn environments(changes: &[Change]) -> Vec<&str> {
-    let names = changes
-        .iter()
-        .filter_map(|change| change.probe()?.environment_name.as_ref());
-    let mut names: Vec<&str> = names.map(|name: &Arc<str>| &**name).collect();
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-fn choices<'a>(changes: &[Change], keys: &'a FilterKeys<'a>) -> Choices<'a> {
-    let words = Class::ALL.map(|class| (class.as_str().to_owned(), count(changes, class)));
-    let outcomes = changes.iter().flat_map(|change| {
-        let (before, after) = change.probe_states();
-        before
-            .into_iter()
-            .chain(after)
-            .map(|state| state.outcome.as_str())
-    });
-    let rules = changes
-        .iter()
-        .filter_map(|change| Some(change.finding()?.rule.as_str()));
-    Choices {
-        statuses: Choice {
-            legend: "Class",
-            words: words.into_iter().filter(|(_, count)| *count > 0).collect(),
-        },
-        outcomes: sorted(outcomes),
-        rules: sorted(rules),
-        keys,
-    }
-}
-
-/// Returns the namespace of the object of a change, if it is known.
-pub(super) fn namespace(change: &Change) -> Option<&str> {
-    match (change.probe(), change.finding()) {
-        (Some(probe), _) => probe.id.namespace.as_deref(),
-        (None, Some(finding)) => finding.object.as_ref()?.namespace.as_deref(),
-        (None, None) => None,
-    }
-}
-
 /// Returns a change as an item that opens.
-pub(super) fn change_item(changes: &Changes<'_>, keys: &FilterKeys<'_>, change: &Change) -> Markup {
-    let namespace = keys.namespace(namespace(change));
+pub(super) fn change_item(changes: &Changes<'_>, change: &Change) -> Markup {
     let Some(probe) = change.probe() else {
-        return finding_item(changes, change, &namespace);
+        return finding_item(changes, change);
     };
     let (before, after) = change.probe_states();
-    let states = before.into_iter().chain(after);
     html! {
         details class={ "item probe " (change_class(change.class)) } data-kind="change"
-            data-s=(change.class.as_str()) data-o=(joined(states.map(|state| state.outcome.as_str())))
-            data-n=(namespace) data-e=[some(keys.environments(probe.environment_name.iter()))] {
+            data-s=(change.class.as_str()) {
             summary { (item_summary(&changes.why(change, probe), probe, before, after)) }
             div class="body sides" {
                 (side(changes, "Before", changes.before, before))
@@ -185,13 +131,13 @@ pub(super) fn change_item(changes: &Changes<'_>, keys: &FilterKeys<'_>, change: 
     }
 }
 
-fn finding_item(changes: &Changes<'_>, change: &Change, namespace: &str) -> Markup {
+fn finding_item(changes: &Changes<'_>, change: &Change) -> Markup {
     let Some(finding) = change.finding() else {
         return Markup::default();
     };
     let places = places_of(changes, changes.state_of_change(change));
     html! {
-        div.item data-kind="change" data-s=(change.class.as_str()) data-r=(finding.rule.as_str()) data-n=(namespace) {
+        div.item data-kind="change" data-s=(change.class.as_str()) {
             @if change.is_gone() {
                 p.lead { (Message(&format!("This finding is only in {}.", changes.before.name))) }
             }

@@ -6,7 +6,7 @@ use meshprobe_mesh::finding::Finding;
 use meshprobe_predict::context::NotJudged;
 use meshprobe_tree::source::SourceSet;
 
-use super::filters::{Choice, Choices, FilterKeys, filters, overview};
+use super::filters::{filters, overview};
 use super::finding_block::{
     SharedFacts, Shown, assumptions, finding_block, not_judged_list, run_facts, status,
 };
@@ -97,15 +97,11 @@ struct Parts<'a> {
 fn page(parts: Parts<'_>, reports: &[WorkloadReport]) -> String {
     let places = parts.places;
     let workloads = Workloads::new(places, reports, &parts.findings);
-    let keys = FilterKeys {
-        namespaces: workloads.namespaces(),
-        environments: workloads.environments(),
-    };
     let mut facts = SharedFacts::default();
-    let list = workload_list(places, &keys, &mut facts, &workloads);
+    let list = workload_list(places, &mut facts, &workloads);
     let findings = other_findings(places, &workloads.other_findings);
     let sections = vec![
-        ("overview", "Overview", overview(&workloads, &keys)),
+        ("overview", "Overview", overview(&workloads)),
         ("workloads", "Workloads", list),
         ("findings", "Other findings", findings),
         (
@@ -124,7 +120,7 @@ fn page(parts: Parts<'_>, reports: &[WorkloadReport]) -> String {
     let page = Page {
         title: parts.title,
         header: header(&workloads, reports, parts.counts, parts.tiles),
-        filters: filters(&choices(&workloads, &parts.findings, &keys)),
+        filters: form(&workloads, &parts.findings),
         sections,
     };
     page.into_html()
@@ -170,51 +166,20 @@ fn header(
 fn other_findings(places: Places<'_>, findings: &[&Finding]) -> Markup {
     html! {
         @for finding in findings {
-            div.item data-kind="finding" data-s=(status(finding)) data-r=(finding.rule.as_str()) {
+            div.item data-kind="finding" data-s=(status(finding)) {
                 (finding_block(places, finding, Shown::Nothing))
             }
         }
     }
 }
 
-fn choices<'a>(
-    workloads: &Workloads<'_>,
-    findings: &[&Finding],
-    keys: &'a FilterKeys<'a>,
-) -> Choices<'a> {
-    let count = |word: &str| {
-        findings
-            .iter()
-            .filter(|found| status(found) == word)
-            .count()
+fn form(workloads: &Workloads<'_>, findings: &[&Finding]) -> Markup {
+    let count = |word| {
+        let findings = findings.iter();
+        (word, findings.filter(|found| status(found) == word).count())
     };
-    let words =
-        ["error", "warning", "note", "suppressed"].map(|word| (word.to_owned(), count(word)));
-    let mut words: Vec<(String, usize)> =
-        words.into_iter().filter(|(_, count)| *count > 0).collect();
     let probes = workloads.cards.iter().flat_map(|card| &card.probes);
     let clean = probes.filter(|probe| probe.findings.is_empty()).count();
-    if clean > 0 {
-        words.push(("none".to_owned(), clean));
-    }
-    let variants = workloads.cards.iter().flat_map(|card| card.variants());
-    let outcomes = variants.map(|variant| variant.probe.outcome.as_str());
-    let rules = findings.iter().map(|finding| finding.rule.as_str());
-    Choices {
-        statuses: Choice {
-            legend: "Findings",
-            words,
-        },
-        outcomes: sorted(outcomes),
-        rules: sorted(rules),
-        keys,
-    }
-}
-
-/// Returns words in order, without duplicates.
-pub(super) fn sorted<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
-    let mut all: Vec<&str> = words.collect();
-    all.sort_unstable();
-    all.dedup();
-    all.into_iter().map(str::to_owned).collect()
+    let words = ["error", "warning", "note", "suppressed"].map(count);
+    filters("Findings", words.into_iter().chain([("none", clean)]))
 }

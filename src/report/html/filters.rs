@@ -1,41 +1,12 @@
 //! The form that filters the items of a report, and the overview that links to it. The form is hidden until the script runs.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use maud::{Markup, html};
 use meshprobe_predict::predict::Outcome;
 
 use super::page::{Text, outcome_class};
 use super::workloads::Workloads;
-
-/// The numbers by which filters select namespaces and environments.
-#[derive(Debug)]
-pub(super) struct FilterKeys<'a> {
-    /// The namespaces; `None` for objects without one.
-    pub(super) namespaces: Vec<Option<&'a str>>,
-    /// The environments.
-    pub(super) environments: Vec<&'a str>,
-}
-
-impl FilterKeys<'_> {
-    /// Returns the number of a namespace.
-    pub(super) fn namespace(&self, namespace: Option<&str>) -> String {
-        let position = self.namespaces.iter().position(|known| *known == namespace);
-        position.map_or_else(String::new, |number| number.to_string())
-    }
-
-    /// Returns the numbers of environments, separated by spaces.
-    pub(super) fn environments<'n>(&self, names: impl Iterator<Item = &'n Arc<str>>) -> String {
-        let mut numbers: Vec<usize> = names
-            .filter_map(|name| self.environments.iter().position(|known| **known == **name))
-            .collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-        numbers.join(" ")
-    }
-}
 
 /// Returns words without duplicates, separated by spaces.
 pub(super) fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
@@ -48,52 +19,18 @@ pub(super) fn joined<'w>(words: impl Iterator<Item = &'w str>) -> String {
     all.join(" ")
 }
 
-/// Returns the value of an attribute that is omitted if it is empty.
-pub(super) fn some(value: String) -> Option<String> {
-    Some(value).filter(|value| !value.is_empty())
-}
-
 /// Returns the title of a namespace.
 pub(super) fn namespace_title(namespace: Option<&str>) -> String {
     namespace.map_or_else(|| "no namespace written".to_owned(), str::to_owned)
 }
 
-/// A choice of several words, with the number of items of each.
-#[derive(Debug)]
-pub(super) struct Choice {
-    /// The heading.
-    pub(super) legend: &'static str,
-    /// The words, and how many items have each.
-    pub(super) words: Vec<(String, usize)>,
-}
-
-/// The choices of a form.
-#[derive(Debug)]
-pub(super) struct Choices<'a> {
-    /// The choice of severities or classes: check boxes.
-    pub(super) statuses: Choice,
-    /// The outcomes; may be empty.
-    pub(super) outcomes: Vec<String>,
-    /// The rules; may be empty.
-    pub(super) rules: Vec<String>,
-    /// The namespaces and environments.
-    pub(super) keys: &'a FilterKeys<'a>,
-}
-
-/// Returns the form; empty if there is nothing to filter.
-pub(super) fn filters(choices: &Choices<'_>) -> Markup {
-    if choices.statuses.words.is_empty() {
+/// Returns the form, which filters by text, and by severities or classes, each with the number of its items; empty if there
+/// is nothing to filter.
+pub(super) fn filters(legend: &str, words: impl Iterator<Item = (&'static str, usize)>) -> Markup {
+    let words: Vec<(&str, usize)> = words.filter(|(_, count)| *count > 0).collect();
+    if words.is_empty() {
         return Markup::default();
     }
-    let keys = choices.keys;
-    let own = |words: &[String]| {
-        words
-            .iter()
-            .map(|word| (word.clone(), word.clone()))
-            .collect()
-    };
-    let namespaces = keys.namespaces.iter().map(|name| namespace_title(*name));
-    let environments = keys.environments.iter().map(|name| (*name).to_owned());
     html! {
         form id="filters" role="search" aria-label="Filter the results" hidden {
             label.search {
@@ -102,8 +39,8 @@ pub(super) fn filters(choices: &Choices<'_>) -> Markup {
                     placeholder="workload, file, message (press /)";
             }
             fieldset {
-                legend { (choices.statuses.legend) }
-                @for (word, count) in &choices.statuses.words {
+                legend { (legend) }
+                @for (word, count) in words {
                     label {
                         input type="checkbox" name="status" value=(word) checked;
                         " " (if word == "none" { "no finding" } else { word }) " "
@@ -111,38 +48,12 @@ pub(super) fn filters(choices: &Choices<'_>) -> Markup {
                     }
                 }
             }
-            (select("environment", "Environment", numbered(environments)))
-            (select("namespace", "Namespace", numbered(namespaces)))
-            (select("outcome", "Outcome", own(&choices.outcomes)))
-            (select("rule", "Rule", own(&choices.rules)))
             div.buttons {
                 @for (id, text) in [("clear", "Reset"), ("open-all", "Open all"), ("close-all", "Close all")] {
                     button type="button" id=(id) { (text) }
                 }
             }
             output id="count" aria-live="polite" {}
-        }
-    }
-}
-
-fn numbered(names: impl Iterator<Item = String>) -> Vec<(String, String)> {
-    let names = names.enumerate();
-    names
-        .map(|(number, name)| (number.to_string(), name))
-        .collect()
-}
-
-/// Returns a choice of one value; empty if there are less than two.
-fn select(id: &'static str, title: &str, options: Vec<(String, String)>) -> Markup {
-    html! {
-        @if options.len() > 1 {
-            label {
-                span { (title) }
-                select id=(id) {
-                    option value="" { "all" }
-                    @for (value, text) in &options { option value=(Text(value)) { (Text(text)) } }
-                }
-            }
         }
     }
 }
@@ -184,9 +95,10 @@ impl Counts {
 }
 
 /// Returns the table: one row per environment and namespace.
-pub(super) fn overview(workloads: &Workloads<'_>, keys: &FilterKeys<'_>) -> Markup {
+pub(super) fn overview(workloads: &Workloads<'_>) -> Markup {
+    let namespaces = workloads.namespaces();
     let rows = counts(workloads);
-    let has_environments = !keys.environments.is_empty();
+    let has_environments = rows.keys().any(|(environment, _)| environment.is_some());
     let mut groups: Vec<(Option<&str>, Vec<_>)> = Vec::new();
     for ((environment, (_, namespace)), counts) in rows {
         match groups.last_mut() {
@@ -217,7 +129,7 @@ pub(super) fn overview(workloads: &Workloads<'_>, keys: &FilterKeys<'_>) -> Mark
                                             (Text(environment.unwrap_or("as written")))
                                         }
                                     }
-                                    (cells(keys, *namespace, counts))
+                                    (cells(&namespaces, *namespace, counts))
                                 }
                             }
                         }
@@ -255,10 +167,11 @@ fn counts<'a>(workloads: &'a Workloads<'_>) -> BTreeMap<RowKey<'a>, Counts> {
     rows
 }
 
-fn cells(keys: &FilterKeys<'_>, namespace: Option<&str>, counts: &Counts) -> Markup {
+fn cells(namespaces: &[Option<&str>], namespace: Option<&str>, counts: &Counts) -> Markup {
+    let number = namespaces.iter().position(|known| *known == namespace);
     html! {
         th scope="row" {
-            a href={ "#n" (keys.namespace(namespace)) } { (Text(&namespace_title(namespace))) }
+            a href={ "#n" (number.unwrap_or_default()) } { (Text(&namespace_title(namespace))) }
         }
         td.num { (counts.workloads) }
         td.num { (counts.probes()) }

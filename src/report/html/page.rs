@@ -16,8 +16,8 @@ const SCRIPT: &str = include_str!("assets/report.js");
 /// The Content-Security-Policy: nothing is loaded, and only the style and the script of the page apply, by the SHA-256 of
 /// their texts.
 const POLICY: &str = "default-src 'none'; \
-                      style-src 'sha256-MzNrEXy2ZWVoicPSZZILPIEcvUuEzmApF0EBexyE7iY='; \
-                      script-src 'sha256-t62fWe7vJsim90UDBG2Tl7HT3SlsLydX+hSU5H+k41Y='; \
+                      style-src 'sha256-A/6HkhwT5kQ7k4azVxzCYSnvxcQMqdTvCg9tTSvddBI='; \
+                      script-src 'sha256-izsrrowOg75kKe992RZzZ+UMOkCbjyPzwdlCn1AYwhI='; \
                       base-uri 'none'; form-action 'none'";
 
 /// The parts of a page.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use meshprobe_predict::predict::{Hop, HopKind, HopState, Outcome, RouteFacts};
 
-use super::filters::{FilterKeys, joined, namespace_title, some};
+use super::filters::{joined, namespace_title};
 use super::finding_block::{
     SharedFacts, Shown, certainty, deciding_lines, field_list, finding_block, place_of, status, tag,
 };
@@ -18,9 +18,7 @@ use crate::report::text::counted;
 /// Returns the card of a probe.
 pub(super) fn probe_card<'a>(
     places: Places<'_>,
-    keys: &FilterKeys<'_>,
     facts: &mut SharedFacts<'a>,
-    workload: &WorkloadCard<'_>,
     probe: &'a ProbeCard<'_>,
 ) -> Markup {
     let variants = || probe.variants.iter();
@@ -30,14 +28,9 @@ pub(super) fn probe_card<'a>(
     let worst = variants()
         .map(|variant| variant.probe.outcome)
         .max_by_key(|outcome| rank(*outcome));
-    let environments = variants().flat_map(|variant| &*variant.environments);
     html! {
         details class={ "item probe " (worst.map_or("calm", outcome_class)) } data-kind="probe"
-            data-s=(statuses(probe))
-            data-o=(joined(variants().map(|variant| variant.probe.outcome.as_str())))
-            data-r=[some(joined(probe.findings.iter().map(|finding| finding.rule.as_str())))]
-            data-n=(keys.namespace(workload.namespace))
-            data-e=[some(keys.environments(environments))] {
+            data-s=(statuses(probe)) {
             summary { (summary(probe)) }
             div.body {
                 @for finding in &probe.findings { (finding_block(places, finding, Shown::Probe(&shown))) }
@@ -203,22 +196,21 @@ fn detail<'a>(hop: &'a Hop, texts: WayTexts<'a>) -> &'a str {
 /// Returns the workloads, one group per namespace.
 pub(super) fn workload_list<'a>(
     places: Places<'_>,
-    keys: &FilterKeys<'_>,
     facts: &mut SharedFacts<'a>,
     workloads: &'a Workloads<'_>,
 ) -> Markup {
     html! {
-        @for namespace in &keys.namespaces {
+        @for (number, namespace) in workloads.namespaces().iter().enumerate() {
             @let cards = workloads.cards.iter().filter(|card| card.namespace == *namespace).collect::<Vec<_>>();
             div class="group namespace" {
-                h3 id={ "n" (keys.namespace(*namespace)) } tabindex="-1" {
+                h3 id={ "n" (number) } tabindex="-1" {
                     (Text(&namespace_title(*namespace)))
                     span.n { (counted(cards.len(), "workload")) }
                 }
                 @for card in cards {
                     article class="group workload" {
                         h4 { span { (Text(card.name)) } (counts(card)) (place_of(&card.place)) }
-                        @for probe in &card.probes { (probe_card(places, keys, facts, card, probe)) }
+                        @for probe in &card.probes { (probe_card(places, facts, probe)) }
                     }
                 }
             }

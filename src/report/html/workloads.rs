@@ -88,17 +88,6 @@ impl<'a> Workloads<'a> {
         }
     }
 
-    /// Returns the names of all environments, sorted.
-    pub(super) fn environments(&self) -> Vec<&str> {
-        let variants = self.cards.iter().flat_map(WorkloadCard::variants);
-        let mut names: Vec<&str> = variants
-            .flat_map(|variant| variant.environments.iter().map(|name| &**name))
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-    }
-
     /// Returns the namespaces, sorted; `None` for workloads without one comes last.
     pub(super) fn namespaces(&self) -> Vec<Option<&'a str>> {
         let mut names: Vec<Option<&str>> = self.cards.iter().map(|card| card.namespace).collect();

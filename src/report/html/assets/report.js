@@ -6,19 +6,7 @@ const items = [...document.querySelectorAll(".item")];
 const groups = [...document.querySelectorAll(".group")].toReversed();
 const boxes = [...document.querySelectorAll('#filters input[name="status"]')];
 
-// Each choice, with the attribute of the items that contains its words.
-const choices = [
-  ["environment", "e"],
-  ["namespace", "n"],
-  ["outcome", "o"],
-  ["rule", "r"],
-]
-  .map(([id, key]) => [document.getElementById(id), key])
-  .filter(([select]) => select);
-
 const plurals = { probe: "probes", finding: "other findings", change: "changes" };
-
-const words = (item, key) => (item.dataset[key] ?? "").split(" ");
 
 const texts = new Map();
 
@@ -40,8 +28,7 @@ function apply() {
   const all = {};
   for (const item of items) {
     const matches =
-      (allStatuses || words(item, "s").some((word) => wanted.has(word))) &&
-      choices.every(([select, key]) => select.value === "" || words(item, key).includes(select.value)) &&
+      (allStatuses || item.dataset.s.split(" ").some((word) => wanted.has(word))) &&
       terms.every((term) => textOf(item).includes(term));
     item.hidden = !matches;
     const { kind } = item.dataset;
