@@ -1,6 +1,6 @@
 //! Any text as configuration: in the file, in annotations, and in suppressions.
 
-use meshprobe::mesh::istio::{annotations, known_names};
+use meshprobe::mesh::istio::{annotations, known_keys};
 use meshprobe::settings::{self, FailOn};
 use meshprobe::source::{Content, SourceFile, SourceSet};
 use meshprobe::{engine, yaml};
@@ -58,7 +58,7 @@ fn configuration(text: &str) {
 
 fn annotation(choice: usize, value: &str) {
     let own = ["meshprobe.dev/ignore", "proxy.istio.io/config"];
-    let keys: Vec<&str> = known_names::KNOWN.iter().copied().chain(own).collect();
+    let keys: Vec<&str> = known_keys::KNOWN.iter().copied().chain(own).collect();
     let key = keys[choice % keys.len()];
     let refused = annotations::rejection_reason(key, value);
     assert!(refused.is_none_or(|reason| !reason.is_empty()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meshprobe_deploy::kustomize::Note;
 use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_mesh::kube::Object;
-use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::{Context, NotJudged};
 use meshprobe_predict::predict::{self, WorkloadPrediction};

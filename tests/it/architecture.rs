@@ -333,7 +333,7 @@ const KNOWN_TO_RULES: &[&str] = &[
     "meshprobe_mesh::mesh::istio::admission::Rejection",
     "meshprobe_mesh::mesh::istio::annotations",
     "meshprobe_mesh::mesh::istio::keys",
-    "meshprobe_mesh::mesh::istio::known_names",
+    "meshprobe_mesh::mesh::istio::known_keys",
     // A plain value that predictions contain.
     "meshprobe_mesh::mesh::istio::mtls::MtlsMode",
     // The content of a WorkloadGroup, and the faults in it: no other mesh has such an object.

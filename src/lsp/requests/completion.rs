@@ -5,7 +5,7 @@
 use gen_lsp_types::{
     CompletionItem, CompletionItemKind, CompletionItemTextEdit, CompletionParams, TextEdit,
 };
-use meshprobe_mesh::mesh::istio::known_names;
+use meshprobe_mesh::mesh::istio::known_keys;
 use meshprobe_mesh::mesh::{KeyMap, KeyOwner, Mesh, known_keys};
 use meshprobe_yaml::Span;
 
@@ -103,7 +103,7 @@ fn keys((map, owner): (KeyMap, KeyOwner), has_colon: bool, meshes: &[Mesh]) -> V
         .map(|(mesh, key)| candidate(key.name, mesh, Some(documentation(mesh, key))))
         .collect();
     if (map, owner) == (KeyMap::Annotations, KeyOwner::Pod) {
-        for name in known_names::pod_annotations() {
+        for name in known_keys::pod_annotations() {
             if !found.iter().any(|known| known.label == name) {
                 found.push(candidate(name, Mesh::ISTIO, None));
             }

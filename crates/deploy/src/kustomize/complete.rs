@@ -3,7 +3,7 @@
 
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::detect;
-use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_tree::source::Document;
 use meshprobe_yaml::{Entry, NodeRef};
 

@@ -1,7 +1,7 @@
 //! Decides which objects of a rendering are kept.
 
 use meshprobe_mesh::mesh::detect;
-use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_tree::source::is_kustomization;
 
 use super::resource::Resource;

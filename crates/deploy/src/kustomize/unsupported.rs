@@ -6,7 +6,7 @@
 //! Source: kustomize 5.8.2, `api/types` (`Replacement`, `FieldSpec`) and `api/builtins`.
 
 use meshprobe_mesh::mesh::detect;
-use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::{Entry, NodeRef};
 

@@ -1,11 +1,16 @@
 //! The environments of a finding: the overlays and clusters that deploy the same object.
+//!
+//! Identities of environments: a kustomization, or the file with a Flux or Argo CD object. If a file deploys several
+//! environments, the name of the object follows, such as `clusters/eu/apps.yaml#shop-dev`.
+//!
+//! Lists of names in texts.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::certainty::Certainty;
-use super::name_list::name_list;
 
 /// The phrase of outcomes that rest on an assumption, or on nothing.
 const NOT_KNOWN: &str = "not known";
@@ -90,4 +95,99 @@ pub(super) fn environments_line(environments: &[Environment]) -> Option<String> 
 
 fn names<'e>(environments: impl Iterator<Item = &'e Environment>) -> String {
     name_list(environments.map(|found| &*found.name))
+}
+
+/// Returns the identity of the environment that one of several objects of a file deploys.
+#[must_use]
+pub fn environment_id(file: &str, object: &str) -> String {
+    format!("{file}#{}", object.replace(['/', '#'], "-"))
+}
+
+/// Returns the file of an environment.
+#[must_use]
+pub fn environment_file(id: &str) -> &str {
+    split(id).0
+}
+
+/// Returns the name of the object that deploys an environment, if its file deploys several.
+#[must_use]
+pub fn environment_object(id: &str) -> Option<&str> {
+    split(id).1
+}
+
+fn split(id: &str) -> (&str, Option<&str>) {
+    let parts = id.rsplit_once('#');
+    let is_object = |(_, object): &(&str, &str)| {
+        !object.contains('/')
+            && ![".yaml", ".yml", ".json"]
+                .iter()
+                .any(|end| object.ends_with(end))
+    };
+    parts
+        .filter(is_object)
+        .map_or((id, None), |(file, object)| (file, Some(object)))
+}
+
+/// The maximum number of environments that a text names.
+const ALL_NAMED: usize = 8;
+
+/// The number of environments that a text names if there are more than [`ALL_NAMED`].
+const FIRST_NAMED: usize = 6;
+
+/// Returns the names of environments as one text, such as `prod-eu, prod-us`. A long list is cut.
+#[must_use]
+pub fn name_list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<&str> = names.collect();
+    match shortened(&names) {
+        (named, 0) => named.join(", "),
+        (named, more) => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// Returns the first names, and the number of the others: `a, b and 3 more`.
+#[must_use]
+pub fn names_and_more<N: Display>(names: impl ExactSizeIterator<Item = N>, most: usize) -> String {
+    let more = names.len().saturating_sub(most);
+    let named: Vec<String> = names.take(most).map(|name| name.to_string()).collect();
+    match more {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+/// Returns names as a list in a sentence: `a, b and c`.
+#[must_use]
+pub fn sentence_list<N: AsRef<str>>(names: &[N]) -> String {
+    let all: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match all.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => all.concat(),
+    }
+}
+
+/// Returns the items of a list that a text names, and the number of the others.
+#[must_use]
+pub fn shortened<T>(items: &[T]) -> (&[T], usize) {
+    match items.get(..FIRST_NAMED) {
+        Some(first) if items.len() > ALL_NAMED => (first, items.len() - first.len()),
+        _ => (items, 0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_object_follows_the_file() {
+        let id = environment_id("clusters/eu/apps.yaml", "shop/dev");
+        assert_eq!(environment_file(&id), "clusters/eu/apps.yaml");
+        assert_eq!(environment_object(&id), Some("shop-dev"));
+        for file in ["a#b/apps.yaml", "a#b.yaml", "apps.yaml"] {
+            assert_eq!(
+                (environment_file(file), environment_object(file)),
+                (file, None)
+            );
+        }
+    }
 }

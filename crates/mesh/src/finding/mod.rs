@@ -3,10 +3,8 @@
 mod certainty;
 mod docs;
 mod environment;
-mod environment_id;
 mod fix;
 mod guard_id;
-mod name_list;
 mod probe_ref;
 mod refusal;
 mod rule_id;
@@ -19,15 +17,15 @@ use serde::Serialize;
 
 pub use certainty::Certainty;
 pub use docs::{DOCS_URL, docs_url, page_url};
-pub use environment::{DifferentOutcome, Environment};
-pub use environment_id::{environment_file, environment_id, environment_object};
+pub use environment::{
+    DifferentOutcome, Environment, environment_file, environment_id, environment_object, name_list,
+    names_and_more, sentence_list, shortened,
+};
 pub use fix::{Applicability, FileEdit, Fix};
 pub use guard_id::GuardId;
-pub use name_list::{name_list, names_and_more, sentence_list, shortened};
 pub use probe_ref::ProbeRef;
 pub use refusal::Refusal;
-pub use rule_id::RuleId;
-pub use rule_id::rule_id;
+pub use rule_id::{RuleId, rule_id};
 pub use shared_note::SharedNote;
 
 /// The severity of a finding.

@@ -1,13 +1,18 @@
 //! Pod templates in objects of operators: kinds that are not known, whose pods no manifest contains.
+//!
+//! `InferenceService`s of KServe.
+//!
+//! Source: KServe 0.20.0, `pkg/controller/v1beta1/inferenceservice/components/predictor.go` (`buildObjectMeta`) and
+//! `transformer.go`: the labels and annotations of the object are set on its pods, and those of a component take
+//! precedence.
 
 use meshprobe_yaml::{FieldPath, NodeRef};
 
-use crate::kube::inference::with_component_metadata;
-use crate::kube::knative::KNATIVE_SERVING;
-use crate::kube::object::Object;
-use crate::kube::operators::{PodMaker, PodSource};
-use crate::kube::policy::may_create_pods;
-use crate::kube::workload::{Placement, PodTemplate, Workload};
+use super::object::Object;
+use super::operators::{PodMaker, PodSource};
+use super::policy::may_create_pods;
+use super::probe_handler::KNATIVE_SERVING;
+use super::workload::{Placement, PodTemplate, Workload};
 
 /// Maximum depth of the search, deeper than any pod template.
 const DEPTH: usize = 32;
@@ -205,4 +210,34 @@ fn has_probe(node: NodeRef<'_>) -> bool {
         probe.get("exec").is_none() && FIELDS.iter().any(|key| probe.get(key).is_some())
     };
     node.is_mapping() && PROBES.iter().filter_map(|key| node.get(key)).any(is_probe)
+}
+
+/// The fields of an `InferenceService` that describe pods.
+const COMPONENTS: [&str; 3] = ["predictor", "transformer", "explainer"];
+
+/// Iterates over the components of an `InferenceService`, each with its key; none for other objects.
+pub fn inference_components<'t>(
+    object: &Object<'t>,
+) -> impl Iterator<Item = (NodeRef<'t>, NodeRef<'t>)> + use<'t> {
+    let is_service = object.group() == "serving.kserve.io" && object.kind == "InferenceService";
+    let spec = object.node.get("spec").filter(|_| is_service);
+    COMPONENTS
+        .into_iter()
+        .filter_map(move |key| spec?.entry(key))
+        .filter(|entry| entry.value.is_mapping())
+        .map(|entry| (entry.key, entry.value))
+}
+
+/// Sets the labels and annotations that KServe gives the pods of a component.
+pub(super) fn with_component_metadata<'t>(
+    template: PodTemplate<'t>,
+    object: &Object<'t>,
+) -> PodTemplate<'t> {
+    let component = template.spec;
+    let is_component =
+        inference_components(object).any(|(_, node)| node.span() == component.span());
+    match is_component {
+        true => template.with_metadata(component, object.metadata()),
+        false => template,
+    }
 }

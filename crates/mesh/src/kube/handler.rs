@@ -5,10 +5,9 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{DeError, FieldPath, NodeRef, Span, from_node};
 
-use crate::kube::container::Container;
-use crate::kube::knative;
-use crate::kube::probe_handler::{HttpGet, Port, ProbeHandler};
-use crate::kube::slot::Slot;
+use super::container::Container;
+use super::probe_handler;
+use super::probe_handler::{HttpGet, Port, ProbeHandler, Slot};
 
 /// Reason why a handler cannot be checked.
 #[derive(Clone, Debug)]
@@ -68,7 +67,7 @@ impl<'t> Probe<'t> {
         let (mut action, timeout_seconds) = action_and_timeout(entry.value, slot);
         let mut written = kinds(entry.value, slot).count();
         if let (Some(revision), Ok(action)) = (container.revision, &mut action) {
-            written += usize::from(knative::complete(revision, slot, action));
+            written += usize::from(probe_handler::complete(revision, slot, action));
         }
         let steps = FieldPath::keys(slot.route());
         Some(Self {

@@ -1,11 +1,8 @@
 //! What a mesh is registered with.
 
+use super::description::{KnownKey, Mesh, MeshMarkers, MeshSetup};
 use super::fault::ProbeFault;
-use super::known_key::KnownKey;
-use super::markers::MeshMarkers;
 use super::model::MeshModel;
-use super::name::Mesh;
-use super::setup::MeshSetup;
 
 /// A mesh as the registry lists it: its names, its behaviour and the evidence for it.
 pub(in crate::mesh) struct MeshDefinition {

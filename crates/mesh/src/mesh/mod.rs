@@ -3,21 +3,14 @@
 
 #[macro_use]
 mod registry;
-mod default_release;
 mod definition;
+mod description;
 pub mod detect;
 mod fact;
-pub mod fact_kind;
 mod fault;
-mod finding_facts;
 mod go_bool;
-mod known_key;
-mod markers;
 pub mod model;
-mod name;
 mod proven;
-mod release_change;
-mod setup;
 pub mod shared_faults;
 mod version;
 
@@ -28,13 +21,12 @@ macro_rules! declare {
 }
 for_each_mesh!(declare);
 
+pub use description::{KeyMap, KeyOwner, KnownKey, Mesh, MeshSetup, SetupSource};
 pub use fact::{Fact, Reason};
 pub use fault::{FaultEffect, FaultPlace, ProbeFault};
-pub use known_key::{KeyMap, KeyOwner, KnownKey};
-pub use name::Mesh;
 pub use proven::ProvenRelease;
-pub use registry::{all, faults, is_newer_than_proven, known_keys, newest_proven, setups};
-pub use registry::{installed_release, model_of};
-pub use release_change::ReleaseChange;
-pub use setup::{MeshSetup, SetupSource};
-pub use version::Version;
+pub use registry::{
+    all, faults, installed_release, is_newer_than_proven, known_keys, model_of, newest_proven,
+    setups,
+};
+pub use version::{ReleaseChange, Version};

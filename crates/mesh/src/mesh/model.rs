@@ -3,10 +3,13 @@
 //! Istio's behaviour depends on policies, Services and installations, so `context` combines its
 //! facts. The meshes here decide from the pod, its Namespace and their own objects in that
 //! namespace.
+//!
+//! The release of a mesh if the user sets none.
 
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{FieldPath, Span, Value};
 
+use super::description::Mesh;
 use super::fact::{Fact, Reason};
 use super::fault::ProbeFault;
 use super::version::Version;
@@ -331,5 +334,20 @@ pub(crate) fn resolve(port: &Port, container: &Container<'_>) -> Option<i64> {
                 .find(|declared| declared.name == Some(name.as_str()))?
                 .number
         }),
+    }
+}
+
+/// Returns the release that the user sets for a mesh; without one, `latest` describes the default.
+pub(super) fn release_of(
+    mesh: Mesh,
+    given: Option<Version>,
+    latest: &'static str,
+) -> Fact<Option<Version>> {
+    match given {
+        Some(release) => {
+            let message = format!("{} {release} (--mesh-version)", mesh.title());
+            Fact::settled(Some(release), message)
+        }
+        None => Fact::default(None, latest, mesh.settle_release()),
     }
 }

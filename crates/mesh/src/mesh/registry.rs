@@ -5,14 +5,12 @@
 use meshprobe_yaml::Span;
 
 use super::definition::MeshDefinition;
+use super::description::{KnownKey, Mesh, MeshSetup};
 use super::fault::ProbeFault;
-use super::known_key::KnownKey;
 use super::model::MeshModel;
-use super::name::Mesh;
-use super::proven::{self, ProvenRelease};
-use super::setup::MeshSetup;
-use super::shared_faults;
+use super::proven::ProvenRelease;
 use super::version::Version;
+use super::{proven, shared_faults};
 use crate::kube::Object;
 
 /// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.

@@ -1,14 +1,17 @@
 //! The settings of one source, such as the configuration file or the command line.
+//!
+//! Facts that `diff` supposes for selected pods.
+//!
+//! Entries of `ignore` in the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::finding::{GuardId, RuleId, Severity};
-
 use super::{
-    FactOverrides, FailOn, FormChoice, Ignore, MeshKind, RequiredVerdicts, RuleLevel, Scope,
-    SelectedFacts, Settings, Version,
+    FactOverrides, FailOn, FormChoice, MeshKind, RequiredVerdicts, RuleLevel, Scope, Settings,
+    Version,
 };
+use crate::finding::{GuardId, RuleId, Severity};
 
 /// A step of the KRM function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -247,6 +250,32 @@ impl Layer {
             configured: self.configured.clone(),
         }
     }
+}
+
+/// Facts for the pods that namespaces or labels select. They take precedence over all others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SelectedFacts {
+    /// The namespaces; empty for all.
+    pub namespaces: Vec<String>,
+    /// The labels that a workload or its pod template must have; empty for all.
+    pub labels: Vec<(String, String)>,
+    /// The facts.
+    pub overrides: FactOverrides,
+    /// The release of the mesh.
+    pub mesh_version: Option<Version>,
+}
+
+/// One entry of `ignore`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignore {
+    /// The rule or notice.
+    pub rule: RuleId,
+    /// The files that the entry applies to; all files if `paths` is empty.
+    pub scope: Scope,
+    /// The reason that the user gives.
+    pub reason: String,
+    /// The line of the entry, from 1.
+    pub line: usize,
 }
 
 #[cfg(test)]

@@ -1,35 +1,25 @@
 //! Resolved settings: plain data from the defaults, the configuration file and the options.
 
-mod fact_scope;
 mod facts;
 mod file;
-mod ignore;
 mod layer;
 mod mesh_kind;
-mod rule_names;
-mod scope;
 mod scope_set;
-mod selected_facts;
 mod suggest;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::finding::{GuardId, RuleId, Severity};
+
 pub use crate::mesh::istio::mtls::MtlsMode;
 pub use crate::mesh::istio::network_plugin::NetworkPlugin;
 pub use crate::mesh::{Mesh, Version};
-
-pub use fact_scope::FactScope;
 pub use facts::FACT_KEYS;
 pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
-pub use ignore::Ignore;
-pub use layer::{Action, ConfiguredFacts, Emit, Layer};
-pub use mesh_kind::MeshKind;
-pub use rule_names::{RuleNames, UnknownRule};
-pub use scope::Scope;
-pub use scope_set::ScopeSet;
-pub use selected_facts::SelectedFacts;
-pub use suggest::{most_similar, unknown_value_message};
+pub use layer::{Action, ConfiguredFacts, Emit, Ignore, Layer, SelectedFacts};
+pub use mesh_kind::{FactScope, MeshKind};
+pub use scope_set::{Scope, ScopeSet};
+pub use suggest::{RuleNames, UnknownRule, most_similar, unknown_value_message};
 
 /// The assumption about pods for which no Namespace of the tree decides about injection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -13,7 +13,7 @@ use meshprobe_mesh::kube::{
 };
 use meshprobe_mesh::mesh;
 use meshprobe_mesh::mesh::detect;
-use meshprobe_mesh::mesh::fact_kind::{FactKind, is_plugin_policy};
+use meshprobe_mesh::mesh::detect::{FactKind, is_plugin_policy};
 use meshprobe_mesh::mesh::istio::install::PlainFile;
 use meshprobe_mesh::mesh::istio::{install, network_plugin};
 use meshprobe_mesh::settings::Settings;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meshprobe_deploy::kustomize::complete::complete;
 use meshprobe_mesh::kube::{Object, PeerAuthentication, Workload, may_create_pods, runs_pods};
 use meshprobe_mesh::mesh::detect;
-use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_mesh::mesh::istio::{install, network_plugin};
 
 use crate::context::generated_pods::generated_pods;

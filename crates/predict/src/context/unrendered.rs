@@ -12,7 +12,7 @@ use meshprobe_deploy::kustomize::complete::{Complete, complete, has_complete};
 use meshprobe_deploy::kustomize::{Rendering, unapplied};
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, ObjectKey, RenderingId};
-use meshprobe_mesh::mesh::fact_kind::FactKind;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_mesh::mesh::istio::keys::DEFAULT_ROOT_NAMESPACE;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::source::SourceSet;

@@ -1,6 +1,6 @@
 //! The injection templates of a pod.
 
-use meshprobe_mesh::mesh::istio::{keys, known_names};
+use meshprobe_mesh::mesh::istio::{keys, known_keys};
 use meshprobe_predict::context::Context;
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_yaml::Span;
@@ -48,7 +48,7 @@ impl SelectedTemplates {
 
     /// Returns the first template that is not one of Istio's own.
     pub(in crate::rewrite) fn unknown(&self) -> Option<&String> {
-        let is_own = |name: &str| known_names::TEMPLATES.contains(&name);
+        let is_own = |name: &str| known_keys::TEMPLATES.contains(&name);
         self.names.iter().find(|name| !is_own(name))
     }
 

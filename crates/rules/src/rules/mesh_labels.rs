@@ -3,7 +3,7 @@
 use meshprobe_mesh::finding::{Applicability, Finding, Fix};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::Fact;
-use meshprobe_mesh::mesh::istio::{keys, known_names};
+use meshprobe_mesh::mesh::istio::{keys, known_keys};
 use meshprobe_predict::context::{Context, Dataplane};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
@@ -384,7 +384,7 @@ pub(in crate::rules) fn misspelt_labels<'t>(
 
 /// Returns the label that the author of an unknown name likely intended, and whether that is uncertain.
 fn intended_label(name: &str) -> Option<(&'static str, bool)> {
-    if LABELS.contains(&name) || known_names::KNOWN.contains(&name) {
+    if LABELS.contains(&name) || known_keys::KNOWN.contains(&name) {
         return None;
     }
     if PERHAPS_MISTAKEN.contains(&name) {
@@ -451,7 +451,7 @@ mod tests {
             "rev",
             "app.io/rev",
         ];
-        for name in known_names::KNOWN
+        for name in known_keys::KNOWN
             .iter()
             .copied()
             .chain(LABELS)

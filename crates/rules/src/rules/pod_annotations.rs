@@ -3,7 +3,7 @@
 use meshprobe_mesh::finding::{Applicability, Finding, Fix};
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::istio::rewrite::parse_bool;
-use meshprobe_mesh::mesh::istio::{keys, known_names};
+use meshprobe_mesh::mesh::istio::{keys, known_keys};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Scalar, Step, Value};
@@ -169,14 +169,14 @@ fn fix(workload: &Workload<'_>, place: MetadataMap, key: &str, meant: &str) -> O
 pub(in crate::rules) fn intended_key(place: MetadataMap, key: &str) -> Option<&'static str> {
     let (domain, _) = key.split_once('/')?;
     let is_istio = domain == "istio.io" || domain.ends_with(".istio.io");
-    if !is_istio || known_names::KNOWN.contains(&key) {
+    if !is_istio || known_keys::KNOWN.contains(&key) {
         return None;
     }
     let known: &[&'static str] = match place {
-        MetadataMap::Annotation => known_names::KNOWN,
+        MetadataMap::Annotation => known_keys::KNOWN,
         MetadataMap::Label => &LABELS,
     };
-    let common_mistake = known_names::MISTAKEN
+    let common_mistake = known_keys::MISTAKEN
         .iter()
         .find(|(wrong, _)| *wrong == key)
         .map(|(_, right)| *right);
@@ -434,7 +434,7 @@ fn metadata_routes(workload: &Workload<'_>) -> Vec<FieldPath> {
 }
 
 fn is_pod_key(key: &str) -> bool {
-    known_names::POD_KEYS
+    known_keys::POD_KEYS
         .iter()
         .any(|prefix| key.starts_with(prefix))
 }

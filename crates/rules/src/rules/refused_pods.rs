@@ -3,7 +3,7 @@
 use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Fix, Severity};
 use meshprobe_mesh::kube::{Container, Workload};
 use meshprobe_mesh::mesh::Fact;
-use meshprobe_mesh::mesh::istio::{annotations, keys, known_names};
+use meshprobe_mesh::mesh::istio::{annotations, keys, known_keys};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Value};
@@ -51,7 +51,7 @@ fn report_injection_template_unknown<'t>(
                 .map(|template| template.value.as_str())
                 .chain(aliases)
         })
-        .chain(known_names::TEMPLATES.iter().copied())
+        .chain(known_keys::TEMPLATES.iter().copied())
         .collect();
     let is_unknown =
         |name: &&str| !name.is_empty() && !known.contains(name) && !placeholder::contains(name);

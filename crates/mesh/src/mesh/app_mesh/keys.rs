@@ -1,4 +1,8 @@
-//! Names that App Mesh defines.
+//! The labels and annotations of App Mesh, with what editors offer for each.
+
+use crate::mesh::description::KeyMap::{Annotations, Labels};
+use crate::mesh::description::KeyOwner::{Namespace, Pod};
+use crate::mesh::description::KnownKey;
 
 /// Label of Namespaces and annotation of pods that switches injection on or off.
 pub const INJECT: &str = "appmesh.k8s.aws/sidecarInjectorWebhook";
@@ -6,3 +10,30 @@ pub const INJECT: &str = "appmesh.k8s.aws/sidecarInjectorWebhook";
 pub(crate) const PORTS: &str = "appmesh.k8s.aws/ports";
 /// The name of the proxy container.
 pub(crate) const ENVOY: &str = "envoy";
+
+pub(super) static KEYS: &[KnownKey] = &[
+    KnownKey {
+        name: INJECT,
+        map: Labels,
+        owners: &[Namespace],
+        values: &["enabled", "disabled"],
+        meaning: "Switches the injection of the proxy into the pods of the namespace on or off.",
+        rules: &[],
+    },
+    KnownKey {
+        name: INJECT,
+        map: Annotations,
+        owners: &[Pod],
+        values: &["enabled", "disabled"],
+        meaning: "Switches the injection of the proxy on or off.",
+        rules: &[],
+    },
+    KnownKey {
+        name: PORTS,
+        map: Annotations,
+        owners: &[Pod],
+        values: &[],
+        meaning: "Lists the ports that are redirected to the proxy, instead of the ports of its listeners.",
+        rules: &[],
+    },
+];

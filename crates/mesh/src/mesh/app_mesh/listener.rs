@@ -1,4 +1,6 @@
 //! How the listeners of a `VirtualNode` treat each handler.
+//!
+//! The ways in which App Mesh breaks a handler.
 
 use meshprobe_yaml::NodeRef;
 

@@ -8,11 +8,8 @@
 mod definition;
 pub mod faults;
 mod keys;
-mod known_keys;
 mod listener;
 mod model;
-mod name;
-mod setups;
 
 pub(super) use definition::DEFINITION;
 pub use keys::INJECT;

@@ -6,13 +6,12 @@ use super::keys::{ENVOY, INJECT};
 use super::listener::{judge, node};
 use crate::finding::Certainty;
 use crate::kube::Workload;
-use crate::mesh::default_release::release_of;
+use crate::mesh::description::Mesh;
 use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::model::{
-    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport,
+    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport, release_of,
     treatments_of_unchanged_probes,
 };
-use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
 
 const SETTLE: &str = "--assume injection=all|none";

@@ -1,4 +1,4 @@
-//! What Cilium is registered with.
+//! What Cilium is registered with: its names and setups.
 //!
 //! Source of the markers: the kinds of policies that Cilium documents.
 
@@ -6,10 +6,8 @@ use meshprobe_yaml::NodeRef;
 
 use super::keys::MTLS_ENABLED;
 use super::model::Cilium;
-use super::setups::SETUPS;
 use crate::mesh::definition::MeshDefinition;
-use crate::mesh::markers::{MeshMarkers, SharedKind};
-use crate::mesh::name::Mesh;
+use crate::mesh::description::{Mesh, MeshInfo, MeshMarkers, MeshSetup, SetupSource, SharedKind};
 
 /// Cilium as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -34,7 +32,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ],
         ..MeshMarkers::NONE
     },
-    keys: super::known_keys::KEYS,
+    keys: super::keys::KEYS,
     faults: &[],
     setups: SETUPS,
     proven: "",
@@ -50,3 +48,24 @@ fn demands_authentication(spec: NodeRef<'_>) -> bool {
         .filter_map(|rule| rule.get("authentication")?.get("mode")?.text())
         .any(|mode| mode == "required")
 }
+
+impl Mesh {
+    /// Cilium with mutual authentication.
+    pub const CILIUM: Self = Self::new(&MeshInfo {
+        id: "cilium",
+        title: "Cilium",
+        summary: "Cilium with mutual authentication",
+        settle_release: "--mesh cilium --mesh-version N.N",
+    });
+}
+
+const SOURCE: SetupSource = SetupSource::Documentation(
+    "Cilium, \"Mutual Authentication\" and \"Policy Enforcement Modes\"",
+);
+
+pub(super) const SETUPS: &[MeshSetup] = &[MeshSetup {
+    title: "Cilium, mutual authentication",
+    releases: &[(1, 18)],
+    source: SOURCE,
+    ..MeshSetup::NONE
+}];

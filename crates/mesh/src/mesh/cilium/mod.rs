@@ -6,14 +6,8 @@
 
 mod definition;
 mod keys;
-mod known_keys;
 mod model;
-mod name;
-mod policy_enforcement;
-mod setups;
-mod ztunnel;
 
 pub(super) use definition::DEFINITION;
 pub use keys::HBONE_PORT;
-pub use policy_enforcement::drops_unselected;
-pub use ztunnel::enrolled;
+pub use model::{drops_unselected, enrolled};

@@ -1,15 +1,20 @@
 //! How pods take part in Cilium.
+//!
+//! Namespaces that are enrolled in Cilium's ztunnel (beta, since Cilium 1.19).
+//!
+//! Source: the documentation of Cilium, "Ztunnel Transparent Encryption (Beta)". It does not describe how ztunnel treats
+//! the packets of the kubelet.
+//!
+//! Releases that enforce policies differently.
 
-use crate::mesh::default_release::release_of;
-use crate::mesh::fact::Fact;
+use super::keys::MTLS_ENABLED;
+use crate::kube::Object;
+use crate::mesh::description::Mesh;
 use crate::mesh::model::{
     HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
-    port_of,
+    port_of, release_of,
 };
-use crate::mesh::name::Mesh;
-use crate::mesh::version::Version;
-
-use super::ztunnel::enrolled;
+use crate::mesh::{Fact, Version};
 
 /// How to find out what ztunnel does to probes, which Cilium does not document.
 const SETTLE_PROBES: &str = "no option settles this: test the probe in a cluster";
@@ -56,5 +61,35 @@ impl MeshModel for Cilium {
 
     fn shape(&self) -> RewriteSupport {
         RewriteSupport::unchanged(Version::new(1, 0), "Cilium does not change probes")
+    }
+}
+
+/// What shows whether Cilium runs with ztunnel; options cannot state it.
+const SETTLE: &str = "`enable-ztunnel` in the ConfigMap `cilium-config`";
+
+/// Returns the fact that the pods of a Namespace are enrolled; `None` if they are not.
+#[must_use]
+pub fn enrolled(namespace: &Object<'_>) -> Option<Fact<()>> {
+    let entry = namespace.label(MTLS_ENABLED)?;
+    (entry.value.text() == Some("true")).then_some(())?;
+    let message = "the pods of this Namespace are enrolled in Cilium's ztunnel";
+    let place = namespace.label_at(entry.value.span(), message);
+    let is_on = Fact::assumed(
+        (),
+        "Cilium runs with `encryption.type: ztunnel`",
+        Some(SETTLE),
+    );
+    Some(Fact::known((), place).depending_on(&is_on))
+}
+
+/// Returns whether a release of Cilium, named as in a chart, drops connections from the node to pods that no policy
+/// selects if policies are always enforced. This applies to 1.20 and later (issue 48444), and to unreadable releases.
+#[must_use]
+pub fn drops_unselected(release: Option<&str>) -> bool {
+    let numbers = release.unwrap_or_default().trim_start_matches('v');
+    let mut numbers = numbers.split('.').map(str::parse::<u16>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= (1, 20),
+        _ => true,
     }
 }

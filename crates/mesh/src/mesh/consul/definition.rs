@@ -1,14 +1,11 @@
-//! What Consul is registered with.
+//! What Consul is registered with: its names and setups.
 //!
 //! Source of the markers: `control-plane/connect-inject/constants` (consul-k8s).
 
-use crate::mesh::definition::MeshDefinition;
-use crate::mesh::markers::MeshMarkers;
-use crate::mesh::name::Mesh;
-
 use super::faults;
 use super::model::Consul;
-use super::setups::SETUPS;
+use crate::mesh::definition::MeshDefinition;
+use crate::mesh::description::{Mesh, MeshInfo, MeshMarkers, MeshSetup, SetupSource};
 
 /// Consul as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -21,8 +18,30 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         groups: &["consul.hashicorp.com"],
         ..MeshMarkers::NONE
     },
-    keys: super::known_keys::KEYS,
+    keys: super::keys::KEYS,
     faults: faults::ALL,
     setups: SETUPS,
     proven: "",
 };
+
+impl Mesh {
+    /// Consul service mesh.
+    pub const CONSUL: Self = Self::new(&MeshInfo {
+        id: "consul",
+        title: "Consul",
+        summary: "Consul",
+        settle_release: "--mesh consul --mesh-version N.N",
+    });
+}
+
+const SOURCE: SetupSource = SetupSource::Code(
+    "consul-k8s a507b1d1, control-plane/connect-inject/webhook/{mesh_webhook,redirect_traffic}.go",
+);
+
+pub(super) const SETUPS: &[MeshSetup] = &[MeshSetup {
+    title: "Consul, transparent proxy",
+    releases: &[(1, 0), (2, 0)],
+    annotations: "consul.hashicorp.com/connect-inject: \"true\"",
+    source: SOURCE,
+    ..MeshSetup::NONE
+}];

@@ -9,7 +9,7 @@ use meshprobe_yaml::Entry;
 
 use super::keys::{DATAPLANE, EXCLUDED_PORTS, INJECT, OVERWRITE, STATUS, TRANSPARENT};
 use super::rejection;
-use super::services::several_services;
+use super::rejection::several_services;
 use crate::finding::Certainty;
 use crate::kube::Object;
 use crate::mesh::go_bool::parse_bool;

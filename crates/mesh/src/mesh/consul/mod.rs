@@ -8,15 +8,10 @@ mod definition;
 pub mod faults;
 mod injection;
 mod keys;
-mod known_keys;
 mod model;
-mod name;
-mod ports;
 mod probes;
 mod rejection;
-mod services;
-mod setups;
 
 pub(super) use definition::DEFINITION;
 pub use keys::{CONCURRENCY, OVERWRITE, SERVICE, SERVICE_PORT, STATUS, TRANSPARENT};
-pub use services::several_services;
+pub use rejection::several_services;

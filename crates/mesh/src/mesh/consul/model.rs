@@ -1,17 +1,16 @@
 //! How pods take part in Consul.
 
+use super::keys::{DATAPLANE, INIT};
+use super::probes::Pod;
+use super::{injection, probes};
 use crate::kube::Workload;
-use crate::mesh::default_release::release_of;
+use crate::mesh::description::Mesh;
 use crate::mesh::fact::Fact;
 use crate::mesh::model::{
     HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
+    release_of,
 };
-use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
-
-use super::keys::{DATAPLANE, INIT};
-use super::probes::Pod;
-use super::{injection, ports};
 
 /// The model of Consul.
 #[derive(Debug)]
@@ -66,6 +65,6 @@ impl MeshModel for Consul {
         _release: Option<Version>,
         port: i64,
     ) -> Option<&'static str> {
-        ports::owner(port)
+        probes::owner(port)
     }
 }

@@ -1,15 +1,18 @@
 //! How Consul treats each probe.
+//!
+//! The ports of the proxy.
+//!
+//! The ways in which Consul breaks a handler.
 
+use super::faults;
+use super::injection::{overwrites, transparent};
+use super::keys::{DATAPLANE, EXCLUDED_PORTS};
 use crate::finding::Certainty;
 use crate::kube::{Container, ContainerList, HttpGet, Port, ProbeHandler, Slot};
 use crate::mesh::model::{
     HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, resolve,
 };
 use crate::mesh::{Fact, Reason, shared_faults};
-
-use super::injection::{overwrites, transparent};
-use super::keys::{DATAPLANE, EXCLUDED_PORTS};
-use super::{faults, ports};
 
 /// The reason for a verdict that was not measured: plain HTTP at a proxy that requires mutual TLS.
 const PLAIN: &str = "the proxy of Consul does not accept plain text by default";
@@ -108,7 +111,7 @@ impl<'a, 't> Pod<'a, 't> {
         treatment.destination = match action {
             _ if !self.transparent.value => ProbeDestination::Direct,
             _ if action.host().is_some() => ProbeDestination::Elsewhere,
-            _ if port.is_some_and(|port| ports::owner(port).is_some()) => {
+            _ if port.is_some_and(|port| owner(port).is_some()) => {
                 ProbeDestination::Fault(&shared_faults::PORT_OF_PROXY)
             }
             ProbeHandler::TcpSocket { .. } => ProbeDestination::Accepted,
@@ -175,7 +178,7 @@ impl<'a, 't> Pod<'a, 't> {
         treatment.depend_on(&self.transparent);
         treatment.depend_on(&self.overwrites);
         treatment.destination = match port {
-            Some(port) if ports::owner(port).is_some() => {
+            Some(port) if owner(port).is_some() => {
                 ProbeDestination::Fault(&shared_faults::PORT_OF_PROXY)
             }
             _ if http.host.is_some() => ProbeDestination::Fault(&shared_faults::HOST_KEPT),
@@ -213,5 +216,15 @@ impl<'a, 't> Pod<'a, 't> {
             ),
         )];
         treatment
+    }
+}
+
+/// Returns the purpose of a port that the proxy uses.
+pub(super) const fn owner(port: i64) -> Option<&'static str> {
+    match port {
+        20000 => Some("inbound traffic"),
+        20200 => Some("metrics"),
+        20300..=20599 => Some("exposed probes"),
+        _ => None,
     }
 }

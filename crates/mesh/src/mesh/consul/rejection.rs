@@ -9,15 +9,17 @@
 //! - the user: `consulDataplaneSidecar` in `consul_dataplane_sidecar.go`;
 //! - names of added containers: `consul_dataplane_sidecar.go` and `container_init.go` in
 //!   `control-plane/connect-inject/webhook`.
+//!
+//! The services that a pod represents.
 
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef, Scalar, resolve_plain};
 
 use super::keys::{
-    AS_SIDECAR, CONCURRENCY, DATAPLANE, INIT, LIFECYCLE, METRICS_PORT, SERVICE_PORT, SWITCHES, USER,
+    AS_SIDECAR, CONCURRENCY, DATAPLANE, INIT, LIFECYCLE, METRICS_PORT, SERVICE, SERVICE_PORT,
+    SWITCHES, USER,
 };
-use super::services::several_services;
-use crate::kube::{Container, ContainerList, integer};
+use crate::kube::{Container, ContainerList, Workload, integer};
 use crate::mesh::go_bool::parse_bool;
 use crate::mesh::model::{Membership, PodInput};
 use crate::mesh::{Fact, Version};
@@ -145,4 +147,12 @@ fn is_added(name: &str, services: Option<&str>) -> bool {
             _ => rest.strip_prefix('-') == Some(service),
         })
     })
+}
+
+/// Returns the annotation of a pod that represents several services: it contains one name for each of the ports.
+#[must_use]
+pub fn several_services<'t>(workload: &Workload<'t>) -> Option<Entry<'t>> {
+    let entry = workload.template.annotation(SERVICE)?;
+    let text = entry.value.text()?;
+    text.contains(',').then_some(entry)
 }

@@ -1,12 +1,9 @@
-//! What Istio is registered with.
+//! What Istio is registered with: its names and setups.
 //!
 //! Source of the markers: the labels, annotations, containers and API groups that Istio documents.
 
 use crate::mesh::definition::MeshDefinition;
-use crate::mesh::markers::MeshMarkers;
-use crate::mesh::name::Mesh;
-
-use super::setups::SETUPS;
+use crate::mesh::description::{Mesh, MeshInfo, MeshMarkers, MeshSetup};
 
 /// Istio as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -41,3 +38,61 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
     setups: SETUPS,
     proven: include_str!("proven.csv"),
 };
+
+impl Mesh {
+    /// Istio.
+    pub const ISTIO: Self = Self::new(&MeshInfo {
+        id: "istio",
+        title: "Istio",
+        summary: "Istio",
+        settle_release: "--mesh-version 1.N",
+    });
+}
+
+/// Namespace `shop` with injection and STRICT mutual TLS.
+const STRICT: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio-injection: enabled}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+/// Namespace `shop` in ambient mode with STRICT mutual TLS.
+const AMBIENT_STRICT: &str = "\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {istio.io/dataplane-mode: ambient}}
+---
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: shop}
+spec: {mtls: {mode: STRICT}}
+---
+";
+
+pub(super) const SETUPS: &[MeshSetup] = &[
+    MeshSetup {
+        title: "Istio, sidecar, STRICT",
+        releases: &[(1, 5), (1, 9), (1, 11), (1, 12), (1, 13), (1, 25), (1, 28)],
+        objects: STRICT,
+        ..MeshSetup::NONE
+    },
+    MeshSetup {
+        title: "Istio, sidecar, STRICT, rewrite switched off",
+        releases: &[(1, 28)],
+        annotations: "sidecar.istio.io/rewriteAppHTTPProbers: \"false\"",
+        objects: STRICT,
+        ..MeshSetup::NONE
+    },
+    MeshSetup {
+        title: "Istio, ambient, STRICT",
+        releases: &[(1, 28)],
+        objects: AMBIENT_STRICT,
+        ..MeshSetup::NONE
+    },
+];

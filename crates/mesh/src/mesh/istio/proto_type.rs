@@ -1,12 +1,20 @@
 //! The types of fields in messages of Istio's API, and the values that Istio's decoder rejects for them.
 //!
 //! Source: golang/protobuf 1.5.4, `jsonpb/decode.go` (`unmarshalMessage`, `unmarshalSingularValue`).
+//!
+//! Durations as Go's `time.ParseDuration` reads them.
+//!
+//! Reads messages of Istio's API that are written as YAML in the way that Istio decodes them.
+//!
+//! Istio converts the YAML to JSON and decodes that with jsonpb; unknown fields are allowed.
+//! Source: Istio 1.31, `pkg/util/protomarshal` (`ApplyYAML`); golang/protobuf 1.5.4,
+//! `jsonpb/decode.go`. Istio 1.10 and 1.11 use gogo/protobuf 1.3, whose jsonpb gives the same results.
+
+use std::borrow::Cow;
 
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{NodeRef, Span};
+use meshprobe_yaml::{Entry, NodeRef, Scalar, Span};
 
-use super::go_duration::is_duration;
-use super::proto_json::{self, boolean, integer};
 use crate::mesh::ReleaseChange;
 
 /// The type of a field. A wrapper such as `BoolValue` has the type that it contains.
@@ -85,7 +93,7 @@ fn check_fields(
     faults: &mut Vec<TypeFault>,
 ) {
     for field in fields {
-        let Some(entry) = proto_json::entry(message, field.name) else {
+        let Some(entry) = entry(message, field.name) else {
             continue;
         };
         let name = entry.key.text().unwrap_or(field.name);
@@ -166,6 +174,196 @@ impl Type {
             Self::Map(_) => "a mapping of mappings",
             Self::List(Self::String) => "a list of strings",
             Self::List(_) => "a list",
+        }
+    }
+}
+
+/// The units of a duration.
+const UNITS: [(&str, f64); 8] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("\u{b5}s", 1e3),
+    ("\u{3bc}s", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("m", 6e10),
+    ("h", 3.6e12),
+];
+
+/// The maximum of a duration, in nanoseconds.
+const MAX: f64 = 9_223_372_036_854_775_807.0;
+
+/// Returns whether Go reads a text as a duration: numbers with units, such as `1h30m`.
+pub(super) fn is_duration(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned == "0" {
+        return true;
+    }
+    let mut total = 0.0;
+    let mut rest = unsigned;
+    while !rest.is_empty() {
+        let Some((nanoseconds, after)) = first_part(rest) else {
+            return false;
+        };
+        total += nanoseconds;
+        rest = after;
+    }
+    !unsigned.is_empty() && total <= MAX
+}
+
+/// Reads a number with a unit; returns it in nanoseconds, and the rest of the text.
+fn first_part(text: &str) -> Option<(f64, &str)> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let unit_start = text.find(|c| !is_number(c))?;
+    let (number, rest) = text.split_at(unit_start);
+    let unit_end = rest.find(is_number).unwrap_or(rest.len());
+    let (unit, after) = rest.split_at(unit_end);
+    let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let number: f64 = number.parse().ok()?;
+    Some((number * size, after))
+}
+
+/// Returns the name of a field in the protobuf definition for its JSON name:
+/// `status_port` for `statusPort`.
+pub(super) fn original_name(json: &str) -> Cow<'_, str> {
+    if !json.contains(|c: char| c.is_ascii_uppercase()) {
+        return Cow::Borrowed(json);
+    }
+    let mut name = String::with_capacity(json.len() + 4);
+    for c in json.chars() {
+        if c.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(c.to_ascii_lowercase());
+    }
+    Cow::Owned(name)
+}
+
+/// Returns the entry that the decoder uses for the field with this JSON name. If both
+/// spellings are written, it uses that of JSON, even with a null.
+pub(super) fn entry<'t>(message: NodeRef<'t>, json: &str) -> Option<Entry<'t>> {
+    let named = message.entry(json);
+    named.or_else(|| match original_name(json) {
+        Cow::Owned(name) => message.entry(&name),
+        Cow::Borrowed(_) => None,
+    })
+}
+
+/// Returns the value of a field; null means no value.
+pub(super) fn value<'t>(message: NodeRef<'t>, json: &str) -> Option<NodeRef<'t>> {
+    let found = entry(message, json)?.value;
+    (!found.is_null()).then_some(found)
+}
+
+/// Reads an integer: a number, with or without quotes.
+pub(super) fn integer<T: TryFrom<i64>>(node: NodeRef<'_>) -> Option<T> {
+    let number = match node.scalar()? {
+        Scalar::Float(number) if number == 0.0 && number.is_sign_negative() => {
+            return negative_zero();
+        }
+        Scalar::Int(number) => number,
+        // JSON has one kind of number: `15020.0` is written as 15020.
+        Scalar::Float(number) => whole(number)?,
+        // `json.Unmarshal` parses the text, and keeps the zero for null.
+        Scalar::Str(text) => match json_text(text) {
+            "null" => 0,
+            "-0" => return negative_zero(),
+            digits if is_json_integer(digits) => digits.parse().ok()?,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    T::try_from(number).ok()
+}
+
+/// Returns `-0`, which Go rejects for unsigned types.
+fn negative_zero<T: TryFrom<i64>>() -> Option<T> {
+    T::try_from(-1).ok()?;
+    T::try_from(0).ok()
+}
+
+/// Reads an `int32`.
+pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
+    integer::<i32>(node).map(i64::from)
+}
+
+/// Returns a text without the white space that JSON permits around a value.
+fn json_text(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\n', '\r'])
+}
+
+/// Converts a number without a fraction that fits into 64 bits.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the number is whole and within the bounds of 64 bits"
+)]
+fn whole(number: f64) -> Option<i64> {
+    /// The first number that does not fit.
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    let fits = number.fract() == 0.0 && number.abs() < LIMIT;
+    fits.then_some(number as i64)
+}
+
+fn is_json_integer(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && (digits == "0" || !digits.starts_with('0'))
+}
+
+/// Reads a `bool`, which must not be in quotes.
+pub(super) fn boolean(node: NodeRef<'_>) -> Option<bool> {
+    match node.scalar()? {
+        Scalar::Bool(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// Reads an enum: one of `names`, or its number without quotes.
+pub(super) fn enumeration(node: NodeRef<'_>, names: &[&'static str]) -> Option<&'static str> {
+    match node.scalar()? {
+        Scalar::Str(text) => names.iter().find(|name| **name == text).copied(),
+        Scalar::Int(_) | Scalar::Float(_) => {
+            let number = usize::try_from(int32(node)?).ok()?;
+            names.get(number).copied()
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_in_go() {
+        for text in [
+            "5s",
+            "1h30m",
+            "-1.5h",
+            "+.5s",
+            "1.s",
+            "0",
+            "-0",
+            "100\u{b5}s",
+            "0s",
+        ] {
+            assert!(is_duration(text), "{text}");
+        }
+        for text in [
+            "",
+            "5",
+            "s",
+            ".s",
+            "1 s",
+            "1d",
+            "one",
+            "+",
+            "1e3s",
+            "1..5s",
+            " 1s",
+            "99999999h",
+        ] {
+            assert!(!is_duration(text), "{text}");
         }
     }
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use super::config_schema::{INTERCEPTION_MODES, PROXY_CONFIG};
 use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
-use super::proto_json;
+use super::proto_type;
 use super::proto_type::{TypeFault, faults};
 use super::rewrite::parse_bool;
 use crate::mesh::Version;
@@ -80,25 +80,25 @@ impl ProxyConfig {
     }
 
     fn value(&self, field: &str) -> Option<NodeRef<'_>> {
-        proto_json::value(self.root()?, field)
+        proto_type::value(self.root()?, field)
     }
 
     /// Returns `statusPort`, if it is an integer.
     #[must_use]
     pub fn status_port(&self) -> Option<i64> {
-        proto_json::int32(self.value("statusPort")?)
+        proto_type::int32(self.value("statusPort")?)
     }
 
     /// Returns `interceptionMode`.
     #[must_use]
     pub fn interception_mode(&self) -> Option<&'static str> {
-        proto_json::enumeration(self.value("interceptionMode")?, &INTERCEPTION_MODES)
+        proto_type::enumeration(self.value("interceptionMode")?, &INTERCEPTION_MODES)
     }
 
     /// Returns `holdApplicationUntilProxyStarts`, if it is a boolean.
     #[must_use]
     pub fn hold_application(&self) -> Option<bool> {
-        proto_json::boolean(self.value("holdApplicationUntilProxyStarts")?)
+        proto_type::boolean(self.value("holdApplicationUntilProxyStarts")?)
     }
 
     /// Returns whether the agent is configured to send requests to the application on 127.0.0.1.
@@ -116,7 +116,7 @@ impl ProxyConfig {
     pub fn metadata_key(&self) -> &str {
         let entry = self
             .root()
-            .and_then(|root| proto_json::entry(root, METADATA));
+            .and_then(|root| proto_type::entry(root, METADATA));
         entry.and_then(|entry| entry.key.text()).unwrap_or(METADATA)
     }
 
@@ -216,7 +216,7 @@ fn differs(text: &str, reason: &str) -> Unreadable {
 /// converts its port to a number if it is in quotes.
 pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
     for name in PROXY_CONFIG.iter().map(|field| field.name) {
-        if let Cow::Owned(original) = proto_json::original_name(name)
+        if let Cow::Owned(original) = proto_type::original_name(name)
             && let Some(value) = config.remove(&original)
         {
             config.entry(name).or_insert(value);

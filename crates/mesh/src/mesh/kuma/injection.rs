@@ -1,15 +1,20 @@
 //! Decides which pods Kuma's webhook injects, and which it rejects because of their injection label.
+//!
+//! The values of switches.
+//!
+//! Whether Kuma's own sidecar is a native sidecar.
+//!
+//! Source: `experimental.sidecarContainers`, on by default since 2.14.0 (2f9d353dd6) and without an opt-out in 3
+//! (d18df677b7). Kubernetes before 1.29 does not have native sidecars, so the default remains an assumption.
 
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::Entry;
 
 use super::keys::{INJECTION, SIDECAR};
-use super::switch::parse_switch;
 use crate::finding::Certainty;
 use crate::kube::Object;
-use crate::mesh::Fact;
 use crate::mesh::model::{Membership, PodInput};
-use crate::mesh::version::Version;
+use crate::mesh::{Fact, Version};
 
 const SETTLE: &str = "--assume injection=all|none";
 
@@ -114,4 +119,42 @@ fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
             )),
         ),
     }
+}
+
+/// Parses a switch; `None` for a value because of which the webhook rejects the pod.
+pub(super) fn parse_switch(value: &str) -> Option<bool> {
+    match value {
+        "enabled" | "true" | "yes" => Some(true),
+        "disabled" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// Returns whether a value switches something off.
+#[must_use]
+pub fn switches_off(value: &str) -> bool {
+    parse_switch(value) == Some(false)
+}
+
+/// Returns whether Kuma accepts a value of its label; it rejects pods with any other value.
+#[must_use]
+pub fn is_switch(value: &str) -> bool {
+    parse_switch(value).is_some()
+}
+
+const SETTLE_NATIVE: &str = "--assume native-sidecars=true|false";
+
+/// Returns whether the sidecar starts before the init containers of the pod.
+pub(super) fn native_sidecars(input: &PodInput<'_, '_>) -> Fact<bool> {
+    if let Some(fact) = &input.native_sidecars {
+        return fact.clone();
+    }
+    let is_old = input
+        .release
+        .is_some_and(|release| release < Version::new(2, 14));
+    let message = match is_old {
+        true => "Kuma's sidecar is not native by default before 2.14",
+        false => "Kuma's sidecar is native by default since 2.14",
+    };
+    Fact::assumed(!is_old, message, Some(SETTLE_NATIVE))
 }

@@ -9,19 +9,13 @@ pub mod faults;
 mod injection;
 mod installed;
 mod keys;
-mod known_keys;
 mod model;
-mod name;
-mod native;
 mod proxy;
 mod refusal;
-mod setups;
-mod switch;
 mod values;
 
 pub(super) use definition::DEFINITION;
-pub use injection::reads_annotation;
+pub use injection::{is_switch, reads_annotation, switches_off};
 pub use keys::{
     EXCLUDED_PORTS, GATEWAY, INJECTION, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES,
 };
-pub use switch::{is_switch, switches_off};

@@ -12,13 +12,12 @@ use super::proxy::{Era, ProbeProxy, probe_port};
 use super::refusal::refusal;
 use crate::finding::Label;
 use crate::kube::{Object, Workload};
-use crate::mesh::default_release::release_of;
+use crate::mesh::description::Mesh;
 use crate::mesh::fact::Fact;
 use crate::mesh::model::{
     Addition, HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment,
-    RewriteSupport, placeholder_membership, port_of,
+    RewriteSupport, placeholder_membership, port_of, release_of,
 };
-use crate::mesh::name::Mesh;
 use crate::mesh::version::Version;
 
 /// The model of Kuma.

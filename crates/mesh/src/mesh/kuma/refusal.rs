@@ -6,14 +6,13 @@
 
 use std::ops::RangeInclusive;
 
+use super::injection::parse_switch;
+use super::keys::{EXCLUDED_PORTS, GATEWAY, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES};
+use super::proxy::{Era, ProbeProxy};
+use super::values::{are_ports, parse_pairs, parse_uint};
 use crate::kube::{ContainerList, ProbeHandler};
 use crate::mesh::Fact;
 use crate::mesh::model::{Membership, PodInput};
-
-use super::keys::{EXCLUDED_PORTS, GATEWAY, PROXY_PORT, SIDECAR_ENV, VIRTUAL_PORT, VIRTUAL_PROBES};
-use super::proxy::{Era, ProbeProxy};
-use super::switch::parse_switch;
-use super::values::{are_ports, parse_pairs, parse_uint};
 
 /// Returns the reason to reject a value of an annotation.
 type Reason = fn(&str, &ProbeProxy<'_, '_>) -> Option<String>;

@@ -1,4 +1,4 @@
-//! What Linkerd is registered with.
+//! What Linkerd is registered with: its names and setups.
 //!
 //! Source of the markers: `pkg/k8s/labels.go`.
 
@@ -6,10 +6,8 @@ use meshprobe_yaml::NodeRef;
 
 use super::faults;
 use super::model::Linkerd;
-use super::setups::SETUPS;
 use crate::mesh::definition::MeshDefinition;
-use crate::mesh::markers::{MeshMarkers, SharedKind};
-use crate::mesh::name::Mesh;
+use crate::mesh::description::{Mesh, MeshInfo, MeshMarkers, MeshSetup, SetupSource, SharedKind};
 
 /// Linkerd as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -34,7 +32,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ],
         ..MeshMarkers::NONE
     },
-    keys: super::known_keys::KEYS,
+    keys: super::keys::KEYS,
     faults: faults::ALL,
     setups: SETUPS,
     proven: include_str!("proven.csv"),
@@ -51,3 +49,59 @@ fn is_route_of_linkerd(spec: NodeRef<'_>) -> bool {
         .filter_map(|parent| parent.get("group")?.text());
     groups.any(|group| group == "policy.linkerd.io")
 }
+
+impl Mesh {
+    /// Linkerd.
+    pub const LINKERD: Self = Self::new(&MeshInfo {
+        id: "linkerd",
+        title: "Linkerd",
+        summary: "Linkerd",
+        settle_release: "--mesh linkerd --mesh-version N.N",
+    });
+}
+
+const SOURCE: SetupSource = SetupSource::Code(
+    "linkerd2 b24cd405, policy-controller/k8s/index/src/inbound/{index,workload}.rs",
+);
+
+/// A `Server` of all pods, and a route to it for one path.
+const SERVER_ROUTE: &str = "\
+apiVersion: policy.linkerd.io/v1beta3
+kind: Server
+metadata: {name: web, namespace: shop}
+spec: {podSelector: {}, port: 8080}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: api, namespace: shop}
+spec:
+  parentRefs: [{group: policy.linkerd.io, kind: Server, name: web}]
+  rules: [{matches: [{path: {type: PathPrefix, value: /api}}]}]
+---
+";
+
+pub(super) const SETUPS: &[MeshSetup] = &[
+    MeshSetup {
+        title: "Linkerd, default policy",
+        releases: &[(2, 11), (2, 20)],
+        annotations: "linkerd.io/inject: enabled",
+        source: SOURCE,
+        ..MeshSetup::NONE
+    },
+    MeshSetup {
+        title: "Linkerd, `all-authenticated`",
+        releases: &[(2, 11), (2, 20)],
+        annotations: "linkerd.io/inject: enabled, \
+                      config.linkerd.io/default-inbound-policy: all-authenticated",
+        source: SOURCE,
+        ..MeshSetup::NONE
+    },
+    MeshSetup {
+        title: "Linkerd, a `Server` with an `HTTPRoute` for `/api`",
+        releases: &[(2, 12), (2, 20)],
+        annotations: "linkerd.io/inject: enabled",
+        objects: SERVER_ROUTE,
+        source: SOURCE,
+        ..MeshSetup::NONE
+    },
+];

@@ -10,15 +10,10 @@ mod definition;
 pub mod faults;
 mod injection;
 mod keys;
-mod known_keys;
 mod model;
-mod name;
 mod native;
 mod policy;
-mod ports;
 mod route;
-mod setups;
-mod sidecar;
 mod treatment;
 
 pub(super) use definition::DEFINITION;

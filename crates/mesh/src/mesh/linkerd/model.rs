@@ -1,17 +1,15 @@
 //! The model of Linkerd: which pods it injects, and what it does to their probes.
 
-use crate::mesh::default_release::release_of;
-use crate::mesh::fact::Fact;
-use crate::mesh::model::{
-    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport,
-    treatments_of_unchanged_probes,
-};
-use crate::mesh::name::Mesh;
-use crate::mesh::version::Version;
-
 use super::injection;
 use super::keys::{INIT, PROXY};
 use super::treatment::{PROBE_ROUTES, judge};
+use crate::mesh::description::Mesh;
+use crate::mesh::fact::Fact;
+use crate::mesh::model::{
+    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport, release_of,
+    treatments_of_unchanged_probes,
+};
+use crate::mesh::version::Version;
 
 /// Linkerd, which does not change probes: the policy of a port decides the outcome.
 #[derive(Debug)]

@@ -1,15 +1,17 @@
 //! How Linkerd treats each handler: by the policy of its port.
+//!
+//! The ways in which Linkerd breaks a handler.
 
+use super::faults;
+use super::keys::{OPAQUE_PORTS, SKIPPED_PORTS};
+use super::policy::{Access, Grant};
+use super::{native, policy};
 use crate::finding::Certainty;
 use crate::kube::{HttpGet, Port, ProbeHandler};
 use crate::mesh::fact::Reason;
 use crate::mesh::fault::ProbeFault;
 use crate::mesh::model::{HandlerRef, PodInput, ProbeDestination, ProbeTreatment};
 use crate::mesh::version::Version;
-
-use super::keys::{OPAQUE_PORTS, SKIPPED_PORTS};
-use super::policy::{Access, Grant};
-use super::{faults, native, ports};
 
 /// What settles whether the proxy knows a port.
 const SETTLE_PORT: &str = "`ports` of the container";
@@ -25,7 +27,7 @@ pub(super) fn judge(
     port: i64,
 ) -> ProbeTreatment {
     let plain = |destination| ProbeTreatment::unchanged(Some(port), destination);
-    if ports::is_listed(input, SKIPPED_PORTS, port) {
+    if policy::is_listed(input, SKIPPED_PORTS, port) {
         return plain(ProbeDestination::Direct);
     }
     if action.host().is_some() {
@@ -82,7 +84,7 @@ fn probe(
 ) -> ProbeTreatment {
     let mut treatment = ProbeTreatment::unchanged(Some(port), ProbeDestination::Application);
     let obstacle = obstacle(input, handler, http, port, access);
-    let is_opaque = access.is_opaque || ports::is_listed(input, OPAQUE_PORTS, port);
+    let is_opaque = access.is_opaque || policy::is_listed(input, OPAQUE_PORTS, port);
     let is_read = http.scheme != "HTTPS" && !is_opaque;
     if access.is_http2 && http.scheme != "HTTPS" {
         treatment.destination = ProbeDestination::Unknown;
@@ -134,7 +136,7 @@ fn obstacle(
     if http.scheme == "HTTPS" {
         return no_route("the proxy cannot read HTTPS, so it creates no route for the probe");
     }
-    if access.is_opaque || ports::is_listed(input, OPAQUE_PORTS, port) {
+    if access.is_opaque || policy::is_listed(input, OPAQUE_PORTS, port) {
         return no_route(
             "the proxy does not read the traffic of an opaque port, so it creates no route for \
              the probe",
@@ -154,5 +156,5 @@ fn obstacle(
         return Some((&faults::PATH_WITHOUT_SLASH, None));
     }
     let message = "the proxy rejects connections to a port that it does not know";
-    ports::is_undeclared(input, handler, port).then_some((&faults::PORT_UNDECLARED, Some(message)))
+    policy::is_undeclared(input, handler, port).then_some((&faults::PORT_UNDECLARED, Some(message)))
 }

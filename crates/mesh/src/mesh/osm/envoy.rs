@@ -5,11 +5,9 @@
 
 use serde_json::{Value, json};
 
-use crate::kube::Slot;
-
 use super::keys::{listener_port, probe_kind};
-use super::probes::{Record, Transport, kept};
-use super::release::Era;
+use super::probes::{Era, Record, Transport, kept};
+use crate::kube::Slot;
 
 /// The configuration in the bootstrap for the probes of one pod.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,23 +1,26 @@
 //! How OSM treats the probes of a pod that it injects.
+//!
+//! Handlers that OSM does not change.
+//!
+//! The request of a handler.
+//!
+//! The ways in which Open Service Mesh breaks a handler.
 
+use super::envoy::{cluster_name, probe_path};
+use super::faults;
+use super::injection;
+use super::injection::has_container;
+use super::keys::{
+    HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, PORTS, TCP_PORT_HEADER, is_own_path,
+    listener_port, probe_kind,
+};
+use super::probes::{Era, Record, Transport, kept};
 use crate::finding::Certainty;
-use crate::kube::ProbeHandler;
+use crate::kube::{Probe, ProbeHandler};
 use crate::mesh::fact::Reason;
 use crate::mesh::fault::ProbeFault;
 use crate::mesh::model::{HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, port_of};
 use crate::mesh::shared_faults;
-
-use super::envoy::{cluster_name, probe_path};
-use super::faults;
-use super::keys::{
-    HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, PORTS, TCP_PORT_HEADER,
-    listener_port, probe_kind,
-};
-use super::pod_parts::has_container;
-use super::probes::{Record, Transport, kept};
-use super::release::Era;
-use super::request::{names_port_in_header, network_action, points_at_proxy};
-use super::unchanged::{exclusion, unchanged};
 
 /// A pod that the webhook injects.
 pub(super) struct InjectedPod<'a, 't> {
@@ -258,4 +261,59 @@ impl InjectedPod<'_, '_> {
 /// Returns whether two probes send the same request to the pod, so that it does not matter which one is forwarded.
 fn is_alike(first: &Record, second: &Record) -> bool {
     first.transport == second.transport && first.port == second.port && first.path == second.path
+}
+
+/// Judges a handler of an injected pod that reaches the application through the inbound listener.
+pub(super) fn unchanged(
+    input: &PodInput<'_, '_>,
+    handler: &Probe<'_>,
+    action: &ProbeHandler,
+    port: i64,
+) -> ProbeDestination {
+    if action.host().is_some() {
+        return ProbeDestination::Elsewhere;
+    }
+    if !exclusion(input, port).is_empty() {
+        return ProbeDestination::Direct;
+    }
+    match action {
+        _ if PORTS.iter().any(|(own, _)| *own == port) => {
+            ProbeDestination::Fault(&shared_faults::PORT_OF_PROXY)
+        }
+        ProbeHandler::TcpSocket { .. } => ProbeDestination::Accepted,
+        ProbeHandler::Grpc { .. } => ProbeDestination::Fault(&shared_faults::GRPC_AT_MTLS),
+        _ if handler.slot.is_lifecycle() => ProbeDestination::Fault(&shared_faults::HOOK_AT_MTLS),
+        _ => ProbeDestination::Fault(&faults::NOT_CHANGED),
+    }
+}
+
+/// Returns the reason for which a port is excluded from traffic capture, if it is.
+pub(super) fn exclusion(input: &PodInput<'_, '_>, port: i64) -> Vec<Reason> {
+    injection::excluded(input)
+        .into_iter()
+        .filter(|(number, _)| *number == port)
+        .map(|(_, place)| Reason::written(place))
+        .take(1)
+        .collect()
+}
+
+/// Returns the action of a handler that uses the network, with its port.
+pub(super) fn network_action<'a>(handler: &'a HandlerRef<'_>) -> Option<(&'a ProbeHandler, i64)> {
+    let action = handler.1.action.as_ref().ok()?;
+    action.port()?;
+    Some((action, port_of(handler).unwrap_or(0)))
+}
+
+/// Returns whether a handler targets the proxy on one of its paths.
+pub(super) fn points_at_proxy(action: &ProbeHandler, port: i64) -> bool {
+    let own = (15901..=HEALTHCHECK_PORT).contains(&port);
+    own && matches!(action, ProbeHandler::HttpGet(http) if is_own_path(&http.path))
+}
+
+/// Returns whether the probe has the header with the port for the helper to check.
+pub(super) fn names_port_in_header(action: &ProbeHandler) -> bool {
+    let names_port = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case(TCP_PORT_HEADER) && value.parse::<u16>().is_ok_and(|p| p > 0)
+    };
+    matches!(action, ProbeHandler::HttpGet(http) if http.headers.iter().any(names_port))
 }

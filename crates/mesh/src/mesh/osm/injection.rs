@@ -2,14 +2,15 @@
 //!
 //! Source: `pkg/injector/webhook.go` (`mustInject`, the selectors of `newMutatingWebhookConfiguration`)
 //! of v1.2.4, run.
+//!
+//! Containers and volumes of a pod that belong to OSM.
 
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef};
 
-use super::keys::{EXCLUDED_PORTS, IGNORE, INJECTION, MONITORED};
-use super::pod_parts::bootstrap_volume;
+use super::keys::{BOOTSTRAP_VOLUME, EXCLUDED_PORTS, IGNORE, INJECTION, MONITORED};
 use crate::finding::{Certainty, Label};
-use crate::kube::Object;
+use crate::kube::{ContainerList, Object, Workload};
 use crate::mesh::model::{Membership, PodInput, placeholder_membership};
 use crate::mesh::{Fact, Reason};
 
@@ -224,6 +225,34 @@ pub fn invalid_annotation_values<'t>(annotations: Option<NodeRef<'t>>) -> Vec<(E
         }
     }
     found
+}
+
+/// Returns whether the manifest contains a container of this name.
+pub(super) fn has_container(workload: &Workload<'_>, name: &str) -> bool {
+    let containers = workload.template.containers_in(ContainerList::Main);
+    containers.iter().any(|container| container.name() == name)
+}
+
+/// Returns whether the container declares a port, in any protocol.
+pub(super) fn declares(workload: &Workload<'_>, name: &str, port: i64) -> bool {
+    let containers = workload.template.containers_in(ContainerList::Main);
+    containers
+        .iter()
+        .filter(|container| container.name() == name)
+        .any(|container| {
+            container
+                .ports()
+                .any(|declared| declared.number == Some(port))
+        })
+}
+
+/// Returns the name of the volume by which the webhook recognizes an injected pod.
+pub(super) fn bootstrap_volume<'t>(workload: &Workload<'t>) -> Option<NodeRef<'t>> {
+    let volumes = workload.template.spec.get("volumes")?;
+    volumes
+        .items()
+        .filter_map(|volume| volume.get("name"))
+        .find(|name| name.text() == Some(BOOTSTRAP_VOLUME))
 }
 
 #[cfg(test)]

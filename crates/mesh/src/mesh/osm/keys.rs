@@ -1,6 +1,9 @@
-//! Names and numbers that OSM defines.
+//! The labels and annotations of OSM, with what editors offer for each.
 
 use crate::kube::Slot;
+use crate::mesh::description::KeyMap::{Annotations, Labels};
+use crate::mesh::description::KeyOwner::{Namespace, Pod};
+use crate::mesh::description::KnownKey;
 
 /// Volume of an injected pod, by which the webhook recognizes pods that it has already processed.
 pub(crate) const BOOTSTRAP_VOLUME: &str = "envoy-bootstrap-config-volume";
@@ -67,3 +70,38 @@ pub(crate) fn is_own_path(path: &str) -> bool {
     };
     path == HEALTHCHECK_PATH || kinds.iter().any(is_kind)
 }
+
+pub(super) static KEYS: &[KnownKey] = &[
+    KnownKey {
+        name: MONITORED,
+        map: Labels,
+        owners: &[Namespace],
+        values: &[],
+        meaning: "Names the mesh that monitors the namespace.",
+        rules: &[],
+    },
+    KnownKey {
+        name: IGNORE,
+        map: Labels,
+        owners: &[Namespace],
+        values: &["true"],
+        meaning: "Keeps the webhook from injecting the pods of the namespace.",
+        rules: &[],
+    },
+    KnownKey {
+        name: INJECTION,
+        map: Annotations,
+        owners: &[Pod, Namespace],
+        values: &["enabled", "disabled"],
+        meaning: "Switches the injection of the sidecar on or off.",
+        rules: &["osm-annotation-value"],
+    },
+    KnownKey {
+        name: EXCLUDED_PORTS,
+        map: Annotations,
+        owners: &[Pod],
+        values: &[],
+        meaning: "Lists the ports whose inbound traffic the sidecar does not capture.",
+        rules: &["osm-annotation-value"],
+    },
+];

@@ -10,17 +10,10 @@ pub mod faults;
 mod injected_pod;
 pub mod injection;
 mod keys;
-mod known_keys;
 mod model;
-mod name;
-mod pod_parts;
 mod probes;
-mod release;
-mod request;
-mod setups;
 mod treatment;
-mod unchanged;
 
 pub(super) use definition::DEFINITION;
 pub use keys::{HEALTHCHECK_PORT, INJECTION, MONITORED};
-pub use release::Era;
+pub use probes::Era;

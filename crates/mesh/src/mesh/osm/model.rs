@@ -5,9 +5,8 @@ use meshprobe_yaml::{FieldPath, NodeRef, Value};
 use super::keys::{
     ENVOY_CONTAINER, HEALTHCHECK_CONTAINER, HEALTHCHECK_IMAGE, HEALTHCHECK_PORT, PORTS,
 };
-use super::probes::{Transport, kept, records};
-use super::release::Era;
-use super::{envoy, injection, release, treatment};
+use super::probes::{Era, Transport, kept, records};
+use super::{envoy, injection, probes, treatment};
 use crate::finding::Label;
 use crate::kube::{ContainerList, Workload};
 use crate::mesh::fact::Fact;
@@ -22,16 +21,16 @@ pub(crate) struct Osm;
 
 impl MeshModel for Osm {
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
-        release::fact(given)
+        probes::fact(given)
     }
 
     fn other_releases(&self) -> &'static [Version] {
-        const OTHERS: [Version; 3] = [Version::new(1, 0), Version::new(0, 8), release::HEAD];
+        const OTHERS: [Version; 3] = [Version::new(1, 0), Version::new(0, 8), probes::HEAD];
         &OTHERS
     }
 
     fn name_of(&self, release: Version) -> String {
-        if release == release::HEAD {
+        if release == probes::HEAD {
             format!("{release}, the development head")
         } else {
             release.to_string()

@@ -1,23 +1,19 @@
 //! How OSM treats each probe of a pod.
 
+use super::faults;
+use super::injected_pod::{InjectedPod, exclusion, network_action, points_at_proxy, unchanged};
+use super::injection::{declares, has_container};
+use super::keys::{
+    ENVOY_CONTAINER, HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, TCP_PORT_HEADER,
+    listener_port, probe_kind,
+};
+use super::probes::{Era, records};
 use crate::finding::Certainty;
 use crate::kube::{Container, Probe, ProbeHandler, Slot};
 use crate::mesh::fact::Reason;
 use crate::mesh::model::{
     HandlerRef, Membership, PodInput, ProbeDestination, ProbeTreatment, port_of,
 };
-
-use super::faults;
-use super::injected_pod::InjectedPod;
-use super::keys::{
-    ENVOY_CONTAINER, HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, TCP_PORT_HEADER,
-    listener_port, probe_kind,
-};
-use super::pod_parts::{declares, has_container};
-use super::probes::records;
-use super::release::Era;
-use super::request::{network_action, points_at_proxy};
-use super::unchanged::{exclusion, unchanged};
 
 /// Returns the treatment of each handler, in order.
 pub(super) fn all(

@@ -2,10 +2,10 @@
 
 use meshprobe_yaml::NodeRef;
 
-use super::super::scope::glob;
-use super::super::{Ignore, Scope};
 use super::values::setting_text;
 use super::{Reader, line_of};
+use crate::settings::scope_set::glob;
+use crate::settings::{Ignore, Scope};
 
 pub(super) const IGNORE_KEYS: &[&str] = &["path", "reason", "rule"];
 

@@ -6,7 +6,6 @@
 mod ignores;
 
 mod schema;
-mod schema_types;
 
 mod scopes;
 mod values;

@@ -2,10 +2,10 @@
 
 use meshprobe_yaml::NodeRef;
 
-use super::super::FactOverrides;
-use super::super::scope::{Scope, glob};
 use super::values::{is_bare_version, rule_level, setting_text};
 use super::{Reader, line_of};
+use crate::settings::FactOverrides;
+use crate::settings::scope_set::{Scope, glob};
 
 pub(super) const SCOPE_KEYS: &[&str] = &["assume", "override", "paths", "rules"];
 

@@ -5,9 +5,9 @@
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{FieldPath, NodeRef, Span};
 
-use super::authorization_schema::has_field;
 use super::authorization_values as values;
-use super::rejection::{Authority, Rejection};
+use super::authorization_values::has_field;
+use super::schema::{Authority, Rejection};
 use crate::kube::Object;
 use crate::mesh::Version;
 

@@ -1,10 +1,15 @@
 //! The values of the fields and conditions of an AuthorizationPolicy.
 //!
 //! Source: Istio 1.31, `pkg/config/security/security.go`.
+//!
+//! The schema of AuthorizationPolicies.
+//!
+//! IP addresses and networks, as Go's package `net/netip` reads them.
 
+use core::net::{IpAddr, Ipv6Addr};
+
+use super::schema::{SELECTOR, Schema, anything, object};
 use crate::mesh::Version;
-
-use super::address::is_address_or_network;
 
 /// The release since which paths may contain `{*}` and `{**}`, and braces are otherwise rejected:
 /// `CheckValidPathTemplate` does not exist in 1.21.
@@ -159,4 +164,159 @@ fn is_literal(segment: &str) -> bool {
     let is_allowed =
         |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()+,;:@=".contains(&byte);
     !segment.is_empty() && segment.bytes().all(is_allowed)
+}
+
+/// The maximum number of rules, and of sources of a rule.
+const MOST_RULES: usize = 512;
+/// The maximum number of target references, and of service accounts of a source.
+const MOST_REFERENCES: usize = 16;
+const UNLIMITED: usize = usize::MAX;
+
+/// `spec` of an AuthorizationPolicy.
+pub(super) static AUTHORIZATION_POLICY: Schema = object(&[
+    ("selector", SELECTOR),
+    ("targetRef", TARGET),
+    ("targetRefs", Schema::List(MOST_REFERENCES, &TARGET)),
+    ("action", Schema::Text(action)),
+    ("provider", object(&[("name", TEXT)])),
+    ("rules", Schema::List(MOST_RULES, &RULE)),
+]);
+
+const TEXT: Schema = Schema::Text(anything);
+const TEXTS: Schema = Schema::List(UNLIMITED, &TEXT);
+const ACCOUNTS: Schema = Schema::List(MOST_REFERENCES, &Schema::Text(account));
+
+const TARGET: Schema = Schema::Object {
+    fields: &[
+        ("group", TEXT),
+        ("kind", TEXT),
+        ("name", Schema::Text(not_empty)),
+        ("namespace", Schema::Text(no_namespace)),
+    ],
+    required: &["kind", "name"],
+};
+
+const RULE: Schema = object(&[
+    ("from", Schema::List(MOST_RULES, &FROM)),
+    ("to", Schema::List(UNLIMITED, &TO)),
+    ("when", Schema::List(UNLIMITED, &WHEN)),
+]);
+
+const FROM: Schema = object(&[("source", object(SOURCE))]);
+const TO: Schema = object(&[("operation", object(OPERATION))]);
+
+const SOURCE: &[(&str, Schema)] = &[
+    ("principals", TEXTS),
+    ("notPrincipals", TEXTS),
+    ("requestPrincipals", TEXTS),
+    ("notRequestPrincipals", TEXTS),
+    ("namespaces", TEXTS),
+    ("notNamespaces", TEXTS),
+    ("ipBlocks", TEXTS),
+    ("notIpBlocks", TEXTS),
+    ("remoteIpBlocks", TEXTS),
+    ("notRemoteIpBlocks", TEXTS),
+    ("serviceAccounts", ACCOUNTS),
+    ("notServiceAccounts", ACCOUNTS),
+    ("trustDomains", TEXTS),
+    ("notTrustDomains", TEXTS),
+];
+
+const OPERATION: &[(&str, Schema)] = &[
+    ("hosts", TEXTS),
+    ("notHosts", TEXTS),
+    ("ports", TEXTS),
+    ("notPorts", TEXTS),
+    ("methods", TEXTS),
+    ("notMethods", TEXTS),
+    ("paths", TEXTS),
+    ("notPaths", TEXTS),
+];
+
+/// Returns whether `source` or `operation` has a field.
+pub(super) fn has_field(of: &str, name: &str) -> bool {
+    let fields = if of == "source" { SOURCE } else { OPERATION };
+    fields.iter().any(|(field, _)| *field == name)
+}
+
+const WHEN: Schema = Schema::Object {
+    fields: &[("key", TEXT), ("values", TEXTS), ("notValues", TEXTS)],
+    required: &["key"],
+};
+
+fn action(action: &str) -> Option<String> {
+    let is_known = ["ALLOW", "DENY", "AUDIT", "CUSTOM"].contains(&action);
+    (!is_known).then(|| format!("is `{action}`, expected ALLOW, DENY, AUDIT or CUSTOM"))
+}
+
+fn account(name: &str) -> Option<String> {
+    (name.chars().count() > 320).then(|| "has more than 320 characters".to_owned())
+}
+
+fn not_empty(text: &str) -> Option<String> {
+    text.is_empty().then(|| "is empty".to_owned())
+}
+
+fn no_namespace(namespace: &str) -> Option<String> {
+    let reason = "refers to another namespace, which is not supported";
+    (!namespace.is_empty()).then(|| reason.to_owned())
+}
+
+/// Returns whether a text is an address, or a network such as `10.0.0.0/8`.
+pub(super) fn is_address_or_network(text: &str) -> bool {
+    match text.rsplit_once('/') {
+        Some((address, length)) => is_network(address, length),
+        None => is_address(text),
+    }
+}
+
+/// An IPv6 address may have a zone.
+fn is_address(text: &str) -> bool {
+    match text.split_once('%') {
+        Some((address, zone)) => !zone.is_empty() && address.parse::<Ipv6Addr>().is_ok(),
+        None => text.parse::<IpAddr>().is_ok(),
+    }
+}
+
+fn is_network(address: &str, length: &str) -> bool {
+    let Ok(address) = address.parse::<IpAddr>() else {
+        return false;
+    };
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let is_plain = length.bytes().all(|byte| byte.is_ascii_digit());
+    let has_leading_zero = length.len() > 1 && length.starts_with('0');
+    is_plain && !has_leading_zero && length.parse::<u8>().is_ok_and(|length| length <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_networks_are_read() {
+        for valid in [
+            "10.0.0.1",
+            "10.1.2.3/8",
+            "0.0.0.0/0",
+            "::1",
+            "fe80::1%eth0",
+            "fd00::/64",
+        ] {
+            assert!(is_address_or_network(valid), "{valid}");
+        }
+        for invalid in [
+            "",
+            "*",
+            "10.0.0",
+            "010.0.0.1",
+            "10.0.0.0/33",
+            "10.0.0.0/08",
+            "10.0.0.0/+8",
+            "10.0.0.1%eth0",
+            "fe80::1%eth0/64",
+            "10.0.0.0/8/8",
+        ] {
+            assert!(!is_address_or_network(invalid), "{invalid}");
+        }
+    }
 }

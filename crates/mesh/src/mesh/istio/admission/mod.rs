@@ -4,34 +4,29 @@
 //! Source: Istio 1.31, `manifests/charts/base/files/crd-all.gen.yaml`, `pkg/config/validation/validation.go` and
 //! `pkg/config/security/security.go`. `tests/oracle/istio.sh` compares them.
 
-mod address;
 mod authorization_policy;
-mod authorization_schema;
 mod authorization_values;
-mod rejection;
 mod schema;
-mod schemas;
 
 use meshprobe_yaml::FieldPath;
+use schema::{Reader, Schema};
 
 use crate::kube::Object;
 use crate::mesh::Version;
 
-pub use rejection::Rejection;
-
-use schema::{Reader, Schema};
+pub use schema::Rejection;
 
 /// Returns why a PeerAuthentication cannot be created, in the order of its fields. A mode that does not exist and ports
 /// without a selector are reported by rules of their own.
 #[must_use]
 pub fn peer_authentication(policy: &Object<'_>) -> Vec<Rejection> {
-    against(policy, &schemas::PEER_AUTHENTICATION)
+    against(policy, &schema::PEER_AUTHENTICATION)
 }
 
 /// Returns why an AuthorizationPolicy cannot be created. `release` is the release of the control plane, if known.
 #[must_use]
 pub fn authorization_policy(policy: &Object<'_>, release: Option<Version>) -> Vec<Rejection> {
-    let rejections = against(policy, &authorization_schema::AUTHORIZATION_POLICY);
+    let rejections = against(policy, &authorization_values::AUTHORIZATION_POLICY);
     // The webhook is called for objects that match the schema.
     if rejections.is_empty() {
         authorization_policy::rejections(policy, release)
@@ -48,19 +43,19 @@ pub fn is_control_plane(object: &Object<'_>) -> bool {
 /// Returns why a control plane of OpenShift Service Mesh 2 cannot be created, in the order of its fields.
 #[must_use]
 pub fn control_plane(plane: &Object<'_>) -> Vec<Rejection> {
-    against(plane, &schemas::CONTROL_PLANE)
+    against(plane, &schema::CONTROL_PLANE)
 }
 
 /// Returns why a WorkloadGroup cannot be created because of its metadata or its template.
 #[must_use]
 pub(crate) fn workload_template(group: &Object<'_>) -> Vec<Rejection> {
-    against(group, &schemas::WORKLOAD_GROUP)
+    against(group, &schema::WORKLOAD_GROUP)
 }
 
 /// Returns why istioctl cannot read the metadata or the template of a WorkloadGroup. It reads without schemas.
 #[must_use]
 pub(crate) fn unreadable_template(group: &Object<'_>) -> Option<Rejection> {
-    let found = read(group, &schemas::WORKLOAD_GROUP, Reader::Istioctl);
+    let found = read(group, &schema::WORKLOAD_GROUP, Reader::Istioctl);
     found.into_iter().next()
 }
 

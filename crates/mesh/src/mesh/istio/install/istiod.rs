@@ -14,7 +14,7 @@ use super::version::{of_tag, version_of_image};
 use crate::kube::Requirements;
 use crate::mesh::istio::config_schema::INTERCEPTION_MODES;
 use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT, LOCALHOST_PROBES};
-use crate::mesh::istio::proto_json::{enumeration, original_name};
+use crate::mesh::istio::proto_type::{enumeration, original_name};
 use crate::mesh::istio::rewrite::parse_bool;
 use crate::mesh::{Fact, Reason, Version};
 

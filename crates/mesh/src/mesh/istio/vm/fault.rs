@@ -1,13 +1,22 @@
 //! Faults of a `WorkloadGroup`: values that istiod rejects, and values that get lost.
+//!
+//! The faults that a `WorkloadGroup` can have.
+//!
+//! Values of a wrong type because of which istioctl cannot write `mesh.yaml`.
+//!
+//! Source: Istio 1.31, `createMeshConfig` in `istioctl/pkg/workload/workload.go`.
+
+use std::sync::Arc;
 
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{Entry, FieldPath, NodeRef, Scalar, Span};
+use meshprobe_yaml::{Entry, FieldPath, NodeRef, Scalar, Span, parse_embedded};
 
-use super::fault_kind::{Fault, FaultKind};
-use super::fields::{HEADER, NUMBERS, SPEC, Type};
-use super::probe::{Method, field, kept, methods, number, value};
+use super::probe::{HEADER, Method, NUMBERS, SPEC, Type, field, kept, methods, number, value};
 use crate::kube::Object;
-use crate::mesh::istio::admission;
+use crate::mesh::Version;
+use crate::mesh::istio::config_schema::PROXY_CONFIG;
+use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
+use crate::mesh::istio::{admission, proto_type};
 
 /// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are not faults.
 #[must_use]
@@ -284,4 +293,99 @@ fn is_open(node: NodeRef<'_>) -> bool {
 fn is_header_name(name: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     !name.is_empty() && name.bytes().all(is_allowed)
+}
+
+/// A fault of a `WorkloadGroup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The kind of fault.
+    pub kind: FaultKind,
+    /// The position of the wrong key or value.
+    pub span: Span,
+    /// The route from the object.
+    pub within: FieldPath,
+}
+
+/// The kinds of faults of a `WorkloadGroup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FaultKind {
+    /// There is no `spec.template`.
+    NoTemplate,
+    /// The probe has no method.
+    NoMethod,
+    /// The probe has several methods.
+    SeveralMethods {
+        /// The method that is used.
+        kept: Method,
+        /// The methods that are dropped.
+        dropped: Vec<Method>,
+    },
+    /// The method that is used is `grpc`.
+    Grpc,
+    /// A number below 0.
+    Negative,
+    /// A port that is missing or out of range.
+    PortOutOfRange(Option<i64>),
+    /// A port that is a string.
+    PortName {
+        /// The string.
+        name: String,
+        /// The number that it may mean.
+        number: Option<i64>,
+    },
+    /// A scheme other than `HTTP` and `HTTPS`.
+    Scheme,
+    /// A header name that istiod rejects.
+    HeaderName,
+    /// A header value that the tools of Kubernetes do not read as a string.
+    HeaderValue(&'static str),
+    /// `exec` without a command.
+    NoCommand,
+    /// A field that the API does not have; contains the fields that it has there.
+    UnknownField(Vec<&'static str>),
+    /// A value of a wrong type.
+    WrongType(String),
+}
+
+impl FaultKind {
+    /// Describes the fault in a few words.
+    #[must_use]
+    pub const fn summary(&self) -> &'static str {
+        match self {
+            Self::NoTemplate => "the template is missing",
+            Self::NoMethod => "the probe checks nothing",
+            Self::SeveralMethods { .. } => "the probe has several handlers",
+            Self::Grpc => "a gRPC probe is not accepted",
+            Self::Negative => "the number is negative",
+            Self::PortOutOfRange(_) => "the port is missing or out of range",
+            Self::PortName { .. } => "the port is not a number",
+            Self::Scheme => "the scheme is neither HTTP nor HTTPS",
+            Self::HeaderName => "the header has no valid name",
+            Self::HeaderValue(_) => "the header value is not a string",
+            Self::NoCommand => "the command is missing",
+            Self::UnknownField(_) => "the API does not have this field",
+            Self::WrongType(_) => "the value has another type than the API expects",
+        }
+    }
+}
+
+/// Returns why istioctl rejects the text of an annotation, if all of its releases do.
+pub(super) fn annotation_fault(text: &str) -> Option<String> {
+    let config = match ProxyConfig::parse(text) {
+        Ok(config) => config,
+        Err(Unreadable::Refused(reason)) => return Some(reason),
+        Err(Unreadable::Differs(_)) => return None,
+    };
+    let fault = config.fault(Some(Version::FIRST_MODELLED_ISTIO))?;
+    Some(fault.message)
+}
+
+/// Returns why all releases of istioctl reject `defaultConfig` in the text of a mesh configuration.
+pub(super) fn default_config_fault(text: &str) -> Option<String> {
+    let text: Arc<str> = Arc::from(text);
+    let tree = parse_embedded(&text, Span::new(0, text.len())).ok()??;
+    let config = tree.root()?.get("defaultConfig")?;
+    let mut faults = proto_type::faults(config, PROXY_CONFIG).into_iter();
+    let fault = faults.find(|fault| fault.since.is_none())?;
+    Some(fault.message)
 }

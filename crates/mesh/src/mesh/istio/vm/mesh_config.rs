@@ -10,7 +10,7 @@ use meshprobe_yaml::{
 };
 use serde_json::{Map, Value as Json, json};
 
-use super::config_fault::{annotation_fault, default_config_fault};
+use super::fault::{annotation_fault, default_config_fault};
 use super::probe::{UnreadableValue, field, number, read};
 use crate::kube::Object;
 use crate::mesh::istio::admission;

@@ -8,19 +8,15 @@
 //! `istioctl/pkg/workload/workload.go`, `pkg/istio-agent/health`; the order of the fields is that
 //! of `networking/v1alpha3/workload_group.proto` (istio.io/api 1.31).
 
-mod config_fault;
 mod fault;
-mod fault_kind;
-mod fields;
 mod mesh_config;
 mod probe;
 
-pub use fault::find_faults;
-pub use fault_kind::{Fault, FaultKind};
+use crate::mesh::Version;
+
+pub use fault::{Fault, FaultKind, find_faults};
 pub use mesh_config::{MeshConfig, annotated_probes, annotated_status_port, mesh_yaml};
 pub use probe::{Method, kept, placeholder_value, read};
-
-use crate::mesh::Version;
 
 /// Annotation of a `WorkloadEntry` that enables its health checks; auto-registered ones have it
 /// (`pilot/pkg/autoregistration/controller.go`).
