@@ -47,7 +47,7 @@ const TOP_LAYER_IDENTIFIERS: &[&str] = &[
 /// Crates that only some files may use, except in tests.
 const CRATE_USERS: &[(&str, &[&str])] = &[
     ("miette", &["report/frames.rs"]),
-    ("sha1", &["git/blob_name.rs"]),
+    ("sha1", &["git/object_reader.rs"]),
     ("clap", &["cli/"]),
     ("crossbeam_channel", &["lsp/"]),
     ("gen_lsp_types", &["lsp/"]),
@@ -77,7 +77,7 @@ const PROGRAMS: &[&str] = &[
     "cli/render/process.rs",
     "cli/run.rs",
     "cli/session.rs",
-    "git/batch.rs",
+    "git/blobs.rs",
     "git/command.rs",
 ];
 
@@ -287,7 +287,7 @@ fn git_is_run_in_one_place() {
         ("Git::at_root(", &["git/location.rs"]),
         (
             "Git::in_git_folder(",
-            &["git/location.rs", "git/submodules.rs"],
+            &["git/location.rs", "git/snapshot.rs"],
         ),
     ];
     for (call, places) in calls {

@@ -1,18 +1,15 @@
-//! The paths that differ between two states of a repository.
+//! The paths that differ between two states of a repository, and files that git converts with a program.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashSet;
 
-use super::command::Git;
+use super::command::{Git, path_of, text};
 use super::error::GitError;
-use super::filtered::filtered;
-use super::names::text;
-use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse};
 use super::repository::{Commit, Repository};
-use super::tree::GITLINK;
-use super::working_tree::hidden_changes;
+use super::snapshot::hidden_changes;
+use super::tree::{ANNOUNCED_IS_ABSENT, GITLINK, OPTIONS, parse_differences};
 
 /// The state with which a commit is compared.
 #[derive(Clone, Debug)]
@@ -96,7 +93,7 @@ fn changed(
         .chain(ends.iter().copied())
         .chain(["--"])
         .collect();
-    let differences = parse(&git.run(&arguments)?)?;
+    let differences = parse_differences(&git.run(&arguments)?)?;
     let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
         if git.has_settings() {
@@ -155,4 +152,29 @@ fn without_filters(git: &Git) -> Result<Option<Vec<String>>, GitError> {
         }
     }
     Ok(Some(settings))
+}
+
+/// The maximum number of files that are looked up: their paths are arguments of a command.
+const MOST: usize = 200;
+
+/// Returns the files among `paths`, which are relative to the root, that have a filter in the attributes of the repository.
+///
+/// # Errors
+/// Git cannot read the attributes.
+pub(super) fn filtered(git: &Git, paths: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let options = ["check-attr", "-z", "filter", "--"].map(OsStr::new);
+    let paths = paths.iter().take(MOST).map(|path| path.as_os_str());
+    let arguments: Vec<&OsStr> = options.into_iter().chain(paths).collect();
+    let output = git.run(&arguments)?;
+    // The path, the attribute and its value, each with a null byte at its end.
+    let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
+    let (records, _) = fields.as_chunks::<3>();
+    let with_filter = records.iter().filter(|[_, _, value]| {
+        let without: [&[u8]; 3] = [b"unspecified", b"unset", b"set"];
+        !without.contains(value)
+    });
+    Ok(with_filter.map(|[path, ..]| path_of(path)).collect())
 }

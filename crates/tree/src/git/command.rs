@@ -1,12 +1,13 @@
-//! Runs git so that it neither writes, nor uses the network, nor runs other programs.
+//! Runs git so that it neither writes, nor uses the network, nor runs other programs, and reads what it prints.
+//!
+//! Paths of git are bytes with `/`.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::error::GitError;
-use super::names::text;
 
 /// Settings that override those of the repository and of the user.
 const SETTINGS: [&str; 10] = [
@@ -208,4 +209,32 @@ pub(super) fn summary(message: &str) -> String {
     } else {
         words.join("; ")
     }
+}
+
+/// Returns the path for the bytes that git prints.
+#[cfg(unix)]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    std::ffi::OsStr::from_bytes(bytes).into()
+}
+
+/// Returns the path for the bytes that git prints.
+#[cfg(not(unix))]
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// Returns whether git would check out a path: it is relative, without `..`, and without a folder `.git`.
+/// Source: git 2.47, `read-cache.c`, `verify_path`.
+pub(super) fn is_valid(path: &Path) -> bool {
+    let is_normal = |part: Component<'_>| match part {
+        Component::Normal(name) => !name.eq_ignore_ascii_case(".git"),
+        _ => false,
+    };
+    path.components().next().is_some() && path.components().all(is_normal)
+}
+
+/// Returns the text that git printed, without white space at its end.
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
 }

@@ -1,11 +1,16 @@
-//! The files of the index, and those with a flag that hides their changes from git.
+//! The files of the index, those with a flag that hides their changes from git, and what was read of a repository.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::command::Git;
+use hashbrown::{HashMap, HashSet};
+
+use super::blobs::Blobs;
+use super::command::{Git, is_valid, path_of};
 use super::error::GitError;
-use super::names::{is_valid, path_of};
-use super::tree::Listed;
+use super::location::Location;
+use super::tree::{Listed, list};
 
 /// A file with a flag that hides its changes from git.
 #[derive(Debug)]
@@ -94,5 +99,94 @@ impl Entry<'_> {
             mode: self.mode.to_owned(),
             object: self.object.to_owned(),
         })
+    }
+}
+
+/// The paths that git tracks in a working tree, and the folders that contain them.
+#[derive(Debug)]
+pub struct TrackedPaths {
+    /// The resolved root of the working tree.
+    root: PathBuf,
+    /// Relative to the root.
+    paths: HashSet<OsString>,
+}
+
+impl TrackedPaths {
+    /// Lists the paths that git tracks in the repository of a folder. Returns `None` if the folder is not in a repository.
+    ///
+    /// # Errors
+    /// Git is not installed, does not trust the repository, or cannot list its index.
+    pub fn of(folder: &Path) -> Result<Option<Self>, GitError> {
+        let Some(found) = Location::around(folder)? else {
+            return Ok(None);
+        };
+        let index = Index::list(&found.git())?;
+        let mut paths = HashSet::new();
+        for path in index.paths() {
+            add_with_folders(&mut paths, path?);
+        }
+        let root = found.root.ok_or(GitError::InsideGitFolder(found.own))?;
+        Ok(Some(Self { root, paths }))
+    }
+
+    /// Returns whether git tracks a resolved path, or a file below it.
+    #[must_use]
+    pub fn contains(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.root);
+        below.is_ok_and(|below| self.paths.contains(below.as_os_str()))
+    }
+}
+
+/// Adds a path and the folders that contain it.
+pub(super) fn add_with_folders(paths: &mut HashSet<OsString>, path: PathBuf) {
+    for above in path.ancestors().skip(1) {
+        if !paths.insert(above.as_os_str().into()) {
+            break;
+        }
+    }
+    paths.insert(path.into_os_string());
+}
+
+/// What was read of a repository.
+#[derive(Debug)]
+pub(super) struct Known {
+    git: Git,
+    /// The objects.
+    pub(super) blobs: Arc<Blobs>,
+    /// The paths of commits, by their hashes.
+    listings: Mutex<HashMap<String, Arc<[Listed]>>>,
+    index: Mutex<Option<Arc<Index>>>,
+}
+
+impl Known {
+    pub(super) fn new(git: &Git) -> Self {
+        Self {
+            git: git.clone(),
+            blobs: Arc::new(Blobs::new(git.clone())),
+            listings: Mutex::default(),
+            index: Mutex::default(),
+        }
+    }
+
+    /// Returns all files, links and submodules of a commit.
+    pub(super) fn listed(&self, commit: &str) -> Result<Arc<[Listed]>, GitError> {
+        let mut listings = self.listings.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = listings.get(commit) {
+            return Ok(Arc::clone(known));
+        }
+        let listed: Arc<[Listed]> = list(&self.git, commit)?.into();
+        listings.insert(commit.to_owned(), Arc::clone(&listed));
+        Ok(listed)
+    }
+
+    /// Lists the files of the index.
+    pub(super) fn index(&self) -> Result<Arc<Index>, GitError> {
+        let mut known = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = &*known {
+            return Ok(Arc::clone(known));
+        }
+        let found = Arc::new(Index::list(&self.git)?);
+        *known = Some(Arc::clone(&found));
+        Ok(found)
     }
 }

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::failures::Failures;
-use super::names::path_of;
-use super::object_reader::ObjectReader;
+use super::command::path_of;
+use super::object_reader::{Failures, ObjectReader};
 use super::repository::Repository;
 use super::tree::{Node, Object, Tree};
 use crate::filesystem::{Disk, Entry, Kind, OpenFile, PathProblem, ReadFiles, path_error};

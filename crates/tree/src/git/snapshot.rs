@@ -1,16 +1,22 @@
-//! States of a repository as file systems.
+//! States of a repository as file systems: a commit with its submodules, the index, and the working tree.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::empty_tree::empty_tree;
+use hashbrown::HashMap;
+
+use super::blobs::Blobs;
+use super::command::{Git, path_of, text};
 use super::error::GitError;
-use super::failures::Failures;
+use super::index::Flagged;
+use super::location::{Location, roots};
 use super::object_files::ObjectFiles;
-use super::raw_diff::{ANNOUNCED_IS_ABSENT, OPTIONS, parse, patched};
+use super::object_reader::Failures;
 use super::repository::{Commit, Repository};
-use super::submodules::TreeBuilder;
-use super::tree::{Listed, Tree};
+use super::tree::{
+    ANNOUNCED_IS_ABSENT, GITLINK, LINK, Listed, Node, OPTIONS, Object, Tree, list,
+    parse_differences, patched,
+};
 use crate::filesystem::FileSystem;
 
 /// State of a repository as a file system.
@@ -87,7 +93,7 @@ fn staged(repository: &Repository) -> Result<Vec<Listed>, GitError> {
     let mut arguments = vec!["diff-index", "--cached", ANNOUNCED_IS_ABSENT];
     arguments.extend(OPTIONS);
     arguments.extend([head.as_str(), "--"]);
-    let differences = parse(&repository.git.run(&arguments)?)?;
+    let differences = parse_differences(&repository.git.run(&arguments)?)?;
     if let Some(unmerged) = differences.iter().find(|one| one.is_unmerged) {
         return Err(GitError::Unmerged(unmerged.path.display().to_string()));
     }
@@ -115,5 +121,241 @@ fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, Gi
         files: FileSystem::new(files),
         failures,
         unread: unread.into(),
+    })
+}
+
+impl Repository {
+    /// Returns the commit that is checked out; the empty tree before the first commit.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub fn head_or_empty_tree(&self) -> Result<Commit, GitError> {
+        if let Some(head) = self.find_commit("HEAD")? {
+            return Ok(head);
+        }
+        Ok(Commit::new("empty tree", empty_tree(self)?))
+    }
+}
+
+/// Returns the name of the empty tree, which git knows without storing it.
+pub(super) fn empty_tree(repository: &Repository) -> Result<String, GitError> {
+    let format = repository.git.run(&["rev-parse", "--show-object-format"])?;
+    Ok(match text(&format).as_str() {
+        "sha256" => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    }
+    .to_owned())
+}
+
+/// Maximum depth of nested submodules.
+const DEPTH: usize = 8;
+
+/// Builds the tree of a revision with the content of its submodules.
+#[derive(Debug)]
+pub(super) struct TreeBuilder<'r> {
+    pub(super) tree: Tree,
+    pub(super) repository: &'r Repository,
+    /// Whether a checkout contains links; `None` if that was not needed yet.
+    pub(super) has_links: Option<bool>,
+    /// The submodules, with the folder of git of each.
+    pub(super) submodules: Vec<Submodule>,
+    /// The submodules whose content cannot be read, with the reason.
+    pub(super) unread: Vec<(PathBuf, String)>,
+}
+
+/// A submodule whose content is read.
+#[derive(Debug)]
+pub(super) struct Submodule {
+    /// Its path relative to the root of the revision.
+    pub(super) path: PathBuf,
+    pub(super) git_folder: PathBuf,
+}
+
+impl TreeBuilder<'_> {
+    /// Adds the files of a repository at `top`, relative to the root. `git_folders` may contain the folder `modules`.
+    pub(super) fn add(
+        &mut self,
+        (git, blobs): (&Git, &Arc<Blobs>),
+        git_folders: &[&Path],
+        top: &Path,
+        listed: &[Listed],
+        depth: usize,
+    ) -> Result<(), GitError> {
+        let mut links = Vec::new();
+        let modules = listed
+            .iter()
+            .find(|listed| listed.path.as_os_str() == ".gitmodules");
+        let modules = modules.map(|listed| listed.object.clone());
+        for Listed { path, mode, object } in listed {
+            let path = top.join(path);
+            let object = Object {
+                name: object.clone(),
+                blobs: Arc::clone(blobs),
+            };
+            match mode.as_str() {
+                GITLINK => links.push((path, object.name)),
+                LINK if self.has_links()? => self.tree.add(&path, Node::Link(object)),
+                _ => self.tree.add(&path, Node::File(object)),
+            }
+        }
+        if links.is_empty() {
+            return Ok(());
+        }
+        let names = match modules {
+            Some(object) => module_names(git, &object)?,
+            None => HashMap::new(),
+        };
+        for (path, commit) in links {
+            let below = path.strip_prefix(top).unwrap_or(&path);
+            let name = names.get(below).map_or(below, |name| Path::new(name));
+            let name = name.to_path_buf();
+            self.add_submodule(git_folders, &name, path, &commit, depth)?;
+        }
+        Ok(())
+    }
+
+    fn has_links(&mut self) -> Result<bool, GitError> {
+        if let Some(known) = self.has_links {
+            return Ok(known);
+        }
+        let found = self.repository.has_links()?;
+        self.has_links = Some(found);
+        Ok(found)
+    }
+
+    /// Adds the content of a submodule, if its commit is stored locally. A folder that is not initialized in the
+    /// working tree either stays empty, as in a checkout.
+    fn add_submodule(
+        &mut self,
+        git_folders: &[&Path],
+        name: &Path,
+        path: PathBuf,
+        commit: &str,
+        depth: usize,
+    ) -> Result<(), GitError> {
+        let on_disk = self.repository.root.join(&path);
+        let found = repository_of(git_folders, name, &on_disk);
+        let content = match found {
+            Some(_) if depth >= DEPTH => Err("it is nested too deeply".to_owned()),
+            Some((git, folder)) => match list(&git, commit) {
+                Ok(listed) => Ok((git, folder, listed)),
+                Err(error) => Err(error.to_string()),
+            },
+            None => Err("it is not cloned".to_owned()),
+        };
+        match content {
+            Ok((git, git_folder, listed)) => {
+                self.tree.add(&path, Node::Folder);
+                self.submodules.push(Submodule {
+                    path: path.clone(),
+                    git_folder: git_folder.clone(),
+                });
+                let blobs = Arc::new(Blobs::new(git.clone()));
+                self.add((&git, &blobs), &[&git_folder], &path, &listed, depth + 1)
+            }
+            Err(reason) => {
+                let reason = format!("commit {commit} of the submodule cannot be read: {reason}");
+                let is_initialized =
+                    self.repository.is_bare || on_disk.join(".git").symlink_metadata().is_ok();
+                let node = match is_initialized {
+                    true => Node::Unread(reason.clone()),
+                    false => Node::Folder,
+                };
+                self.tree.add(&path, node);
+                self.unread.push((on_disk, reason));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Returns the repository that stores a submodule, with its folder of git: in that of the outer repository, or in the
+/// working tree.
+fn repository_of(git_folders: &[&Path], name: &Path, on_disk: &Path) -> Option<(Git, PathBuf)> {
+    let is_normal = |part| matches!(part, std::path::Component::Normal(_));
+    if name.components().all(is_normal) {
+        let folders = git_folders
+            .iter()
+            .map(|folder| folder.join("modules").join(name));
+        let found = folders
+            .map(|folder| folder.join("HEAD"))
+            .find(|head| head.is_file());
+        if let Some(folder) = found.as_deref().and_then(Path::parent) {
+            return Some((Git::in_git_folder(folder), folder.to_path_buf()));
+        }
+    }
+    let on_disk = roots(on_disk).next().filter(|root| *root == on_disk)?;
+    let found = Location::at(on_disk).ok()??;
+    Some((found.git(), found.own))
+}
+
+/// Returns the names of the submodules by their paths, as `.gitmodules` of a revision declares them.
+fn module_names(git: &Git, object: &str) -> Result<HashMap<PathBuf, String>, GitError> {
+    let pattern = r"^submodule\..*\.path$";
+    let output = git.output(&["config", "-z", "--blob", object, "--get-regexp", pattern])?;
+    let entries = output.stdout.split(|byte| *byte == 0);
+    Ok(entries
+        .filter_map(|entry| {
+            let end = entry.iter().position(|byte| *byte == b'\n')?;
+            let key = text(entry.get(..end)?);
+            let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+            Some((path_of(entry.get(end + 1..)?), name.to_owned()))
+        })
+        .collect())
+}
+
+/// Returns the paths of existing files whose changes git does not see: those that are assumed to be unchanged, or that
+/// exist although a sparse checkout leaves them out.
+pub(super) fn hidden_changes(repository: &Repository) -> Result<Vec<PathBuf>, GitError> {
+    if repository.is_bare {
+        return Ok(Vec::new());
+    }
+    let index = repository.known.index()?;
+    let exists = |path: &PathBuf| repository.root.join(path).symlink_metadata().is_ok();
+    Ok(index
+        .flagged
+        .iter()
+        .filter(|flagged| !flagged.is_skipped || exists(&flagged.listed.path))
+        .map(|flagged| flagged.listed.path.clone())
+        .collect())
+}
+
+impl Repository {
+    /// Reads the working tree. Files that a sparse checkout leaves out are read from the index, so that a comparison
+    /// with a commit does not report them as removed.
+    ///
+    /// # Errors
+    /// Git cannot list the index.
+    pub fn snapshot_of_working_tree(&self) -> Result<Snapshot, GitError> {
+        snapshot_of_working_tree(self)
+    }
+}
+
+fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitError> {
+    if repository.is_bare {
+        return Ok(Snapshot::default());
+    }
+    let index = repository.known.index()?;
+    let skipped = index.flagged.iter().filter(|file| file.is_skipped);
+    let mut tree = Tree::new();
+    let mut is_complete = true;
+    let has_links = repository.has_links()?;
+    for Flagged { listed, .. } in skipped {
+        let object = Object {
+            name: listed.object.clone(),
+            blobs: Arc::clone(&repository.known.blobs),
+        };
+        let node = match listed.mode.as_str() {
+            GITLINK => continue,
+            LINK if has_links => Node::Link(object),
+            _ => Node::File(object),
+        };
+        is_complete = false;
+        tree.add(&listed.path, node);
+    }
+    Ok(if is_complete {
+        Snapshot::default()
+    } else {
+        Snapshot::over_disk(repository, tree)
     })
 }
