@@ -9,9 +9,9 @@ use meshprobe_mesh::mesh::Reason;
 use meshprobe_tree::source::{Document, SourceSet};
 use meshprobe_yaml::{NodeRef, Span};
 
+use super::class::Side;
 use super::fields::{Field, LABEL, container_path};
 use super::probe_state::ProbeState;
-use super::side::Side;
 use super::text_diff::{Strength, TextDiff};
 use crate::engine::ReasonEntry;
 

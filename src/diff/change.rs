@@ -1,10 +1,52 @@
-//! One change between two states.
+//! The changes of a comparison, and their groups by cause.
 
+use hashbrown::HashMap;
 use meshprobe_mesh::finding::{Finding, Label};
+use meshprobe_predict::context::NotJudged;
+use meshprobe_yaml::Span;
 
 use super::cause::Cause;
-use super::class::Class;
+use super::class::{Class, Side};
 use super::probe_state::ProbeState;
+
+/// What differs between two states.
+#[derive(Clone, Debug, Default)]
+pub struct Comparison {
+    /// The changes, sorted by class and place.
+    pub changes: Vec<Change>,
+    /// The number of handlers with the same prediction in both states.
+    pub unchanged: usize,
+    /// The number of handlers with the same prediction whose container, object or namespace is renamed.
+    pub renamed: usize,
+    /// The number of handlers with the same prediction and with a fault.
+    pub unchanged_faults: usize,
+    /// The number of findings that both states have and that are not about a handler.
+    pub unchanged_findings: usize,
+    /// The number of handlers that get worse, or are new with a fault, and whose findings the user has suppressed.
+    pub suppressed: usize,
+    /// The number of new handlers without a fault.
+    pub added_without_fault: usize,
+    /// What is not judged in the second state and was judged, or did not exist, in the first.
+    pub newly_not_judged: Vec<NotJudged>,
+    /// What is judged in neither state although its files differ.
+    pub changed_not_judged: Vec<NotJudged>,
+    /// What the user must know to read the result, such as a fact that no workload reads.
+    pub notes: Vec<String>,
+}
+
+impl Comparison {
+    /// Returns whether parts that are not judged may hide changes.
+    #[must_use]
+    pub const fn leaves_something_out(&self) -> bool {
+        !self.newly_not_judged.is_empty() || !self.changed_not_judged.is_empty()
+    }
+
+    /// Returns whether a change of this class exists.
+    #[must_use]
+    pub fn has(&self, class: Class) -> bool {
+        self.changes.iter().any(|change| change.class == class)
+    }
+}
 
 /// What a change is about.
 #[derive(Clone, Debug)]
@@ -76,6 +118,80 @@ impl Change {
             Subject::Probe { after, .. } => after.is_none(),
             Subject::NewFinding(_) => false,
             Subject::GoneFinding(_) => true,
+        }
+    }
+}
+
+/// Changes of one class with one cause.
+#[derive(Clone, Debug)]
+pub struct Group<'c> {
+    /// The class of all changes.
+    pub class: Class,
+    /// The cause of all changes; `None` if none was found.
+    pub cause: Option<&'c Cause>,
+    /// The changes, in order; not empty.
+    pub changes: Vec<&'c Change>,
+}
+
+/// What the changes of a group have in common.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum GroupKey<'c> {
+    /// The message and the line of the cause.
+    Cause(&'c str, Option<(&'c str, Span)>, Side),
+    /// All probes without a cause, or whose causes are their own lines.
+    Probes,
+    /// A finding of its own, by its index.
+    Finding(usize),
+}
+
+/// Returns the groups in the order of their first changes.
+#[must_use]
+pub fn groups(changes: &[Change]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known: HashMap<(Class, GroupKey<'_>), usize> = HashMap::new();
+    for (index, change) in changes.iter().enumerate() {
+        let next = groups.len();
+        let at = *known
+            .entry((change.class, key(index, change)))
+            .or_insert(next);
+        if at == next {
+            groups.push(Group {
+                class: change.class,
+                cause: change.cause.as_ref(),
+                changes: Vec::new(),
+            });
+        }
+        if let Some(group) = groups.get_mut(at) {
+            // New probes have one heading, and each its own line.
+            group.cause = group
+                .cause
+                .filter(|cause| change.cause.as_ref().map(place) == Some(place(cause)));
+            group.changes.push(change);
+        }
+    }
+    groups
+}
+
+fn place(cause: &Cause) -> Option<(&str, Span)> {
+    let place = cause.place.as_ref();
+    place.map(|place| (&*place.path, place.span))
+}
+
+fn key(index: usize, change: &Change) -> GroupKey<'_> {
+    match (&change.subject, &change.cause) {
+        (Subject::NewFinding(_) | Subject::GoneFinding(_), _) => GroupKey::Finding(index),
+        (Subject::Probe { .. }, None) => GroupKey::Probes,
+        (Subject::Probe { .. }, Some(cause)) => {
+            let place = cause.place.as_ref();
+            let is_own = |place: &Label| change.place().is_some_and(|own| own.is_at(place));
+            let is_single = matches!(change.class, Class::Added | Class::Removed);
+            if is_single && place.is_some_and(is_own) {
+                return GroupKey::Probes;
+            }
+            let place = self::place(cause);
+            // A line of a base has a message for each namespace.
+            let message = if place.is_some() { "" } else { &*cause.message };
+            GroupKey::Cause(message, place, cause.side)
         }
     }
 }

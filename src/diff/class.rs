@@ -1,7 +1,26 @@
-//! The classes of changes, and those that make a run fail.
+//! The two states, the classes of changes between them, and those that make a run fail.
 
 use meshprobe_mesh::settings::RequiredVerdicts;
 use meshprobe_predict::predict::Outcome;
+
+/// The state that contains a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Side {
+    /// Only the first state has it.
+    Before,
+    /// The second state.
+    After,
+}
+
+impl Side {
+    /// Returns the other state.
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Before => Self::After,
+            Self::After => Self::Before,
+        }
+    }
+}
 
 /// The class of a change. The order is that of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

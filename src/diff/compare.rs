@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use meshprobe_tree::source::SourceSet;
 
 use super::cause::{Cause, Causes};
-use super::change::Change;
+use super::change::{Change, Comparison};
 use super::class::FailOn;
-use super::comparison::Comparison;
 use super::findings::compare_findings;
 use super::not_judged::{changed_not_judged, newly_not_judged};
 use super::probe_state::ProbeState;

@@ -12,8 +12,7 @@ use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::Entry;
 
 use super::class::is_fault;
-use super::fields::Field;
-use super::sources::source_of;
+use super::fields::{Field, source_of};
 use crate::engine::{ProbeReport, WorkloadReport};
 
 /// What identifies a handler in both states. It contains no path of a file, because renaming a file is not a change.

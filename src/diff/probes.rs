@@ -1,18 +1,16 @@
 //! Compares the handlers of two states.
 
-use meshprobe_mesh::finding::Severity;
+use hashbrown::{HashMap, HashSet};
+use meshprobe_mesh::finding::{Finding, Severity, sentence_list};
 use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Span;
 
 use super::cause::{Cause, Causes, NOT_FOUND};
-use super::change::{Change, Subject};
-use super::class::{Class, is_fault};
-use super::comparison::Comparison;
+use super::change::{Change, Comparison, Subject};
+use super::class::{Class, Side, is_fault};
 use super::environments::{Environments, Relation};
-use super::handler_findings::HandlerFindings;
-use super::probe_pairs::pair_probes;
+use super::pairing::{Pairing, Repeated};
 use super::probe_state::ProbeState;
-use super::remaining::Remaining;
-use super::side::Side;
 use super::state::State;
 
 /// Compares the handlers of two states, and adds the changes.
@@ -174,5 +172,201 @@ impl Probes<'_, '_, '_> {
                 after: after.cloned().map(Box::new),
             },
         });
+    }
+}
+
+/// Pairs the handlers of both states: by their whole identity, then by what remains if a folder, a namespace, a
+/// container or an object is renamed.
+pub(super) fn pair_probes<'p>(before: &'p [ProbeState], after: &'p [ProbeState]) -> Pairing {
+    let mut pairing = Pairing::new(before.len(), after.len());
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some((&state.id, &*state.file))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| Some(&state.id));
+    // One of several clusters that deploy a folder remains, or was the only one.
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        let id = &state.id;
+        let object = (&id.kind, &id.namespace, &id.name, &*state.file);
+        Some((state.deployer.as_ref()?, object, &id.container, id.slot))
+    });
+    pairing.by(before, after, Repeated::Never, |state| {
+        let id = &state.id;
+        Some((&id.kind, &id.namespace, &id.name, &id.container, id.slot))
+    });
+    // The folder above several environments.
+    pairing.by(before, after, Repeated::Never, |state| {
+        let id = &state.id;
+        let object = (&id.kind, &id.namespace, &id.name);
+        Some((&state.environment_name, object, &id.container, id.slot))
+    });
+    // The number of environments: the others are new or removed. An added or removed kustomization can change the
+    // environment and the namespace together. Of several candidates, one with the same prediction comes first, so that
+    // an old fault is not paired with a probe that works.
+    let prediction = |state: &'p ProbeState| (state.outcome.as_str(), &*state.why);
+    let in_file = |state: &'p ProbeState| {
+        let id = &state.id;
+        (&id.kind, &id.name, &*state.file, &id.container, id.slot)
+    };
+    let in_namespace = |state: &'p ProbeState| (in_file(state), &state.id.namespace);
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some((in_namespace(state), prediction(state)))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some(in_namespace(state))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some((in_file(state), prediction(state)))
+    });
+    pairing.by(before, after, Repeated::InOrder, |state| {
+        Some(in_file(state))
+    });
+    // A renamed container or object has the same handler. One with another handler replaces it.
+    pairing.by(before, after, Repeated::Never, |state| {
+        let id = &state.id;
+        let object = (&id.environment, &id.kind, &id.namespace, &id.name);
+        Some((object, id.slot, &state.written))
+    });
+    pairing.by(before, after, Repeated::Never, |state| {
+        let id = &state.id;
+        let object = (&id.environment, &id.kind, &*state.file);
+        Some((object, &id.container, id.slot, &state.written))
+    });
+    pairing
+}
+
+/// The file and the byte range of the key of a handler.
+type Place<'s> = (&'s str, Span);
+
+/// Findings that name no handler, by the file of their line.
+type ByFile<'s> = HashMap<&'s str, Vec<&'s Finding>>;
+
+/// The findings of `check` about the handlers of a state.
+#[derive(Debug)]
+pub(super) struct HandlerFindings<'s> {
+    set: &'s SourceSet,
+    /// The highest severity of the findings that the user has not suppressed.
+    severities: HashMap<Place<'s>, Severity>,
+    /// The findings that the user has not suppressed and that name no handler.
+    of_pods: ByFile<'s>,
+    /// The handlers of findings that the user has suppressed, or whose rule is switched off.
+    suppressed: HashSet<Place<'s>>,
+    /// Such findings that name no handler.
+    suppressed_of_pods: ByFile<'s>,
+}
+
+impl<'s> HandlerFindings<'s> {
+    /// Prepares the search in the findings of a state, given its files.
+    pub(super) fn of(state: &'s State, set: &'s SourceSet) -> Self {
+        let mut severities: HashMap<Place<'s>, Severity> = HashMap::new();
+        for finding in &state.findings {
+            if let Some(place) = place(finding) {
+                let known = severities.entry(place).or_insert(finding.severity);
+                *known = finding.severity.max(*known);
+            }
+        }
+        let suppressed = || state.suppressed.iter().chain(&state.switched_off);
+        Self {
+            set,
+            severities,
+            of_pods: by_file(state.findings.iter()),
+            suppressed: suppressed().filter_map(place).collect(),
+            suppressed_of_pods: by_file(suppressed()),
+        }
+    }
+
+    /// Returns whether the user has suppressed what `check` reports about a handler, or switched its rule off.
+    pub(super) fn is_suppressed(&self, probe: &ProbeState) -> bool {
+        if self.severity(probe).is_some() {
+            return false;
+        }
+        let mut of_pod = of_pod(&self.suppressed_of_pods, probe, self.set);
+        self.suppressed.contains(&place_of(probe)) || of_pod.next().is_some()
+    }
+
+    /// Returns the highest severity of the findings of `check` about a handler; `None` if there is none.
+    pub(super) fn severity(&self, probe: &ProbeState) -> Option<Severity> {
+        let own = self.severities.get(&place_of(probe)).copied();
+        own.or_else(|| {
+            let findings = of_pod(&self.of_pods, probe, self.set);
+            findings.map(|finding| finding.severity).max()
+        })
+    }
+}
+
+/// Returns the findings that name no handler and are about the line that decides the fault of this one.
+fn of_pod<'f>(
+    findings: &'f ByFile<'f>,
+    probe: &'f ProbeState,
+    set: &'f SourceSet,
+) -> impl Iterator<Item = &'f Finding> {
+    let in_file = findings.get(&*probe.place.path).into_iter().flatten();
+    in_file
+        .copied()
+        .filter(move |finding| probe.is_decided_at(finding, set))
+}
+
+fn by_file<'s>(findings: impl Iterator<Item = &'s Finding>) -> ByFile<'s> {
+    let mut files = ByFile::new();
+    for finding in findings.filter(|finding| finding.probe.is_none()) {
+        files
+            .entry(&finding.primary.path)
+            .or_default()
+            .push(finding);
+    }
+    files
+}
+
+fn place(finding: &Finding) -> Option<Place<'_>> {
+    let probe = finding.probe.as_ref()?;
+    Some((&probe.path, probe.span))
+}
+
+fn place_of(probe: &ProbeState) -> Place<'_> {
+    (&probe.place.path, probe.place.span)
+}
+
+/// What identifies a handler in all environments.
+type Key<'p> = (&'p str, &'p str, &'p str, &'p str, &'p str);
+
+fn key(probe: &ProbeState) -> Key<'_> {
+    let id = &probe.id;
+    (&id.kind, &id.name, &probe.file, &id.container, id.slot)
+}
+
+/// The handlers of the second state, in all environments.
+#[derive(Debug)]
+pub(super) struct Remaining<'p>(HashMap<Key<'p>, Vec<&'p ProbeState>>);
+
+impl<'p> Remaining<'p> {
+    /// Indexes the handlers of the second state.
+    pub(super) fn of(probes: &'p [ProbeState]) -> Self {
+        let mut found: HashMap<Key<'p>, Vec<&'p ProbeState>> = HashMap::new();
+        for probe in probes {
+            found.entry(key(probe)).or_default().push(probe);
+        }
+        Self(found)
+    }
+
+    /// Returns what still contains a handler of the first state that its environment does not deploy any more; `None` if
+    /// nothing does.
+    pub(super) fn describe(
+        &self,
+        old: &ProbeState,
+        environments: &mut Environments<'_>,
+    ) -> Option<String> {
+        let found = self.0.get(&key(old))?;
+        let deployed = found.iter().filter(|new| {
+            let is_deployed = new.id.environment.is_some() || new.deployer.is_some();
+            is_deployed && !environments.is_only_base(old, new)
+        });
+        let titles = deployed.filter_map(|new| new.environment_title());
+        let mut titles: Vec<String> = titles.map(|title| format!("`{title}`")).collect();
+        titles.sort_unstable();
+        titles.dedup();
+        Some(match titles.as_slice() {
+            [] => "nothing deploys it now".to_owned(),
+            [title] => format!("{title} deploys it"),
+            titles => format!("{} deploy it", sentence_list(titles)),
+        })
     }
 }

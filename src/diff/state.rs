@@ -5,13 +5,13 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict::{self, MachinePrediction, WorkloadPrediction};
+use meshprobe_predict::predict;
+use meshprobe_predict::predict::{MachinePrediction, WorkloadPrediction};
 use meshprobe_tree::source::{SourceSet, chart_of_output};
 
-use super::fact_readers::FactReaders;
+use super::fact_readers::{FactReaders, NotMoved, not_moved};
 use super::fields::fields_of;
 use super::inputs::ObjectInputs;
-use super::not_moved::{NotMoved, not_moved};
 use super::probe_state::{Pod, ProbeState};
 use crate::engine::{
     Detail, Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,

@@ -10,7 +10,7 @@ use meshprobe_tree::source::{SourceFile, SourceSet};
 use meshprobe_yaml::Span;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
-use super::side::Side;
+use super::class::Side;
 use super::state::{below_root, shown_path};
 
 /// The number of lines from which two texts are compared without their order.

@@ -12,8 +12,8 @@ use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::mesh::Version;
 
 use super::cause::Cause;
+use super::change::Comparison;
 use super::change::{Change, Subject};
-use super::comparison::Comparison;
 use facts::FACTS;
 use matching::{effects_on_probe, refusal_of};
 
