@@ -1,15 +1,12 @@
 //! `meshprobe diff`.
 
 mod changed_facts;
-mod granted;
 mod loaded;
 mod notes;
-mod own_config;
+mod rejected;
 mod reports;
-mod revision_paths;
 mod revisions;
 mod states;
-mod unrelated;
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
@@ -31,8 +28,8 @@ use crate::diff::{
 use crate::engine::{Exit, UnknownEnvironments, unread_paths};
 use crate::report::changes::{Changes, ReportedState};
 use loaded::{Loaded, States};
+use rejected::reject_unrelated_paths;
 use reports::Reports;
-use unrelated::reject_unrelated_paths;
 
 pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     let mut reports = Reports::new(session, args)?;

@@ -13,10 +13,10 @@ use super::super::input::{RenderFallback, Run, prepare_in, print_files};
 use super::super::paths::resolve_named_path;
 use super::super::session::Session;
 use super::super::stop::Stop;
-use super::granted::reject_stored_outside;
-use super::loaded::{Loaded, States, judged_both, judged_without_overrides};
-use super::own_config::{own_config, use_own_facts};
-use super::revision_paths::reject_revisions_as_paths;
+use super::loaded::{
+    Loaded, States, judged_both, judged_without_overrides, own_config, use_own_facts,
+};
+use super::rejected::{reject_revisions_as_paths, reject_stored_outside};
 use crate::engine::{Exit, unread_paths};
 
 /// The second state: its name, its files, and how git finds what differs from it.

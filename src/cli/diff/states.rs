@@ -15,7 +15,7 @@ use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::{ChangedFacts, WhatIf};
 use super::loaded::{Loaded, States, judged};
-use super::revision_paths::reject_missing_paths;
+use super::rejected::reject_missing_paths;
 use super::revisions;
 use crate::engine::RenderedOverlays;
 

@@ -1,7 +1,6 @@
 //! Names what a release of Istio changed, for the upgrade check.
 
 mod facts;
-mod matching;
 mod patch_levels;
 mod release_fact;
 
@@ -12,13 +11,11 @@ use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::mesh::Version;
 
 use super::cause::Cause;
-use super::change::Comparison;
-use super::change::{Change, Subject};
+use super::change::{Change, Comparison, Subject};
 use facts::FACTS;
-use matching::{effects_on_probe, refusal_of};
+use release_fact::{Effect, ReleaseFact, effects_on_probe, refusal_of};
 
 pub use patch_levels::patch_level_note;
-use release_fact::{Effect, ReleaseFact};
 
 /// Names the changed behaviour as the cause of each change between two releases of Istio, as far as one is recorded.
 /// Changes without one keep their cause.
