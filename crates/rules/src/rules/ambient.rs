@@ -13,27 +13,21 @@ use crate::rules::RuleContext;
 use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 crate::rules::rule::rules! {
-    AND_INJECTION_LABELS = "ambient-and-injection-labels", Warning, fix: None, scope: Tree, check_and_injection_labels;
-    INBOUND_BYPASS = "ambient-inbound-bypass", Note, fix: None, scope: Workloads, check_inbound_bypass;
+    AND_INJECTION_LABELS = "ambient-and-injection-labels", Warning, fix: None, scope: Tree,
+        |cx| cx.context.inventory.namespaces.iter()
+            .filter_map(|namespace| and_injection_labels(cx, namespace)).collect();
+    INBOUND_BYPASS = "ambient-inbound-bypass", Note, fix: None, scope: Workloads,
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Ambient)
+            .filter_map(|pod| inbound_bypass(cx, pod)).collect();
     REWRITE_ANNOTATION_DEAD = "ambient-rewrite-annotation-dead", Note, fix: Always, scope: Workloads,
-        check_rewrite_annotation_dead;
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Ambient)
+            .filter_map(rewrite_annotation_dead).collect();
     SIDECAR_ANNOTATION_DEAD = "ambient-sidecar-annotation-dead", Note, fix: None, scope: Workloads,
-        check_sidecar_annotation_dead;
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Ambient && pod.prober_env.is_none())
+            .filter_map(sidecar_annotation_dead).collect();
 }
 
-fn check_and_injection_labels(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .inventory
-        .namespaces
-        .iter()
-        .filter_map(|namespace| report_and_injection_labels(cx, namespace))
-        .collect()
-}
-
-fn report_and_injection_labels<'t>(
-    cx: &RuleContext<'_, 't>,
-    namespace: &Object<'t>,
-) -> Option<Finding> {
+fn and_injection_labels<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) -> Option<Finding> {
     let mode = namespace.label(keys::DATAPLANE_MODE)?;
     if mode.value.text() != Some("ambient") {
         return None;
@@ -86,17 +80,7 @@ fn report_and_injection_labels<'t>(
 /// `cni/pkg/nodeagent/net.go` (istio#53476).
 const READS_ANNOTATION: Version = Version::new(1, 24);
 
-fn check_inbound_bypass(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
-        .filter_map(|pod| report_inbound_bypass(cx, pod))
-        .collect()
-}
-
-fn report_inbound_bypass<'t>(
-    cx: &RuleContext<'_, 't>,
-    pod: &WorkloadPrediction<'t>,
-) -> Option<Finding> {
+fn inbound_bypass<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Option<Finding> {
     let template = &pod.workload.template;
     let entry = template.annotation(keys::BYPASS_INBOUND)?;
     let release = pod.release.value;
@@ -125,14 +109,7 @@ fn report_inbound_bypass<'t>(
     Some(finding)
 }
 
-fn check_rewrite_annotation_dead(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
-        .filter_map(report_rewrite_annotation_dead)
-        .collect()
-}
-
-fn report_rewrite_annotation_dead(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn rewrite_annotation_dead(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let template = &pod.workload.template;
     let entry = template.annotation(keys::REWRITE_PROBERS)?;
     let points_at_agent =
@@ -179,19 +156,12 @@ const PREFIXES: [&str; 3] = [
 /// Annotations with such a prefix that other rules report, or that decide whether the pod has a sidecar at all.
 const OTHERS: [&str; 3] = [keys::INJECT, keys::REWRITE_PROBERS, keys::STATUS];
 
-fn check_sidecar_annotation_dead(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Ambient && pod.prober_env.is_none())
-        .filter_map(report_sidecar_annotation_dead)
-        .collect()
-}
-
 fn is_of_sidecar(key: &str) -> bool {
     let has_prefix = PREFIXES.iter().any(|prefix| key.starts_with(prefix));
     (has_prefix || key == keys::PROXY_CONFIG) && !OTHERS.contains(&key)
 }
 
-fn report_sidecar_annotation_dead(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn sidecar_annotation_dead(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let annotations = pod.workload.template.annotations();
     let entries = annotations.into_iter().flat_map(NodeRef::effective_entries);
     let found: Vec<(Entry<'_>, &str)> = entries

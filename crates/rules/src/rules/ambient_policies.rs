@@ -16,13 +16,13 @@ use crate::rules::RuleContext;
 use crate::rules::support::policy_pods::PolicyPodsCache;
 
 crate::rules::rule::rules! {
-    CILIUM_CNI_EXCLUSIVE = "ambient-cilium-cni-exclusive", Warning, fix: None, scope: Tree, check_cilium_cni_exclusive;
+    CILIUM_CNI_EXCLUSIVE = "ambient-cilium-cni-exclusive", Warning, fix: None, scope: Tree, cilium_cni_exclusive;
     DISABLE_UNSUPPORTED = "ambient-disable-unsupported", Note, fix: Sometimes, scope: Tree, check_disable_unsupported;
     L7_POLICY = "ambient-l7-policy", Warning, fix: None, scope: Tree, check_l7_policy;
     PLUGIN_DROPS_PROBES = "ambient-plugin-drops-probes", Error, fix: None, scope: Workloads, check_plugin_drops_probes;
 }
 
-fn check_cilium_cni_exclusive(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn cilium_cni_exclusive(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut seen = HashSet::new();
     let pods = cx.predictions.iter();
     pods.filter(|pod| pod.dataplane.value == Dataplane::Ambient)
@@ -54,11 +54,11 @@ fn check_disable_unsupported(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .inventory
         .peer_authentications
         .iter()
-        .flat_map(|policy| report_disable_unsupported(cx, policy, &mut cache))
+        .flat_map(|policy| disable_unsupported(cx, policy, &mut cache))
         .collect()
 }
 
-fn report_disable_unsupported<'s, 't>(
+fn disable_unsupported<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
     cache: &mut PolicyPodsCache<'s, 't>,
@@ -167,11 +167,11 @@ fn check_l7_policy(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut cache = PolicyPodsCache::default();
     let policies = cx.context.inventory.authorization_policies.iter();
     policies
-        .filter_map(|policy| report_l7_policy(cx, policy, &mut cache))
+        .filter_map(|policy| l7_policy(cx, policy, &mut cache))
         .collect()
 }
 
-fn report_l7_policy<'s, 't>(
+fn l7_policy<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
     cache: &mut PolicyPodsCache<'s, 't>,
@@ -207,7 +207,7 @@ fn check_plugin_drops_probes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter_map(|(pod, handler)| {
             let network = cx.context.cluster_network(&pod.workload);
             let exclusive = network.exclusive_cilium();
-            Some(report_plugin_drops_probes(
+            Some(plugin_drops_probes(
                 pod,
                 handler,
                 network.dropping_plugin()?,
@@ -217,7 +217,7 @@ fn check_plugin_drops_probes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .collect()
 }
 
-fn report_plugin_drops_probes(
+fn plugin_drops_probes(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
     (plugin, cure): (&str, &str),

@@ -14,16 +14,16 @@ use crate::rules::support::enable_rewrite;
 use crate::rules::{Rule, RuleContext};
 
 crate::rules::rule::rules! {
-    BLOCKS_PROBE = "authz-blocks-probe", Error, fix: Always, scope: Workloads, check_blocks_probe;
+    BLOCKS_PROBE = "authz-blocks-probe", Error, fix: Always, scope: Workloads, blocks_probe;
     DENY_UNAUTHENTICATED = "authz-deny-unauthenticated", Error, fix: Always, scope: Workloads,
-        check_deny_unauthenticated;
+        deny_unauthenticated;
     EXCEPTION_ONLY_FOR_PROBE = "authz-exception-only-for-probe", Note, fix: None, scope: Tree,
-        check_exception_only_for_probe;
+        exception_only_for_probe;
     HTTP_RULE_ON_TCP_PORT = "authz-http-rule-on-tcp-port", Warning, failure: true, fix: Always, scope: Workloads,
-        check_http_rule_on_tcp_port;
+        http_rule_on_tcp_port;
 }
 
-fn check_blocks_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn blocks_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings = denied_handlers(
         cx,
         &BLOCKS_PROBE,
@@ -52,7 +52,7 @@ fn check_blocks_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     findings
 }
 
-fn check_deny_unauthenticated(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn deny_unauthenticated(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings = denied_handlers(
         cx,
         &DENY_UNAUTHENTICATED,
@@ -74,7 +74,7 @@ fn check_deny_unauthenticated(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     findings
 }
 
-fn check_exception_only_for_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn exception_only_for_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut audiences = HashMap::new();
     cx.context
         .inventory
@@ -235,7 +235,7 @@ fn open_paths(rule: NodeRef<'_>) -> Vec<NodeRef<'_>> {
         .collect()
 }
 
-fn check_http_rule_on_tcp_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn http_rule_on_tcp_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let by = DenialReason::FieldsLost;
     let mut findings = denied_handlers(cx, &HTTP_RULE_ON_TCP_PORT, by, |handler, denial| {
         format!(
@@ -254,7 +254,7 @@ fn check_http_rule_on_tcp_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 /// Returns a finding for every handler that a policy denies for the reason `by`.
-pub(in crate::rules) fn denied_handlers(
+fn denied_handlers(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     by: DenialReason,
@@ -298,11 +298,7 @@ pub(in crate::rules) fn denied_handlers(
 
 /// Returns a warning for every handler for which only the cluster decides whether a policy denies it. `denies`
 /// selects the reason: a rule may deny the handler (`true`), or possibly no rule allows it (`false`).
-pub(in crate::rules) fn undecidable_handlers(
-    cx: &RuleContext<'_, '_>,
-    rule: &Rule,
-    denies: bool,
-) -> Vec<Finding> {
+fn undecidable_handlers(cx: &RuleContext<'_, '_>, rule: &Rule, denies: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (pod, handler) in cx.handlers() {
         let undecidable = handler.undecidable_policy(cx.context, pod);
@@ -340,7 +336,7 @@ pub(in crate::rules) fn undecidable_handlers(
 }
 
 /// Returns the start of a message: "readinessProbe of container `web` will fail".
-pub(in crate::rules) fn outcome_text(handler: &HandlerPrediction<'_>) -> String {
+fn outcome_text(handler: &HandlerPrediction<'_>) -> String {
     let outcome = if handler.handler.slot.is_lifecycle() {
         "will be refused"
     } else {

@@ -1,13 +1,15 @@
 //! The input of a rule: the predictions, and the facts that they depend on.
 
-use hashbrown::HashMap;
-use meshprobe_mesh::finding::{Certainty, Label};
+use std::ptr::from_ref;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hashbrown::{HashMap, HashSet};
+use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Label};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::settings::MeshKind;
 use meshprobe_predict::context::{Context, NamespaceIndex, PolicyScope};
-use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
-
-use crate::rules::support::rewrite_effect::RewriteEffects;
+use meshprobe_predict::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction};
+use meshprobe_yaml::FieldPath;
 
 /// The input of a rule.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +21,14 @@ pub struct RuleContext<'s, 't> {
     /// The predictions by namespace, for rules about policies.
     pub by_namespace: &'s ByNamespace<'s, 't>,
     /// The effect of turning the rewrite on for each pod, predicted once per pod.
-    pub(in crate::rules) rewrite_effects: &'s RewriteEffects,
+    pub(super) rewrite_effects: &'s RewriteEffects,
 }
 
 /// Predictions by the namespace of their workload.
 pub type ByNamespace<'s, 't> = HashMap<&'s str, Vec<&'s WorkloadPrediction<'t>>>;
 
 /// Groups predictions by namespace.
-pub(in crate::rules) fn by_namespace<'s, 't>(
+pub(super) fn by_namespace<'s, 't>(
     context: &'s Context<'t>,
     predictions: &'s [WorkloadPrediction<'t>],
 ) -> ByNamespace<'s, 't> {
@@ -160,6 +162,36 @@ impl<'s, 't> RuleContext<'s, 't> {
             .flat_map(|pod| pod.handlers.iter().map(move |handler| (pod, handler)))
     }
 
+    /// Returns a finding for each handler about which `report` returns one.
+    pub(super) fn each_handler(
+        &self,
+        report: impl Fn(&WorkloadPrediction<'t>, &HandlerPrediction<'t>) -> Option<Finding>,
+    ) -> Vec<Finding> {
+        self.handlers()
+            .filter_map(|(pod, handler)| report(pod, handler))
+            .collect()
+    }
+
+    /// Returns a finding for each handler whose verdict has a cause.
+    pub(super) fn each_with(
+        &self,
+        cause: Cause,
+        report: impl Fn(&WorkloadPrediction<'t>, &HandlerPrediction<'t>) -> Finding,
+    ) -> Vec<Finding> {
+        let is_affected = |handler: &HandlerPrediction<'_>| handler.verdict.cause == cause;
+        self.each_handler(|pod, handler| is_affected(handler).then(|| report(pod, handler)))
+    }
+
+    /// Iterates over the workloads if there may be a mesh.
+    pub(super) fn mesh_pods(&self) -> impl Iterator<Item = &'s WorkloadPrediction<'t>> {
+        self.pods().filter(|_| self.may_have_mesh())
+    }
+
+    /// Iterates over the Namespaces if there may be a mesh.
+    pub(super) fn mesh_namespaces(&self) -> impl Iterator<Item = &'s Object<'t>> {
+        self.namespaces().filter(|_| self.may_have_mesh())
+    }
+
     /// Returns the index in its file of the document that contains `place`; 0 if none does.
     #[must_use]
     pub fn document_of(&self, place: &Label) -> usize {
@@ -172,10 +204,63 @@ impl<'s, 't> RuleContext<'s, 't> {
 
     /// Returns whether the rewrite is on by default, and the tree or an option confirms it, so that no annotation
     /// is needed.
-    pub(in crate::rules) fn rewrites_by_default(&self, pod: &WorkloadPrediction<'t>) -> bool {
+    pub(super) fn rewrites_by_default(&self, pod: &WorkloadPrediction<'t>) -> bool {
         let default = self.context.istio(&pod.workload).rewriting().mesh_default();
         let release_known =
             pod.release.certainty == Certainty::Known && pod.release.value.is_some();
         default.value && (default.certainty == Certainty::Known || release_known)
+    }
+}
+
+/// The effect of turning the rewrite on for one pod.
+#[derive(Debug)]
+pub(super) struct RewriteEffect {
+    /// The applicability of the fix.
+    pub(super) applicability: Applicability,
+    /// The hooks that then work as without a mesh.
+    restored_hooks: HashSet<FieldPath>,
+}
+
+impl RewriteEffect {
+    /// Collects the hooks that work in `after`, the prediction with the rewrite on.
+    pub(super) fn new(after: &WorkloadPrediction<'_>, applicability: Applicability) -> Self {
+        let hooks = after
+            .handlers
+            .iter()
+            .filter(|hook| hook.handler.slot.is_lifecycle() && hook.verdict.outcome == Outcome::Ok);
+        Self {
+            applicability,
+            restored_hooks: hooks.map(|hook| hook.handler.route.clone()).collect(),
+        }
+    }
+
+    /// Returns whether the hook at this route then works as without a mesh.
+    pub(super) fn restores_hook(&self, route: &FieldPath) -> bool {
+        self.restored_hooks.contains(route)
+    }
+}
+
+/// The effects for the pods of one [`RuleContext`](crate::rules::RuleContext): one prediction per pod,
+/// regardless of the number of findings.
+#[derive(Debug, Default)]
+pub(super) struct RewriteEffects(Mutex<HashMap<usize, Arc<RewriteEffect>>>);
+
+impl RewriteEffects {
+    /// Returns the effect for a pod; the first call computes it with `compute`.
+    pub(super) fn of(
+        &self,
+        pod: &WorkloadPrediction<'_>,
+        compute: impl FnOnce() -> RewriteEffect,
+    ) -> Arc<RewriteEffect> {
+        // The predictions of a rule context do not move during its lifetime, so the address identifies the pod.
+        let key = from_ref(pod).cast::<u8>().addr();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(effect) = known.get(&key) {
+            return Arc::clone(effect);
+        }
+        drop(known);
+        let effect = Arc::new(compute());
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(known.entry(key).or_insert(effect))
     }
 }

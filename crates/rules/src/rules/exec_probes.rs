@@ -10,20 +10,15 @@ use meshprobe_yaml::{Change, Entry, Value};
 use crate::rules::{RuleContext, legacy_authentication};
 
 crate::rules::rule::rules! {
-    EXEC_CURL_TO_ITSELF = "exec-curl-to-itself", Note, fix: Always, scope: Workloads, check_exec_curl_to_itself;
+    EXEC_CURL_TO_ITSELF = "exec-curl-to-itself", Note, fix: Always, scope: Workloads,
+        |cx| cx.each_handler(|pod, handler| exec_curl_to_itself(cx, pod, handler));
     EXEC_PROBE_THROUGH_SIDECAR = "exec-probe-through-sidecar", Note, fix: None, scope: Workloads,
-        check_exec_probe_through_sidecar;
+        |cx| cx.each_handler(exec_probe_through_sidecar);
     EXEC_TCP_THROUGH_SERVICE = "exec-tcp-through-service", Error, fix: None, scope: Workloads,
-        check_exec_tcp_through_service;
+        |cx| cx.each_with(Cause::OutboundAccepted, exec_tcp_through_service);
 }
 
-fn check_exec_curl_to_itself(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_exec_curl_to_itself(cx, pod, handler))
-        .collect()
-}
-
-fn report_exec_curl_to_itself<'t>(
+fn exec_curl_to_itself<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -107,13 +102,7 @@ fn legacy_service<'s, 't>(
         })
 }
 
-fn check_exec_probe_through_sidecar(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_exec_probe_through_sidecar(pod, handler))
-        .collect()
-}
-
-fn report_exec_probe_through_sidecar(
+fn exec_probe_through_sidecar(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -136,14 +125,7 @@ fn report_exec_probe_through_sidecar(
     Some(finding)
 }
 
-fn check_exec_tcp_through_service(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::OutboundAccepted)
-        .map(|(pod, handler)| report_exec_tcp_through_service(pod, handler))
-        .collect()
-}
-
-fn report_exec_tcp_through_service(
+fn exec_tcp_through_service(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {

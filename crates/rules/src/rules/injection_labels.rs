@@ -10,34 +10,24 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
 use crate::rules::RuleContext;
-use crate::rules::support::pod_metadata::{self, MetadataMap};
-use crate::rules::support::selected_labels::{self, keep_selected};
+use crate::rules::support::pod_metadata::{self, MetadataMap, keep_selected};
 
 crate::rules::rule::rules! {
     HOSTNETWORK_NOT_IN_MESH = "hostnetwork-not-in-mesh", Note, fix: Always, scope: Workloads,
-        check_hostnetwork_not_in_mesh;
+        |cx| cx.mesh_pods().filter_map(|pod| hostnetwork_not_in_mesh(cx, pod)).collect();
     INJECT_ANNOTATION_NEVER_SEEN = "inject-annotation-never-seen", Error, fix: Sometimes, scope: Workloads,
-        check_inject_annotation_never_seen;
+        |cx| cx.mesh_pods().filter_map(|pod| inject_annotation_never_seen(cx, pod)).collect();
     INJECT_LABEL_BLOCKED_BY_NAMESPACE = "inject-label-blocked-by-namespace", Error, fix: None, scope: Workloads,
-        check_inject_label_blocked_by_namespace;
+        |cx| cx.mesh_pods().filter_map(|pod| inject_label_blocked_by_namespace(cx, pod)).collect();
     INJECT_LABEL_INVALID = "inject-label-invalid", Warning, fix: Sometimes, scope: Workloads,
-        check_inject_label_invalid;
+        |cx| cx.pods().filter_map(inject_label_invalid).collect();
     INJECT_VALUE_CHANGED_IN_1_27 = "inject-value-changed-in-1-27", Warning, fix: Always, scope: Workloads,
-        check_inject_value_changed_in_1_27;
+        |cx| cx.pods().filter_map(|pod| inject_value_changed_in_1_27(cx, pod)).collect();
     REV_LABEL_WITH_DISABLED_INJECT = "rev-label-with-disabled-inject", Note, fix: None, scope: Workloads,
-        check_rev_label_with_disabled_inject;
+        |cx| cx.mesh_pods().filter_map(|pod| rev_label_with_disabled_inject(cx, pod)).collect();
 }
 
-fn check_hostnetwork_not_in_mesh(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    if !cx.may_have_mesh() {
-        return Vec::new();
-    }
-    cx.pods()
-        .filter_map(|pod| report_hostnetwork_not_in_mesh(cx, pod))
-        .collect()
-}
-
-fn report_hostnetwork_not_in_mesh(
+fn hostnetwork_not_in_mesh(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
 ) -> Option<Finding> {
@@ -135,16 +125,7 @@ fn is_setting(key: &str, entry: &Entry<'_>) -> bool {
         && !opts_out
 }
 
-fn check_inject_annotation_never_seen(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    if !cx.may_have_mesh() {
-        return Vec::new();
-    }
-    cx.pods()
-        .filter_map(|pod| report_inject_annotation_never_seen(cx, pod))
-        .collect()
-}
-
-fn report_inject_annotation_never_seen<'t>(
+fn inject_annotation_never_seen<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -186,7 +167,7 @@ fn report_inject_annotation_never_seen<'t>(
 
 /// Returns whether Istio never injects a pod, regardless of labels: it uses the host network, or its namespace is a
 /// system namespace.
-pub(in crate::rules) fn never_injected(pod: &WorkloadPrediction<'_>) -> bool {
+fn never_injected(pod: &WorkloadPrediction<'_>) -> bool {
     let namespace = pod.namespace.as_deref().unwrap_or_default();
     pod.workload.template.host_network().is_some() || keys::SYSTEM_NAMESPACES.contains(&namespace)
 }
@@ -209,16 +190,7 @@ fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>) -> Fix {
     )
 }
 
-fn check_inject_label_blocked_by_namespace(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    if !cx.may_have_mesh() {
-        return Vec::new();
-    }
-    cx.pods()
-        .filter_map(|pod| report_inject_label_blocked_by_namespace(cx, pod))
-        .collect()
-}
-
-fn report_inject_label_blocked_by_namespace<'t>(
+fn inject_label_blocked_by_namespace<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -266,13 +238,9 @@ fn report_inject_label_blocked_by_namespace<'t>(
 }
 
 /// The first release that accepts only "true" and "false" (Istio 1.27, `pkg/kube/inject/inject.go`; measured).
-pub(in crate::rules) const STRICT_SINCE: Version = Version::new(1, 27);
+const STRICT_SINCE: Version = Version::new(1, 27);
 
-fn check_inject_label_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods().filter_map(report_inject_label_invalid).collect()
-}
-
-fn report_inject_label_invalid(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn inject_label_invalid(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let workload = &pod.workload;
     let template = &workload.template;
     // Istio does not read the annotation if there is a label.
@@ -336,13 +304,7 @@ fn intended_value(word: &str) -> Option<&'static str> {
     }
 }
 
-fn check_inject_value_changed_in_1_27(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter_map(|pod| report_inject_value_changed_in_1_27(cx, pod))
-        .collect()
-}
-
-fn report_inject_value_changed_in_1_27<'t>(
+fn inject_value_changed_in_1_27<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -439,19 +401,10 @@ fn is_true(word: &str) -> bool {
 
 /// Returns whether a selector in the tree uses the label, so that changing only the label would break the selector.
 fn is_selected_by(cx: &RuleContext<'_, '_>, place: MetadataMap) -> bool {
-    place == MetadataMap::Label && selected_labels::is_selected(cx.context, keys::INJECT)
+    place == MetadataMap::Label && pod_metadata::is_selected(cx.context, keys::INJECT)
 }
 
-fn check_rev_label_with_disabled_inject(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    if !cx.may_have_mesh() {
-        return Vec::new();
-    }
-    cx.pods()
-        .filter_map(|pod| report_rev_label_with_disabled_inject(cx, pod))
-        .collect()
-}
-
-fn report_rev_label_with_disabled_inject<'t>(
+fn rev_label_with_disabled_inject<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {

@@ -13,16 +13,19 @@ use crate::rules::RuleContext;
 use crate::rules::rule::Rule;
 
 crate::rules::rule::rules! {
-    POLICY_INVALID = "policy-invalid", Error, fix: None, scope: Tree, check_policy_invalid;
-    CNI_INIT_MISMATCH = "cni-init-mismatch", Note, fix: None, scope: Workloads, check_cni_init_mismatch;
-    ENVOYFILTER_UNKNOWN = "envoyfilter-unknown", Note, fix: None, scope: Tree, check_envoyfilter_unknown;
+    POLICY_INVALID = "policy-invalid", Error, fix: None, scope: Tree, policy_invalid;
+    CNI_INIT_MISMATCH = "cni-init-mismatch", Note, fix: None, scope: Workloads,
+        |cx| cx.pods().filter_map(|pod| cni_init_mismatch(cx, pod)).collect();
+    ENVOYFILTER_UNKNOWN = "envoyfilter-unknown", Note, fix: None, scope: Tree,
+        |cx| cx.context.inventory.envoy_filters.iter()
+            .filter_map(|filter| envoyfilter_unknown(cx, filter)).collect();
     MESH_CONFIG_CONFLICT = "mesh-config-conflict", Note, fix: None, scope: Tree, check_mesh_config_conflict;
     MESH_CONFIG_INVALID = "mesh-config-invalid", Error, fix: None, scope: Tree, check_mesh_config_invalid;
     REWRITE_DISABLED_GLOBALLY = "rewrite-disabled-globally", Warning, fix: None, scope: Tree,
         check_rewrite_disabled_globally;
 }
 
-fn check_policy_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn policy_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let inventory = &cx.context.inventory;
     let peer = inventory.peer_authentications.iter().flat_map(|policy| {
         let rejections = admission::peer_authentication(policy).into_iter();
@@ -40,13 +43,7 @@ fn check_policy_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .collect()
 }
 
-fn check_cni_init_mismatch(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter_map(|pod| report_cni_init_mismatch(cx, pod))
-        .collect()
-}
-
-fn report_cni_init_mismatch<'t>(
+fn cni_init_mismatch<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -81,19 +78,7 @@ fn report_cni_init_mismatch<'t>(
     Some(finding)
 }
 
-fn check_envoyfilter_unknown(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .inventory
-        .envoy_filters
-        .iter()
-        .filter_map(|filter| report_envoyfilter_unknown(cx, filter))
-        .collect()
-}
-
-fn report_envoyfilter_unknown<'t>(
-    cx: &RuleContext<'_, 't>,
-    filter: &Object<'t>,
-) -> Option<Finding> {
+fn envoyfilter_unknown<'t>(cx: &RuleContext<'_, 't>, filter: &Object<'t>) -> Option<Finding> {
     let (index, apply_to) = inbound_patch(filter)?;
     let (pod, handler) = cx
         .workloads_in_scope(filter)
@@ -133,7 +118,7 @@ fn check_mesh_config_conflict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         for conflict in cx.context.istio(&pod.workload).installation().conflicts() {
             let sides = 0..conflict.sides.len();
             let all: Vec<Finding> = sides
-                .filter_map(|side| report_mesh_config_conflict(&conflict, side, pod))
+                .filter_map(|side| mesh_config_conflict(&conflict, side, pod))
                 .collect();
             let reported = all.iter().find(|finding| cx.context.reports(finding));
             let Some(finding) = reported.or(all.first()).cloned() else {
@@ -152,7 +137,7 @@ fn check_mesh_config_conflict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 /// Reports a conflict at the place of one of its sides.
-fn report_mesh_config_conflict(
+fn mesh_config_conflict(
     conflict: &Conflict,
     side: usize,
     pod: &WorkloadPrediction<'_>,
@@ -214,7 +199,7 @@ fn check_mesh_config_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             continue;
         };
         if findings.iter().all(|finding| !finding.primary.is_at(place)) {
-            findings.push(report_mesh_config_invalid(cx, place));
+            findings.push(mesh_config_invalid(cx, place));
         }
     }
     let planes = cx.context.inventory.installations.iter();
@@ -233,7 +218,7 @@ fn rejected(object: &Object<'_>, names: (&str, &str), rejections: Vec<Rejection>
         .collect()
 }
 
-fn report_mesh_config_invalid(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {
+fn mesh_config_invalid(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {
     let message = format!(
         "{}; istiod keeps the last valid configuration, or uses its defaults",
         place.message
@@ -263,7 +248,7 @@ fn check_rewrite_disabled_globally(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             continue;
         };
         if findings.iter().all(|finding| !finding.primary.is_at(place)) {
-            findings.push(report_rewrite_disabled_globally(cx, place));
+            findings.push(rewrite_disabled_globally(cx, place));
         }
     }
     findings
@@ -281,7 +266,7 @@ fn is_disputed(cx: &RuleContext<'_, '_>, place: &Label) -> bool {
     })
 }
 
-fn report_rewrite_disabled_globally(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {
+fn rewrite_disabled_globally(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {
     let (effect, is_used) = match dependents(cx, place) {
         0 => ("no workload of this tree depends on it".to_owned(), false),
         1 => (
@@ -324,7 +309,7 @@ fn dependents(cx: &RuleContext<'_, '_>, place: &Label) -> usize {
 }
 
 /// Returns the finding at the rejected field. `kind` and `noun` name the object in the message and in the help.
-pub(in crate::rules) fn finding_on_rejection(
+fn finding_on_rejection(
     rule: &Rule,
     object: &Object<'_>,
     (kind, noun): (&str, &str),

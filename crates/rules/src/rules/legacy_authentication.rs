@@ -13,7 +13,8 @@ use crate::rules::support::pod_metadata::keeping_comment;
 crate::rules::rule::rules! {
     LEGACY_AUTH_ANNOTATION = "legacy-auth-annotation", Warning, fix: Always, scope: Tree, check_legacy_auth_annotation;
     LEGACY_AUTHENTICATION_API = "legacy-authentication-api", Error, fix: Sometimes, scope: Tree,
-        check_legacy_authentication_api;
+        |cx| cx.context.inventory.legacy_policies.iter().filter(|_| cx.may_have_mesh())
+            .filter_map(|policy| legacy_authentication_api(cx, policy)).collect();
 }
 
 /// The prefix of the annotation; the port follows.
@@ -30,13 +31,13 @@ fn check_legacy_auth_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter(|_| cx.may_have_mesh())
         .flat_map(|service| {
             entries(service)
-                .filter_map(|(entry, port)| report_legacy_auth_annotation(cx, service, entry, port))
+                .filter_map(|(entry, port)| legacy_auth_annotation(cx, service, entry, port))
         })
         .collect()
 }
 
 /// Returns the first annotation `auth.istio.io/PORT` of a Service.
-pub(in crate::rules) fn first_legacy_annotation<'t>(service: &Object<'t>) -> Option<Entry<'t>> {
+pub(super) fn first_legacy_annotation<'t>(service: &Object<'t>) -> Option<Entry<'t>> {
     entries(service).next().map(|(entry, _)| entry)
 }
 
@@ -59,7 +60,7 @@ fn entries<'t>(service: &Object<'t>) -> impl Iterator<Item = (Entry<'t>, i64)> +
         })
 }
 
-fn report_legacy_auth_annotation<'t>(
+fn legacy_auth_annotation<'t>(
     cx: &RuleContext<'_, 't>,
     service: &Object<'t>,
     entry: Entry<'t>,
@@ -176,20 +177,7 @@ fn exception<'t>(cx: &RuleContext<'_, 't>, service: &Object<'t>, target: i64) ->
     ]))
 }
 
-fn check_legacy_authentication_api(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .inventory
-        .legacy_policies
-        .iter()
-        .filter(|_| cx.may_have_mesh())
-        .filter_map(|policy| report_legacy_authentication_api(cx, policy))
-        .collect()
-}
-
-fn report_legacy_authentication_api<'t>(
-    cx: &RuleContext<'_, 't>,
-    policy: &Object<'t>,
-) -> Option<Finding> {
+fn legacy_authentication_api<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let release = cx.context.istio_near(policy).version();
     let is_read = release.is_some_and(|release| release < Version::new(1, 6));
     if is_read || !matches!(policy.kind, "MeshPolicy" | "Policy") {
@@ -335,12 +323,12 @@ fn set(policy: &Object<'_>, path: &[&'static str], value: Value) -> Change {
 }
 
 /// Returns a mapping with one entry.
-pub(in crate::rules) fn map(key: &str, value: Value) -> Value {
+pub(super) fn map(key: &str, value: Value) -> Value {
     Value::Map(vec![(key.to_owned(), value)])
 }
 
 /// Returns the entry `selector` of a policy for the pods of a Service; `None` if the Service has no selector of texts.
-pub(in crate::rules) fn selector_of_service(service: &Object<'_>) -> Option<(String, Value)> {
+fn selector_of_service(service: &Object<'_>) -> Option<(String, Value)> {
     let selector = service.node.get("spec")?.get("selector")?;
     let labels: Option<Vec<(String, Value)>> = selector
         .effective_entries()
@@ -363,7 +351,7 @@ const SECURITY_V1: Version = Version::new(1, 22);
 
 /// Returns the API version of a PeerAuthentication that a release serves. The newest release is assumed if it is not
 /// known.
-pub(in crate::rules) fn security_api(release: Option<Version>) -> &'static str {
+fn security_api(release: Option<Version>) -> &'static str {
     match release {
         Some(release) if release < SECURITY_V1 => "security.istio.io/v1beta1",
         _ => "security.istio.io/v1",

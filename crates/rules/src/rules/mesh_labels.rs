@@ -10,12 +10,11 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Value};
 
 use crate::rules::RuleContext;
-use crate::rules::support::pod_metadata::{self, MetadataMap, value_span};
-use crate::rules::support::selected_labels::is_selected;
+use crate::rules::support::pod_metadata::{self, MetadataMap, is_selected, value_span};
 use crate::rules::support::similar_names::{is_close, is_close_key};
 
 crate::rules::rule::rules! {
-    MESH_LABEL_INVALID = "mesh-label-invalid", Warning, fix: Sometimes, scope: Tree, check_mesh_label_invalid;
+    MESH_LABEL_INVALID = "mesh-label-invalid", Warning, fix: Sometimes, scope: Tree, mesh_label_invalid;
 }
 
 /// Why a fix that enables a label is unsafe.
@@ -122,7 +121,7 @@ impl MeshLabel {
     }
 }
 
-fn check_mesh_label_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn mesh_label_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     if !cx.may_have_mesh() {
         return Vec::new();
     }
@@ -342,19 +341,19 @@ const PERHAPS_MISTAKEN: [&str; 2] = ["istio-inject", "istio-injected"];
 
 /// A label whose name Istio does not know, and the label that was evidently intended.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::rules) struct MisspeltLabel<'t> {
-    pub(in crate::rules) entry: Entry<'t>,
-    pub(in crate::rules) name: &'t str,
-    pub(in crate::rules) value: &'t str,
-    pub(in crate::rules) intended: &'static str,
+struct MisspeltLabel<'t> {
+    pub(super) entry: Entry<'t>,
+    pub(super) name: &'t str,
+    pub(super) value: &'t str,
+    pub(super) intended: &'static str,
     /// Whether a webhook that is not in the tree may select the label.
-    pub(in crate::rules) is_uncertain: bool,
+    pub(super) is_uncertain: bool,
 }
 
 /// Iterates over the misspelt labels of a Namespace that no selector in the tree uses, except for those that have no
 /// effect with the right name either: an empty value, one that another tool fills in, and names of labels that the
 /// Namespace already has or that another label overrides.
-pub(in crate::rules) fn misspelt_labels<'t>(
+fn misspelt_labels<'t>(
     context: &Context<'_>,
     namespace: &Object<'t>,
 ) -> impl Iterator<Item = MisspeltLabel<'t>> {

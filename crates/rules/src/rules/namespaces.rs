@@ -13,29 +13,19 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, Span};
 
 use crate::rules::RuleContext;
-use crate::rules::support::pod_metadata::{self, MetadataMap, keeping_comment};
-use crate::rules::support::selected_labels::keep_selected;
+use crate::rules::support::pod_metadata::{self, MetadataMap, keep_selected, keeping_comment};
 use crate::rules::support::similar_names::is_close;
 
 crate::rules::rule::rules! {
     NAMESPACE_TWO_INJECTION_LABELS = "namespace-two-injection-labels", Error, fix: Sometimes, scope: Tree,
-        check_namespace_two_injection_labels;
-    NAMESPACE_UNKNOWN = "namespace-unknown", Note, fix: None, scope: Tree, check_namespace_unknown;
+        |cx| cx.mesh_namespaces().filter_map(namespace_two_injection_labels).collect();
+    NAMESPACE_UNKNOWN = "namespace-unknown", Note, fix: None, scope: Tree, namespace_unknown;
     REVISION_NOT_INSTALLED = "revision-not-installed", Warning, fix: None, scope: Tree, check_revision_not_installed;
     SYSTEM_NAMESPACE_NEVER_INJECTED = "system-namespace-never-injected", Note, fix: Always, scope: Tree,
-        check_system_namespace_never_injected;
+        system_namespace_never_injected;
 }
 
-fn check_namespace_two_injection_labels(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    if !cx.may_have_mesh() {
-        return Vec::new();
-    }
-    cx.namespaces()
-        .filter_map(report_namespace_two_injection_labels)
-        .collect()
-}
-
-fn report_namespace_two_injection_labels(namespace: &Object<'_>) -> Option<Finding> {
+fn namespace_two_injection_labels(namespace: &Object<'_>) -> Option<Finding> {
     let injection = namespace.label(keys::NAMESPACE_INJECTION)?;
     let revision = namespace.label(keys::REVISION)?;
     let (word, name) = (injection.value.text()?, revision.value.text()?);
@@ -101,7 +91,7 @@ struct UnknownNamespace {
     workloads: usize,
 }
 
-fn check_namespace_unknown(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn namespace_unknown(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut namespaces: BTreeMap<(String, bool), UnknownNamespace> = BTreeMap::new();
     // The first workload is the place of the finding.
     let (targets, others): (Vec<_>, Vec<_>) = cx.pods().partition(|pod| pod.is_target);
@@ -246,7 +236,7 @@ fn check_revision_not_installed(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             let is_final = !placeholder::contains(name) && !is_set_by_kpt(entry);
             !name.is_empty() && is_final && !object.document.patch && !is_served(name)
         })
-        .map(|(object, entry, route)| report_revision_not_installed(object, entry, &route, &served))
+        .map(|(object, entry, route)| revision_not_installed(object, entry, &route, &served))
         .collect()
 }
 
@@ -267,7 +257,7 @@ fn revision_of<'t>(entry: &Entry<'t>) -> &'t str {
     }
 }
 
-fn report_revision_not_installed(
+fn revision_not_installed(
     object: &Object<'_>,
     entry: Entry<'_>,
     labels: &FieldPath,
@@ -325,7 +315,7 @@ fn is_set_by_kpt(entry: &Entry<'_>) -> bool {
     comment.is_some_and(|(_, comment)| comment.trim_start().starts_with("kpt-set:"))
 }
 
-fn check_system_namespace_never_injected(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn system_namespace_never_injected(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     if !cx.may_have_mesh() {
         return Vec::new();
     }

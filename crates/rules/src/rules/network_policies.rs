@@ -19,7 +19,7 @@ crate::rules::rule::rules! {
         check_netpol_blocks_hbone;
     NETPOL_BLOCKS_PROBES = "ambient-netpol-blocks-probes", Error, fix: Sometimes, scope: Workloads,
         check_netpol_blocks_probes;
-    NETPOL_IPBLOCK = "netpol-ipblock-misses-status-port", Warning, fix: None, scope: Tree, check_netpol_ipblock;
+    NETPOL_IPBLOCK = "netpol-ipblock-misses-status-port", Warning, fix: None, scope: Tree, netpol_ipblock;
 }
 
 fn check_netpol_blocks_hbone(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
@@ -36,8 +36,7 @@ fn check_netpol_blocks_hbone(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             let pod = pods
                 .iter()
                 .find(|(_, isolating)| isolating.contains(policy));
-            findings
-                .extend(pod.map(|(pod, _)| report_netpol_blocks_hbone(pod, policy, index, ports)));
+            findings.extend(pod.map(|(pod, _)| netpol_blocks_hbone(pod, policy, index, ports)));
         }
     }
     findings
@@ -66,7 +65,7 @@ fn blocked_pods<'s, 't>(
         .collect()
 }
 
-fn report_netpol_blocks_hbone<'t>(
+fn netpol_blocks_hbone<'t>(
     pod: &WorkloadPrediction<'t>,
     policy: &Object<'t>,
     index: usize,
@@ -119,11 +118,11 @@ fn check_netpol_blocks_probes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             pod.dataplane.value == Dataplane::Ambient
                 && handler.verdict.cause == Cause::NetworkPolicyDenies
         })
-        .map(|(pod, handler)| report_netpol_blocks_probes(cx, pod, handler))
+        .map(|(pod, handler)| netpol_blocks_probes(cx, pod, handler))
         .collect()
 }
 
-fn report_netpol_blocks_probes<'t>(
+fn netpol_blocks_probes<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -174,7 +173,7 @@ fn fix(policy: &Object<'_>, block: &str) -> Fix {
     )
 }
 
-fn check_netpol_ipblock(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn netpol_ipblock(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let blocked = cx
         .predictions
         .iter()

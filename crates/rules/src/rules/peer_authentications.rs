@@ -12,31 +12,26 @@ use crate::rules::support::policy_pods::PolicyPodsCache;
 use crate::rules::support::similar_names;
 
 crate::rules::rule::rules! {
-    BAD_MODE = "peerauth-bad-mode", Error, fix: Sometimes, scope: Tree, check_bad_mode;
-    DUPLICATE_SCOPE = "peerauth-duplicate-scope", Warning, fix: None, scope: Tree, check_duplicate_scope;
+    BAD_MODE = "peerauth-bad-mode", Error, fix: Sometimes, scope: Tree,
+        |cx| cx.context.inventory.peer_authentications.iter().flat_map(bad_mode).collect();
+    DUPLICATE_SCOPE = "peerauth-duplicate-scope", Warning, fix: None, scope: Tree,
+        |cx| cx.context.peer_authentications().conflicts().iter().filter_map(duplicate_scope).collect();
     MATCHES_NOTHING = "peerauth-matches-nothing", Note, fix: None, scope: Tree, check_matches_nothing;
     NOT_ENFORCED_NO_SIDECAR = "peerauth-not-enforced-no-sidecar", Warning, fix: None, scope: Tree,
         check_not_enforced_no_sidecar;
     PORTLEVEL_WITHOUT_SELECTOR = "peerauth-portlevel-without-selector", Error, fix: None, scope: Tree,
-        check_portlevel_without_selector;
+        |cx| cx.context.inventory.peer_authentications.iter().filter_map(portlevel_without_selector).collect();
     ROOT_SELECTOR_IGNORED = "peerauth-root-selector-ignored", Error, fix: Sometimes, scope: Tree,
         check_root_selector_ignored;
-    UNSET_INHERITS = "peerauth-unset-inherits", Note, fix: None, scope: Tree, check_unset_inherits;
+    UNSET_INHERITS = "peerauth-unset-inherits", Note, fix: None, scope: Tree,
+        |cx| cx.context.inventory.peer_authentications.iter()
+            .filter_map(|policy| unset_inherits(cx, policy)).collect();
 }
 
 /// The modes of the API.
 const MODES: [&str; 4] = ["UNSET", "DISABLE", "PERMISSIVE", "STRICT"];
 
-fn check_bad_mode(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .inventory
-        .peer_authentications
-        .iter()
-        .flat_map(report_bad_mode)
-        .collect()
-}
-
-fn report_bad_mode<'t>(policy: &Object<'t>) -> Vec<Finding> {
+fn bad_mode<'t>(policy: &Object<'t>) -> Vec<Finding> {
     let view = PeerAuthentication::of(policy);
     let own = view
         .mode()
@@ -92,16 +87,7 @@ fn report_mode<'t>(policy: &Object<'t>, route: &FieldPath, mode: Entry<'t>) -> O
     Some(finding)
 }
 
-fn check_duplicate_scope(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .peer_authentications()
-        .conflicts()
-        .iter()
-        .filter_map(report_duplicate_scope)
-        .collect()
-}
-
-fn report_duplicate_scope(conflict: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
+fn duplicate_scope(conflict: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
     let (last, others) = conflict.policies.split_last()?;
     let names: Vec<String> = others
         .iter()
@@ -154,11 +140,11 @@ fn check_matches_nothing(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .peer_authentications
         .iter()
         .filter(|policy| context.istio_policy(policy).scope() == PolicyScope::Workloads)
-        .filter_map(|policy| report_matches_nothing(cx, policy, &mut policy_pods))
+        .filter_map(|policy| matches_nothing(cx, policy, &mut policy_pods))
         .collect()
 }
 
-fn report_matches_nothing<'s, 't>(
+fn matches_nothing<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
     policy_pods: &mut PolicyPodsCache<'s, 't>,
@@ -229,11 +215,11 @@ fn check_not_enforced_no_sidecar(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .inventory
         .peer_authentications
         .iter()
-        .filter_map(|policy| report_not_enforced_no_sidecar(cx, policy, &mut policy_pods))
+        .filter_map(|policy| not_enforced_no_sidecar(cx, policy, &mut policy_pods))
         .collect()
 }
 
-fn report_not_enforced_no_sidecar<'s, 't>(
+fn not_enforced_no_sidecar<'s, 't>(
     cx: &RuleContext<'s, 't>,
     policy: &Object<'t>,
     policy_pods: &mut PolicyPodsCache<'s, 't>,
@@ -292,16 +278,7 @@ fn report_not_enforced_no_sidecar<'s, 't>(
     Some(finding)
 }
 
-fn check_portlevel_without_selector(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .inventory
-        .peer_authentications
-        .iter()
-        .filter_map(report_portlevel_without_selector)
-        .collect()
-}
-
-fn report_portlevel_without_selector(policy: &Object<'_>) -> Option<Finding> {
+fn portlevel_without_selector(policy: &Object<'_>) -> Option<Finding> {
     let view = PeerAuthentication::of(policy);
     let ports = view.ports_entry()?;
     if view.has_selector() || ports.value.effective_entries().is_empty() {
@@ -331,14 +308,11 @@ fn check_root_selector_ignored(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .peer_authentications
         .iter()
         .filter(|policy| cx.context.istio_policy(policy).scope() == PolicyScope::None)
-        .filter_map(|policy| report_root_selector_ignored(cx, policy))
+        .filter_map(|policy| root_selector_ignored(cx, policy))
         .collect()
 }
 
-fn report_root_selector_ignored<'t>(
-    cx: &RuleContext<'_, 't>,
-    policy: &Object<'t>,
-) -> Option<Finding> {
+fn root_selector_ignored<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let selector = PeerAuthentication::of(policy).selector_entry()?;
     let root = cx.context.istio_near(policy).root_namespace();
     let message = format!(
@@ -407,16 +381,7 @@ fn fix(policy: &Object<'_>, namespace: &str) -> Fix {
     )
 }
 
-fn check_unset_inherits(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.context
-        .inventory
-        .peer_authentications
-        .iter()
-        .filter_map(|policy| report_unset_inherits(cx, policy))
-        .collect()
-}
-
-fn report_unset_inherits<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
+fn unset_inherits<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let view = PeerAuthentication::of(policy);
     let is_unreadable = |mtls: Entry<'t>| !mtls.value.is_mapping() && !mtls.value.is_null();
     // Another tool fills it in, or the API server rejects it.

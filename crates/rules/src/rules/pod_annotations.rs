@@ -9,28 +9,21 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Scalar, Step, Value};
 
 use crate::rules::RuleContext;
-use crate::rules::support::pod_metadata::{self, MetadataMap, keeping_comment};
-use crate::rules::support::selected_labels::keep_selected;
+use crate::rules::support::pod_metadata::{self, MetadataMap, keep_selected, keeping_comment};
 use crate::rules::support::similar_names::is_close_key;
 use crate::rules::support::{disable_rewrite, fix_safety};
 
 crate::rules::rule::rules! {
     ANNOTATION_BAD_BOOLEAN = "annotation-bad-boolean", Error, fix: Sometimes, scope: Workloads,
-        check_annotation_bad_boolean;
+        |cx| cx.pods().filter_map(|pod| annotation_bad_boolean(cx, pod)).collect();
     ANNOTATION_NAME_TYPO = "annotation-name-typo", Error, fix: Sometimes, scope: Workloads, check_annotation_name_typo;
     ANNOTATION_NOT_A_STRING = "annotation-not-a-string", Error, fix: Always, scope: Tree,
         check_annotation_not_a_string;
     ANNOTATION_ON_WORKLOAD_METADATA = "annotation-on-workload-metadata", Error, fix: Always, scope: Workloads,
-        check_annotation_on_workload_metadata;
+        |cx| cx.pods().flat_map(|pod| misplaced(cx, pod)).collect();
 }
 
-fn check_annotation_bad_boolean(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter_map(|pod| report_annotation_bad_boolean(cx, pod))
-        .collect()
-}
-
-fn report_annotation_bad_boolean(
+fn annotation_bad_boolean(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
 ) -> Option<Finding> {
@@ -104,12 +97,12 @@ fn check_annotation_name_typo(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .flat_map(|pod| {
             places
                 .into_iter()
-                .flat_map(|place| report_annotation_name_typo(cx, pod, place))
+                .flat_map(|place| annotation_name_typo(cx, pod, place))
         })
         .collect()
 }
 
-fn report_annotation_name_typo(
+fn annotation_name_typo(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     place: MetadataMap,
@@ -166,7 +159,7 @@ fn fix(workload: &Workload<'_>, place: MetadataMap, key: &str, meant: &str) -> O
 }
 
 /// Returns the name that the author of a key likely intended, if the key is under `istio.io` and not known.
-pub(in crate::rules) fn intended_key(place: MetadataMap, key: &str) -> Option<&'static str> {
+fn intended_key(place: MetadataMap, key: &str) -> Option<&'static str> {
     let (domain, _) = key.split_once('/')?;
     let is_istio = domain == "istio.io" || domain.ends_with(".istio.io");
     if !is_istio || known_keys::KNOWN.contains(&key) {
@@ -191,13 +184,9 @@ fn check_annotation_not_a_string(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = cx
         .namespaces()
         .flat_map(|namespace| {
-            report_annotation_not_a_string(
-                cx,
-                namespace,
-                namespace.metadata(),
-                object_metadata,
-                || true,
-            )
+            annotation_not_a_string(cx, namespace, namespace.metadata(), object_metadata, || {
+                true
+            })
         })
         .collect();
     for pod in cx.pods() {
@@ -206,7 +195,7 @@ fn check_annotation_not_a_string(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         let may_fix_safely = || !pod.is_prerewritten();
         let template_metadata = || template.within.child("metadata");
         let metadata = template.node.get("metadata");
-        findings.extend(report_annotation_not_a_string(
+        findings.extend(annotation_not_a_string(
             cx,
             object,
             metadata,
@@ -214,7 +203,7 @@ fn check_annotation_not_a_string(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             may_fix_safely,
         ));
         if template.node != object.node {
-            findings.extend(report_annotation_not_a_string(
+            findings.extend(annotation_not_a_string(
                 cx,
                 object,
                 object.metadata(),
@@ -224,7 +213,7 @@ fn check_annotation_not_a_string(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         }
         if object.kind == "CronJob" {
             let job_metadata = || FieldPath::keys(&["spec", "jobTemplate", "metadata"]);
-            findings.extend(report_annotation_not_a_string(
+            findings.extend(annotation_not_a_string(
                 cx,
                 object,
                 object.node.at(&job_metadata()),
@@ -238,7 +227,7 @@ fn check_annotation_not_a_string(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 /// Reports the labels and annotations of one metadata mapping that are not strings. `route` returns the path of the
 /// mapping, and `may_fix_safely` whether the fix of a plain value is safe.
-fn report_annotation_not_a_string(
+fn annotation_not_a_string(
     cx: &RuleContext<'_, '_>,
     object: &Object<'_>,
     metadata: Option<NodeRef<'_>>,
@@ -358,10 +347,6 @@ fn quoted_by_kustomize(object: &Object<'_>, holder: &FieldPath, text: &str) -> b
     object.rendered_by.is_some() && (of_object || (is_word && !is_boolean))
 }
 
-fn check_annotation_on_workload_metadata(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods().flat_map(|pod| misplaced(cx, pod)).collect()
-}
-
 fn misplaced<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<Finding> {
     let workload = &pod.workload;
     let mut findings = Vec::new();
@@ -371,32 +356,17 @@ fn misplaced<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) -> Vec<
             let of = |key: &str| node.and_then(|node| node.get(key));
             let route = || metadata.child("annotations");
             for entry in wanted(of("annotations"), is_pod_key) {
-                findings.extend(report_annotation_on_workload_metadata(
-                    cx,
-                    pod,
-                    entry,
-                    &route(),
-                ));
+                findings.extend(annotation_on_workload_metadata(cx, pod, entry, &route()));
             }
             let route = || metadata.child("labels");
             for entry in wanted(of("labels"), |key| key == keys::INJECT) {
-                findings.extend(report_annotation_on_workload_metadata(
-                    cx,
-                    pod,
-                    entry,
-                    &route(),
-                ));
+                findings.extend(annotation_on_workload_metadata(cx, pod, entry, &route()));
             }
         }
     }
     let route = || workload.template.within.child("metadata").child("labels");
     for entry in wanted(workload.template.labels(), is_annotation_only) {
-        findings.extend(report_annotation_on_workload_metadata(
-            cx,
-            pod,
-            entry,
-            &route(),
-        ));
+        findings.extend(annotation_on_workload_metadata(cx, pod, entry, &route()));
     }
     findings
 }
@@ -445,7 +415,7 @@ fn is_annotation_only(key: &str) -> bool {
     key != keys::INJECT && is_pod_key(key) && intended_key(MetadataMap::Label, key).is_none()
 }
 
-fn report_annotation_on_workload_metadata<'t>(
+fn annotation_on_workload_metadata<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     entry: Entry<'t>,

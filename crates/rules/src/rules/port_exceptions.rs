@@ -20,16 +20,13 @@ use crate::rules::support::pod_metadata::keeping_comment;
 use crate::rules::support::policy_pods::PolicyPodsCache;
 
 crate::rules::rule::rules! {
-    SERVICE_PORT = "peerauth-portlevel-service-port", Error, fix: Sometimes, scope: Tree, check_service_port;
-    UNKNOWN_PORT = "peerauth-portlevel-unknown-port", Warning, fix: None, scope: Tree, check_unknown_port;
-    STALE_PROBE_EXCEPTION = "stale-probe-exception", Note, fix: None, scope: Tree, check_stale_probe_exception;
-}
-
-fn check_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    unmet_exceptions(cx)
-        .iter()
-        .filter_map(|exception| report_service_port(cx, exception))
-        .collect()
+    SERVICE_PORT = "peerauth-portlevel-service-port", Error, fix: Sometimes, scope: Tree,
+        |cx| unmet_exceptions(cx).iter().filter_map(|exception| report_service_port(cx, exception)).collect();
+    UNKNOWN_PORT = "peerauth-portlevel-unknown-port", Warning, fix: None, scope: Tree,
+        |cx| unmet_exceptions(cx).iter()
+            .filter(|exception| exception.service_ports.is_empty() && !exception.is_mentioned())
+            .filter_map(unknown_port).collect();
+    STALE_PROBE_EXCEPTION = "stale-probe-exception", Note, fix: None, scope: Tree, stale_probe_exception;
 }
 
 fn report_service_port<'t>(
@@ -86,15 +83,7 @@ fn fix(exception: &Exception<'_, '_>, target: i64) -> Option<Fix> {
     Some(Fix::of_object(policy, title, degree, vec![change]))
 }
 
-fn check_unknown_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    unmet_exceptions(cx)
-        .iter()
-        .filter(|exception| exception.service_ports.is_empty() && !exception.is_mentioned())
-        .filter_map(report_unknown_port)
-        .collect()
-}
-
-fn report_unknown_port(exception: &Exception<'_, '_>) -> Option<Finding> {
+fn unknown_port(exception: &Exception<'_, '_>) -> Option<Finding> {
     let (policy, port) = (exception.policy, exception.port);
     let first = exception.pods.first()?;
     let subject = match exception.pods.len() {
@@ -124,7 +113,7 @@ type ModeLocation = (Arc<str>, Span);
 /// A port for which no policy has an exception: its mode is the general mode of the pod.
 const ANY_PORT: i64 = 0;
 
-fn check_stale_probe_exception(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn stale_probe_exception(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut stale: BTreeMap<ModeLocation, Finding> = BTreeMap::new();
     let mut needed: BTreeSet<ModeLocation> = BTreeSet::new();
     // Pods of context files also need their exceptions.
@@ -204,27 +193,25 @@ fn mode_at<'t>(policy: &Object<'t>, port: i64, place: &Label) -> Option<Entry<'t
 }
 
 /// An entry of `portLevelMtls` for a port that no selected pod is known to listen on.
-pub(in crate::rules) struct Exception<'s, 't> {
+struct Exception<'s, 't> {
     /// The policy.
-    pub(in crate::rules) policy: &'s Object<'t>,
+    pub(super) policy: &'s Object<'t>,
     /// The entry.
-    pub(in crate::rules) entry: Entry<'t>,
+    pub(super) entry: Entry<'t>,
     /// The port of the entry.
-    pub(in crate::rules) port: i64,
+    pub(super) port: i64,
     /// All ports in `portLevelMtls` of the policy.
-    pub(in crate::rules) siblings: Rc<HashSet<i64>>,
+    pub(super) siblings: Rc<HashSet<i64>>,
     /// The pods that the policy selects and that are in the mesh.
-    pub(in crate::rules) pods: Rc<[&'s WorkloadPrediction<'t>]>,
+    pub(super) pods: Rc<[&'s WorkloadPrediction<'t>]>,
     /// The numbers in the manifests of the pods, collected on first use.
     numbers: Rc<OnceCell<HashSet<&'t str>>>,
     /// The Service ports with this number, each with its Service and its target port.
-    pub(in crate::rules) service_ports: Vec<(&'s Object<'t>, ServicePort<'t>, i64)>,
+    pub(super) service_ports: Vec<(&'s Object<'t>, ServicePort<'t>, i64)>,
 }
 
 /// Returns the exceptions for ports that no selected pod is known to listen on.
-pub(in crate::rules) fn unmet_exceptions<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-) -> Vec<Exception<'s, 't>> {
+fn unmet_exceptions<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Exception<'s, 't>> {
     let context = cx.context;
     let mut unmet = Vec::new();
     let mut policy_pods = PolicyPodsCache::default();
@@ -332,7 +319,7 @@ fn known_ports<'t>(
 impl Exception<'_, '_> {
     /// Returns whether the number occurs anywhere in the manifests of the pods, such as in a command line, an
     /// environment variable or an annotation.
-    pub(in crate::rules) fn is_mentioned(&self) -> bool {
+    pub(super) fn is_mentioned(&self) -> bool {
         let collect = || {
             let texts = self
                 .pods

@@ -13,25 +13,18 @@ use crate::rules::prober_env::{self, written_twice};
 
 crate::rules::rule::rules! {
     PREREWRITTEN_CUSTOM_PORT_RECURSION = "prerewritten-custom-port-recursion", Error, fix: Sometimes, scope: Workloads,
-        check_prerewritten_custom_port_recursion;
+        |cx| cx.each_with(Cause::AgentCallsItself, |pod, handler| prerewritten_custom_port_recursion(cx, pod, handler));
     REWRITTEN_AND_REWRITE_OFF = "rewritten-and-rewrite-off", Note, fix: Sometimes, scope: Workloads,
-        check_rewritten_and_rewrite_off;
+        |cx| cx.pods().filter_map(rewritten_and_rewrite_off).collect();
     REWRITTEN_STATUS_PORT_DIFFERS = "rewritten-status-port-differs", Error, fix: Sometimes, scope: Workloads,
-        check_rewritten_status_port_differs;
+        |cx| cx.each_handler(|pod, handler| rewritten_status_port_differs(cx, pod, handler));
     REWRITTEN_WITHOUT_ENTRY = "rewritten-without-entry", Error, fix: None, scope: Workloads,
         check_rewritten_without_entry;
     REWRITTEN_WITHOUT_SIDECAR = "rewritten-without-sidecar", Error, fix: None, scope: Workloads,
-        check_rewritten_without_sidecar;
+        rewritten_without_sidecar;
 }
 
-fn check_prerewritten_custom_port_recursion(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::AgentCallsItself)
-        .map(|(pod, handler)| report_prerewritten_custom_port_recursion(cx, pod, handler))
-        .collect()
-}
-
-fn report_prerewritten_custom_port_recursion<'t>(
+fn prerewritten_custom_port_recursion<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -61,13 +54,7 @@ fn report_prerewritten_custom_port_recursion<'t>(
     finding
 }
 
-fn check_rewritten_and_rewrite_off(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter_map(report_rewritten_and_rewrite_off)
-        .collect()
-}
-
-fn report_rewritten_and_rewrite_off(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn rewritten_and_rewrite_off(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     pod.prober_env.as_ref()?;
     let is_marked = pod.workload.template.annotation(keys::STATUS).is_some();
     let rewritten: Vec<&HandlerPrediction<'_>> = pod
@@ -103,13 +90,7 @@ fn report_rewritten_and_rewrite_off(pod: &WorkloadPrediction<'_>) -> Option<Find
     Some(finding)
 }
 
-fn check_rewritten_status_port_differs(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_rewritten_status_port_differs(cx, pod, handler))
-        .collect()
-}
-
-fn report_rewritten_status_port_differs<'t>(
+fn rewritten_status_port_differs<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -204,11 +185,11 @@ fn check_rewritten_without_entry(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter(|(pod, handler)| {
             handler.verdict.cause == Cause::RewrittenWithoutEntry && written_twice(pod).is_none()
         })
-        .map(|(pod, handler)| report_rewritten_without_entry(pod, handler))
+        .map(|(pod, handler)| rewritten_without_entry(pod, handler))
         .collect()
 }
 
-fn report_rewritten_without_entry(
+fn rewritten_without_entry(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
@@ -251,7 +232,7 @@ fn report_rewritten_without_entry(
     finding
 }
 
-fn check_rewritten_without_sidecar(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn rewritten_without_sidecar(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.handlers()
         .filter(|(_, handler)| handler.verdict.cause == Cause::RewrittenWithoutSidecar)
         .map(|(pod, handler)| report_handler(pod, handler))

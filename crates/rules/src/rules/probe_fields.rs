@@ -16,18 +16,18 @@ use crate::rules::support::pod_metadata;
 
 crate::rules::rule::rules! {
     CONTAINER_NAME_INVALID = "container-name-invalid", Error, fix: None, scope: Workloads,
-        check_container_name_invalid;
+        |cx| cx.pods().flat_map(report_container_names).collect();
     POD_SECURITY_FORBIDS_HOST = "pod-security-forbids-host", Error, fix: None, scope: Workloads,
         check_pod_security_forbids_host;
-    PROBE_FIELD_INVALID = "probe-field-invalid", Error, fix: None, scope: Workloads, check_probe_field_invalid;
+    PROBE_FIELD_INVALID = "probe-field-invalid", Error, fix: None, scope: Workloads,
+        |cx| cx.handlers().filter(|(_, handler)| invalid_header_value(&handler.handler).is_none())
+            .filter_map(|(pod, handler)| probe_field_invalid(pod, handler)).collect();
     PROBE_PATH_NOT_A_PATH = "probe-path-not-a-path", Error, fix: Sometimes, scope: Workloads,
         check_probe_path_not_a_path;
-    PROBE_TWO_HANDLERS = "probe-two-handlers", Error, fix: None, scope: Workloads, check_probe_two_handlers;
-    YAML11_HEADER_VALUE = "yaml11-header-value", Error, fix: Always, scope: Workloads, check_yaml11_header_value;
-}
-
-fn check_container_name_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods().flat_map(report_container_names).collect()
+    PROBE_TWO_HANDLERS = "probe-two-handlers", Error, fix: None, scope: Workloads,
+        |cx| cx.each_handler(probe_two_handlers);
+    YAML11_HEADER_VALUE = "yaml11-header-value", Error, fix: Always, scope: Workloads,
+        |cx| cx.each_handler(yaml11_header_value);
 }
 
 /// Returns one finding for each container that the API server refuses because of its name.
@@ -40,7 +40,7 @@ fn report_container_names(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
             .is_some_and(|refusal| refusal.kind == RejectionKind::ContainerName);
         if is_refused && !seen.contains(&&handler.container.route) {
             seen.push(&handler.container.route);
-            findings.push(report_container_name_invalid(
+            findings.push(container_name_invalid(
                 pod,
                 &handler.container,
                 handler.handler.key.span(),
@@ -50,7 +50,7 @@ fn report_container_names(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     findings
 }
 
-fn report_container_name_invalid(
+fn container_name_invalid(
     pod: &WorkloadPrediction<'_>,
     container: &Container<'_>,
     handler: Span,
@@ -95,14 +95,14 @@ fn check_pod_security_forbids_host(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         }
         if let Some(forbidden) = cx.context.forbids_hosts(&pod.workload) {
             findings.extend(
-                handlers.map(|handler| report_pod_security_forbids_host(pod, handler, &forbidden)),
+                handlers.map(|handler| pod_security_forbids_host(pod, handler, &forbidden)),
             );
         }
     }
     findings
 }
 
-fn report_pod_security_forbids_host(
+fn pod_security_forbids_host(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
     forbidden: &Fact<()>,
@@ -128,14 +128,7 @@ fn report_pod_security_forbids_host(
     finding
 }
 
-fn check_probe_field_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| invalid_header_value(&handler.handler).is_none())
-        .filter_map(|(pod, handler)| report_probe_field_invalid(pod, handler))
-        .collect()
-}
-
-fn report_probe_field_invalid(
+fn probe_field_invalid(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -196,7 +189,7 @@ fn check_probe_path_not_a_path(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let handlers = cx.handlers();
     handlers
         .filter_map(|(pod, handler)| match handler.verdict.cause {
-            Cause::PathMisread => Some(report_probe_path_not_a_path(pod, handler)),
+            Cause::PathMisread => Some(probe_path_not_a_path(pod, handler)),
             Cause::PathWithoutHost => Some(report_without_host(pod, handler)),
             _ => None,
         })
@@ -224,10 +217,7 @@ fn path_of<'a>(handler: &'a HandlerPrediction<'_>) -> &'a str {
     }
 }
 
-fn report_probe_path_not_a_path(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Finding {
+fn probe_path_not_a_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
     let path = path_of(handler);
     let span = handler.handler.field_span("path");
     let Some(misread) = PathMisread::of(path) else {
@@ -276,13 +266,7 @@ fn set_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>, path:
     )
 }
 
-fn check_probe_two_handlers(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_two_handlers(pod, handler))
-        .collect()
-}
-
-fn report_probe_two_handlers(
+fn probe_two_handlers(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -311,17 +295,9 @@ fn report_probe_two_handlers(
     Some(finding)
 }
 
-fn check_yaml11_header_value(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_yaml11_header_value(pod, handler))
-        .collect()
-}
-
 /// Returns the header value that makes a handler unreadable, with its route; `None` if another field does, or
 /// none.
-pub(in crate::rules) fn invalid_header_value<'t>(
-    handler: &Probe<'t>,
-) -> Option<(NodeRef<'t>, FieldPath)> {
+fn invalid_header_value<'t>(handler: &Probe<'t>) -> Option<(NodeRef<'t>, FieldPath)> {
     let Err(Unreadable::Malformed(error)) = &handler.action else {
         return None;
     };
@@ -334,7 +310,7 @@ pub(in crate::rules) fn invalid_header_value<'t>(
     (!matches!(scalar, Scalar::Str(_))).then(|| (node, error.route.clone()))
 }
 
-fn report_yaml11_header_value(
+fn yaml11_header_value(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -354,7 +330,7 @@ fn report_yaml11_header_value(
 
 /// Adds the fix that quotes a value, and its help, to a finding. The fix is safe if the text is the usual
 /// spelling of the value.
-pub(in crate::rules) fn quote_value(
+pub(super) fn quote_value(
     finding: &mut Finding,
     object: &Object<'_>,
     route: FieldPath,

@@ -15,26 +15,16 @@ use crate::rules::support::similar_names::is_close;
 
 crate::rules::rule::rules! {
     NAMED_PORT_UNRESOLVED = "named-port-unresolved", Error, fix: Sometimes, scope: Workloads,
-        check_named_port_unresolved;
+        |cx| cx.each_with(Cause::PortUnresolved, named_port_unresolved);
     PROBE_PORT_OF_OTHER_CONTAINER = "probe-port-of-other-container", Error, fix: Always, scope: Workloads,
         check_probe_port_of_other_container;
     PROBE_PORT_OUT_OF_RANGE = "probe-port-out-of-range", Error, fix: None, scope: Workloads,
-        check_probe_port_out_of_range;
+        |cx| cx.each_handler(probe_port_out_of_range);
     PROBE_PORT_QUOTED_NUMBER = "probe-port-quoted-number", Error, fix: Sometimes, scope: Workloads,
-        check_probe_port_quoted_number;
+        |cx| cx.each_handler(probe_port_quoted_number);
 }
 
-fn check_named_port_unresolved(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::PortUnresolved)
-        .map(|(pod, handler)| report_named_port_unresolved(pod, handler))
-        .collect()
-}
-
-fn report_named_port_unresolved(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Finding {
+fn named_port_unresolved(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
     let action = handler.handler.action.as_ref().ok();
     let name = action
         .and_then(ProbeHandler::port)
@@ -84,16 +74,12 @@ fn check_probe_port_of_other_container(cx: &RuleContext<'_, '_>) -> Vec<Finding>
     for (pod, handler) in affected {
         let known = last.take().filter(|(owner, _)| std::ptr::eq(*owner, pod));
         let (_, declarations) = last.insert(known.unwrap_or_else(|| (pod, declared_ports(pod))));
-        findings.extend(report_probe_port_of_other_container(
-            pod,
-            handler,
-            declarations,
-        ));
+        findings.extend(probe_port_of_other_container(pod, handler, declarations));
     }
     findings
 }
 
-fn report_probe_port_of_other_container(
+fn probe_port_of_other_container(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
     declarations: &Declarations<'_>,
@@ -154,13 +140,7 @@ fn declared_ports<'t>(pod: &WorkloadPrediction<'t>) -> Declarations<'t> {
     declarations
 }
 
-fn check_probe_port_out_of_range(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_port_out_of_range(pod, handler))
-        .collect()
-}
-
-fn report_probe_port_out_of_range(
+fn probe_port_out_of_range(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -178,13 +158,7 @@ fn report_probe_port_out_of_range(
     Some(finding)
 }
 
-fn check_probe_port_quoted_number(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_port_quoted_number(pod, handler))
-        .collect()
-}
-
-fn report_probe_port_quoted_number(
+fn probe_port_quoted_number(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {

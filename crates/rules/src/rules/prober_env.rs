@@ -9,25 +9,22 @@ use meshprobe_predict::predict::{
 };
 use meshprobe_yaml::{Change, NodeRef, Span, Value};
 
-use crate::rules::{Rule, RuleContext};
+use crate::rules::Rule;
 
 crate::rules::rule::rules! {
-    MANUAL_PROBERS_ENV = "manual-probers-env", Error, fix: Sometimes, scope: Workloads, check_manual_probers_env;
-    PROBE_ENV_REFERENCE = "probe-env-reference", Warning, fix: None, scope: Workloads, check_probe_env_reference;
+    MANUAL_PROBERS_ENV = "manual-probers-env", Error, fix: Sometimes, scope: Workloads,
+        |cx| cx.each_handler(manual_probers_env);
+    PROBE_ENV_REFERENCE = "probe-env-reference", Warning, fix: None, scope: Workloads,
+        |cx| cx.each_handler(probe_env_reference);
     PROBE_TIMEOUT_MISSING_IN_ENV = "probe-timeout-missing-in-env", Error, fix: Sometimes, scope: Workloads,
-        check_probe_timeout_missing_in_env;
-    PROBERS_ENV_INVALID = "probers-env-invalid", Error, fix: Sometimes, scope: Workloads, check_probers_env_invalid;
+        |cx| cx.each_with(Cause::AgentTimeoutZero, probe_timeout_missing_in_env);
+    PROBERS_ENV_INVALID = "probers-env-invalid", Error, fix: Sometimes, scope: Workloads,
+        |cx| cx.pods().flat_map(probers_env_invalid).collect();
     LIFECYCLE_KEY_NEEDS_1_25 = "lifecycle-key-needs-1-25", Error, fix: Sometimes, scope: Workloads,
-        check_lifecycle_key_needs_1_25;
+        |cx| cx.pods().flat_map(lifecycle_key_needs_1_25).collect();
 }
 
-fn check_manual_probers_env(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_manual_probers_env(pod, handler))
-        .collect()
-}
-
-fn report_manual_probers_env(
+fn manual_probers_env(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -99,7 +96,7 @@ fn rewritten_by_injector<'p, 't>(
 }
 
 /// Returns the node of the first variable's name if the container sets the prober env twice.
-pub(in crate::rules) fn written_twice<'t>(pod: &WorkloadPrediction<'t>) -> Option<NodeRef<'t>> {
+pub(super) fn written_twice<'t>(pod: &WorkloadPrediction<'t>) -> Option<NodeRef<'t>> {
     let env = proxy_container(&pod.workload)?.node.get("env")?;
     let mut names = env
         .items()
@@ -109,13 +106,7 @@ pub(in crate::rules) fn written_twice<'t>(pod: &WorkloadPrediction<'t>) -> Optio
     names.next().map(|_| first)
 }
 
-fn check_probe_env_reference(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_env_reference(pod, handler))
-        .collect()
-}
-
-fn report_probe_env_reference(
+fn probe_env_reference(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -181,14 +172,7 @@ fn reference(text: &str) -> Option<String> {
     rest.get(..=end).map(str::to_owned)
 }
 
-fn check_probe_timeout_missing_in_env(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::AgentTimeoutZero)
-        .map(|(pod, handler)| report_probe_timeout_missing_in_env(pod, handler))
-        .collect()
-}
-
-fn report_probe_timeout_missing_in_env(
+fn probe_timeout_missing_in_env(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
@@ -223,11 +207,7 @@ fn set_timeout(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
     Some(Fix::of_object(object, title, degree, vec![change]))
 }
 
-fn check_probers_env_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods().flat_map(report_probers_env_invalid).collect()
-}
-
-fn report_probers_env_invalid(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
+fn probers_env_invalid(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let Some(ProberEnvFault::Invalid { path, why }) = &pod.prober_env_fault else {
         return Vec::new();
     };
@@ -254,11 +234,7 @@ fn report_probers_env_invalid(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
 
 /// Returns one finding for each handler that fails because the agent does not start; if there is none, one
 /// finding about the pod.
-pub(in crate::rules) fn agent_start_findings(
-    rule: &Rule,
-    pod: &WorkloadPrediction<'_>,
-    reason: &str,
-) -> Vec<Finding> {
+fn agent_start_findings(rule: &Rule, pod: &WorkloadPrediction<'_>, reason: &str) -> Vec<Finding> {
     let is_affected =
         |handler: &&HandlerPrediction<'_>| handler.verdict.cause == Cause::AgentRefusesEnv;
     let mut findings: Vec<Finding> = pod
@@ -309,13 +285,7 @@ fn resolve_port(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
     ))
 }
 
-fn check_lifecycle_key_needs_1_25(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .flat_map(report_lifecycle_key_needs_1_25)
-        .collect()
-}
-
-fn report_lifecycle_key_needs_1_25(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
+fn lifecycle_key_needs_1_25(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let Some(ProberEnvFault::Hook { path }) = &pod.prober_env_fault else {
         return Vec::new();
     };
@@ -388,7 +358,7 @@ fn prober_env_span(pod: &WorkloadPrediction<'_>) -> Option<Span> {
 
 /// Creates a finding about a handler that points at the prober env, which causes the fault. `label` is the
 /// message of the label at the handler.
-pub(in crate::rules) fn finding_on_env_of_handler(
+fn finding_on_env_of_handler(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -410,7 +380,7 @@ pub(in crate::rules) fn finding_on_env_of_handler(
 }
 
 /// Creates a finding about the prober env of a pod.
-pub(in crate::rules) fn finding_on_env(
+pub(super) fn finding_on_env(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     message: String,
@@ -429,7 +399,7 @@ fn prober_env_name<'t>(workload: &Workload<'t>) -> Option<NodeRef<'t>> {
 
 /// Returns the change that sets the variable to another value; `None` if the variable is in the annotation
 /// with the proxy configuration, which the annotation contains as text.
-pub(in crate::rules) fn set_value(pod: &WorkloadPrediction<'_>, value: String) -> Option<Change> {
+fn set_value(pod: &WorkloadPrediction<'_>, value: String) -> Option<Change> {
     let env = pod.prober_env.as_ref()?;
     if env.place != ProberEnvPlace::Container {
         return None;
@@ -442,7 +412,7 @@ pub(in crate::rules) fn set_value(pod: &WorkloadPrediction<'_>, value: String) -
 }
 
 /// Returns the fix that adds the opt-out, so that the injector leaves probes and prober env unchanged.
-pub(in crate::rules) fn opt_out_fix(pod: &WorkloadPrediction<'_>) -> Fix {
+pub(super) fn opt_out_fix(pod: &WorkloadPrediction<'_>) -> Fix {
     let key = keys::REWRITE_PROBERS;
     let change = Change::Set {
         route: pod.workload.template.annotation_route(key),

@@ -14,20 +14,14 @@ use crate::rules::support::similar_names::is_close;
 
 crate::rules::rule::rules! {
     INJECTION_TEMPLATE_UNKNOWN = "injection-template-unknown", Error, fix: Sometimes, scope: Workloads,
-        check_injection_template_unknown;
+        |cx| cx.injected_pods().flat_map(|pod| injection_template_unknown(cx, pod)).collect();
     PROMETHEUS_PORT_REFUSED = "prometheus-port-refused", Error, fix: None, scope: Workloads,
-        check_prometheus_port_refused;
+        |cx| cx.injected_pods().filter_map(|pod| prometheus_port_refused(cx, pod)).collect();
     INVALID_TRAFFIC_ANNOTATION = "invalid-traffic-annotation", Error, fix: Sometimes, scope: Workloads,
-        check_invalid_traffic_annotation;
+        |cx| cx.injected_pods().flat_map(|pod| invalid_traffic_annotation(cx, pod)).collect();
 }
 
-fn check_injection_template_unknown(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.injected_pods()
-        .flat_map(|pod| report_injection_template_unknown(cx, pod))
-        .collect()
-}
-
-fn report_injection_template_unknown<'t>(
+fn injection_template_unknown<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Vec<Finding> {
@@ -123,13 +117,7 @@ fn fix_injection_template_unknown(
     )
 }
 
-fn check_prometheus_port_refused(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.injected_pods()
-        .filter_map(|pod| report_prometheus_port_refused(cx, pod))
-        .collect()
-}
-
-fn report_prometheus_port_refused<'t>(
+fn prometheus_port_refused<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -162,13 +150,7 @@ fn report_prometheus_port_refused<'t>(
     Some(finding)
 }
 
-fn check_invalid_traffic_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.injected_pods()
-        .flat_map(|pod| report_invalid_traffic_annotation(cx, pod))
-        .collect()
-}
-
-fn report_invalid_traffic_annotation<'t>(
+fn invalid_traffic_annotation<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Vec<Finding> {

@@ -14,9 +14,9 @@ crate::rules::rule::rules! {
     LATE_INJECTED_CONTAINER = "late-injected-container", Warning, fix: None, scope: Tree,
         check_late_injected_container;
     PROBERS_LOST_ON_REINJECTION = "probers-lost-on-reinjection", Error, fix: Always, scope: Workloads,
-        check_probers_lost_on_reinjection;
+        |cx| cx.each_with(Cause::EntryDropped, probers_lost_on_reinjection);
     STATUS_ANNOTATION_BY_HAND = "status-annotation-by-hand", Warning, fix: Sometimes, scope: Workloads,
-        check_status_annotation_by_hand;
+        |cx| cx.mesh_pods().filter_map(status_annotation_by_hand).collect();
 }
 
 /// The label of a Namespace that makes the Open Policy Agent's injector add the agent to its pods.
@@ -30,7 +30,7 @@ fn check_late_injected_container(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let candidates = cx
         .pods()
         .filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
-        .filter_map(|pod| report_late_injected_container(cx, pod));
+        .filter_map(|pod| late_injected_container(cx, pod));
     let mut findings: Vec<Finding> = Vec::new();
     for finding in candidates {
         // One finding for each Namespace of each environment.
@@ -44,7 +44,7 @@ fn check_late_injected_container(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     findings
 }
 
-fn report_late_injected_container<'t>(
+fn late_injected_container<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -81,14 +81,7 @@ fn report_late_injected_container<'t>(
     Some(finding)
 }
 
-fn check_probers_lost_on_reinjection(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::EntryDropped)
-        .map(|(pod, handler)| report_probers_lost_on_reinjection(pod, handler))
-        .collect()
-}
-
-fn report_probers_lost_on_reinjection(
+fn probers_lost_on_reinjection(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
@@ -127,16 +120,7 @@ fn report_probers_lost_on_reinjection(
 /// The image of a sidecar container that requests the injector to set the image.
 const AUTO_IMAGE: &str = "auto";
 
-fn check_status_annotation_by_hand(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    if !cx.may_have_mesh() {
-        return Vec::new();
-    }
-    cx.pods()
-        .filter_map(report_status_annotation_by_hand)
-        .collect()
-}
-
-fn report_status_annotation_by_hand(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn status_annotation_by_hand(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let workload = &pod.workload;
     let template = &workload.template;
     let entry = template.annotation(keys::STATUS)?;

@@ -16,7 +16,8 @@ use crate::rules::support::disable_rewrite;
 use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 crate::rules::rule::rules! {
-    HOST_HEADER_DROPPED = "host-header-dropped", Warning, fix: None, scope: Workloads, check_host_header_dropped;
+    HOST_HEADER_DROPPED = "host-header-dropped", Warning, fix: None, scope: Workloads,
+        |cx| cx.each_with(Cause::HostHeaderDropped, host_header_dropped);
     HTTP_PROBE_HOST_REWRITTEN = "http-probe-host-rewritten", Error, fix: Always, scope: Workloads,
         check_http_probe_host_rewritten;
     LIFECYCLE_HOOK_HOST_REWRITTEN = "lifecycle-hook-host-rewritten", Error, fix: Always, scope: Workloads,
@@ -26,22 +27,12 @@ crate::rules::rule::rules! {
     PROXYLESS_TEMPLATE_NO_REWRITE = "proxyless-template-no-rewrite", Note, fix: Always, scope: Workloads,
         check_proxyless_template_no_rewrite;
     REDUNDANT_REWRITE_ANNOTATION = "redundant-rewrite-annotation", Note, fix: Always, scope: Workloads,
-        check_redundant_rewrite_annotation;
+        |cx| cx.pods().filter_map(|pod| redundant_rewrite_annotation(cx, pod)).collect();
     TCP_PROBE_HOST_DROPPED = "tcp-probe-host-dropped", Error, fix: Always, scope: Workloads,
-        check_tcp_probe_host_dropped;
+        |cx| cx.each_with(Cause::HostDropped, |pod, handler| tcp_probe_host_dropped(cx, pod, handler));
 }
 
-fn check_host_header_dropped(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::HostHeaderDropped)
-        .map(|(pod, handler)| report_host_header_dropped(pod, handler))
-        .collect()
-}
-
-fn report_host_header_dropped(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Finding {
+fn host_header_dropped(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
     let message = format!(
         "{} reaches the application without its header `Host`: the agent of Istio 1.18.1 and 1.18.2 drops it",
         handler.title(),
@@ -62,11 +53,11 @@ fn check_http_probe_host_rewritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     });
     of_istio
         .chain(of_other_meshes)
-        .map(|(pod, handler)| report_http_probe_host_rewritten(pod, handler))
+        .map(|(pod, handler)| http_probe_host_rewritten(pod, handler))
         .collect()
 }
 
-fn report_http_probe_host_rewritten(
+fn http_probe_host_rewritten(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
@@ -136,7 +127,7 @@ fn report_broken(
         host(handler),
         pod.status_port.value,
     );
-    report_lifecycle_hook_host_rewritten(cx, pod, handler, message)
+    lifecycle_hook_host_rewritten(cx, pod, handler, message)
 }
 
 /// Reports a hook that works because the release does not rewrite hooks; later releases do.
@@ -155,7 +146,7 @@ fn report_broken_by_upgrade(
         host(handler),
         pod.status_port.value,
     );
-    let mut finding = report_lifecycle_hook_host_rewritten(cx, pod, handler, message);
+    let mut finding = lifecycle_hook_host_rewritten(cx, pod, handler, message);
     finding.severity = Severity::Note;
     finding.outcome = None;
     Some(finding)
@@ -166,7 +157,7 @@ fn host<'a>(handler: &'a HandlerPrediction<'_>) -> &'a str {
     action.and_then(|action| action.host()).unwrap_or_default()
 }
 
-fn report_lifecycle_hook_host_rewritten(
+fn lifecycle_hook_host_rewritten(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -182,11 +173,11 @@ fn report_lifecycle_hook_host_rewritten(
 fn check_probe_protocol_unsupported(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.handlers()
         .filter(|(_, handler)| handler.verdict.cause == Cause::ProtocolUnsupported)
-        .filter_map(|(pod, handler)| report_probe_protocol_unsupported(pod, handler))
+        .filter_map(|(pod, handler)| probe_protocol_unsupported(pod, handler))
         .collect()
 }
 
-fn report_probe_protocol_unsupported(
+fn probe_protocol_unsupported(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -213,11 +204,11 @@ fn check_proxyless_template_no_rewrite(cx: &RuleContext<'_, '_>) -> Vec<Finding>
         .pods()
         .filter(|pod| pod.dataplane.value == Dataplane::Uncaptured && !pod.rewrite.value);
     uncaptured
-        .filter_map(report_proxyless_template_no_rewrite)
+        .filter_map(proxyless_template_no_rewrite)
         .collect()
 }
 
-fn report_proxyless_template_no_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn proxyless_template_no_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let workload = &pod.workload;
     let template = &workload.template;
     let entry = template.annotation(keys::REWRITE_PROBERS)?;
@@ -256,13 +247,7 @@ fn report_proxyless_template_no_rewrite(pod: &WorkloadPrediction<'_>) -> Option<
     Some(finding)
 }
 
-fn check_redundant_rewrite_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter_map(|pod| report_redundant_rewrite_annotation(cx, pod))
-        .collect()
-}
-
-fn report_redundant_rewrite_annotation<'t>(
+fn redundant_rewrite_annotation<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -300,14 +285,7 @@ fn report_redundant_rewrite_annotation<'t>(
     Some(finding)
 }
 
-fn check_tcp_probe_host_dropped(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::HostDropped)
-        .map(|(pod, handler)| report_tcp_probe_host_dropped(cx, pod, handler))
-        .collect()
-}
-
-fn report_tcp_probe_host_dropped(
+fn tcp_probe_host_dropped(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,

@@ -135,7 +135,7 @@ impl Rule {
 
     /// Returns the findings of the rule. Those that depend on an assumption are not below
     /// [`Rule::assumed_severity`] if they report a failure.
-    pub(in crate::rules) fn findings(&self, cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+    pub(super) fn findings(&self, cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         let mut findings = (self.check)(cx);
         if self.is_failure {
             for finding in &mut findings {
@@ -183,7 +183,7 @@ macro_rules! rules {
     ($($name:ident = $id:literal, $severity:ident, $(failure: $failure:literal,)? fix: $fix:ident, scope: $scope:ident,
         $check:expr;)+) => {
         $(
-            pub(in crate::rules) const $name: $crate::rules::Rule = $crate::rules::Rule {
+            pub(super) const $name: $crate::rules::Rule = $crate::rules::Rule {
                 id: meshprobe_mesh::finding::rule_id!($id),
                 severity: meshprobe_mesh::finding::Severity::$severity,
                 is_failure: false $(|| $failure)?,
@@ -194,7 +194,7 @@ macro_rules! rules {
             };
         )+
 
-        pub(in crate::rules) const RULES: &[&$crate::rules::Rule] = &[$(&$name),+];
+        pub(super) const RULES: &[&$crate::rules::Rule] = &[$(&$name),+];
     };
 }
-pub(in crate::rules) use rules;
+pub(super) use rules;

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+use super::context::{RuleContext, by_namespace};
+use super::rule::{Rule, Scope};
 use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Severity};
 use meshprobe_predict::context::Context;
 use meshprobe_predict::predict::{
@@ -9,12 +11,9 @@ use meshprobe_predict::predict::{
 };
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::context::{RuleContext, by_namespace};
-use super::rule::{Rule, Scope};
-use crate::rules::support::chart_objects::ChartObjects;
-use crate::rules::support::other_outcomes::OtherOutcomes;
-use crate::rules::support::rewrite_effect::RewriteEffects;
-use crate::rules::support::{fix_safety, overlays};
+use crate::rules::context::RewriteEffects;
+use crate::rules::support::environments::{self, ChartObjects, OtherOutcomes};
+use crate::rules::support::fix_safety;
 
 static ALL: LazyLock<Vec<&'static Rule>> = LazyLock::new(|| {
     let groups = super::GROUPS.iter().chain(super::mesh::GROUPS);
@@ -89,12 +88,13 @@ pub fn check_marked(
         .flatten()
         .map(|finding| {
             let finding = marked(mark, predictions, finding);
-            overlays::attach_overlay(context, environments, None, finding)
+            environments::attach_overlay(context, environments, None, finding)
         })
         .collect();
     // The predictions are sorted by kustomization.
-    let units: Vec<&[WorkloadPrediction<'_>]> =
-        predictions.chunk_by(overlays::is_same_overlay).collect();
+    let units: Vec<&[WorkloadPrediction<'_>]> = predictions
+        .chunk_by(environments::is_same_overlay)
+        .collect();
     let found: Vec<Vec<Finding>> = units
         .par_iter()
         .map(|predictions| {
@@ -111,10 +111,10 @@ pub fn check_marked(
         })
         .collect();
     for (predictions, found) in units.into_iter().zip(found) {
-        let overlay = predictions.first().and_then(overlays::overlay_of);
+        let overlay = predictions.first().and_then(environments::overlay_of);
         findings.extend(found.into_iter().map(|finding| {
             let finding = marked(mark, predictions, finding);
-            overlays::attach_overlay(context, environments, overlay, finding)
+            environments::attach_overlay(context, environments, overlay, finding)
         }));
     }
     // Findings of other overlays must not be merged into those of the overlays that are reported.
@@ -125,11 +125,11 @@ pub fn check_marked(
     for finding in &mut findings {
         guard.apply(finding);
     }
-    let mut reported = overlays::merge(context.sources, findings);
+    let mut reported = environments::merge(context.sources, findings);
     let outcomes = OtherOutcomes::of(context.sources, predictions);
     for finding in &mut reported {
         outcomes.attach(context.sources, &names, finding);
-        overlays::name_environments(&names, finding);
+        environments::name_environments(&names, finding);
         finding.sort_environments();
     }
     Found {

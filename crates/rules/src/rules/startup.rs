@@ -12,24 +12,17 @@ use crate::rules::RuleContext;
 
 crate::rules::rule::rules! {
     NATIVE_SIDECAR_STARTUP_DEADLOCK = "native-sidecar-startup-deadlock", Error, fix: Sometimes, scope: Workloads,
-        check_native_sidecar_startup_deadlock;
+        |cx| cx.each_with(Cause::BeforeSidecar, native_sidecar_startup_deadlock);
     POSTSTART_HTTP_BEFORE_SIDECAR = "poststart-http-before-sidecar", Warning, fix: Sometimes, scope: Workloads,
-        check_poststart_http_before_sidecar;
+        |cx| cx.each_handler(|pod, handler| poststart_http_before_sidecar(cx, pod, handler));
     SIDECAR_BOOT_KILLS_APP = "sidecar-boot-kills-app", Note, fix: Sometimes, scope: Workloads,
-        check_sidecar_boot_kills_app;
+        |cx| cx.each_handler(|pod, handler| sidecar_boot_kills_app(cx, pod, handler));
 }
 
 /// The first release in which an annotation of the pod decides whether the sidecar is native.
 const SUPPORTS_ANNOTATION: Version = Version::new(1, 24);
 
-fn check_native_sidecar_startup_deadlock(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::BeforeSidecar)
-        .map(|(pod, handler)| report_native_sidecar_startup_deadlock(pod, handler))
-        .collect()
-}
-
-fn report_native_sidecar_startup_deadlock(
+fn native_sidecar_startup_deadlock(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
@@ -77,13 +70,7 @@ fn report_native_sidecar_startup_deadlock(
     finding
 }
 
-fn check_poststart_http_before_sidecar(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_poststart_http_before_sidecar(cx, pod, handler))
-        .collect()
-}
-
-fn report_poststart_http_before_sidecar<'t>(
+fn poststart_http_before_sidecar<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -139,13 +126,7 @@ fn needs_sidecar(handler: &HandlerPrediction<'_>) -> bool {
 /// longer is a fault of its own.
 const BOOT_SECONDS: i64 = 10;
 
-fn check_sidecar_boot_kills_app(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_sidecar_boot_kills_app(cx, pod, handler))
-        .collect()
-}
-
-fn report_sidecar_boot_kills_app<'t>(
+fn sidecar_boot_kills_app<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -205,11 +186,7 @@ fn seconds_until_kill(handler: &HandlerPrediction<'_>) -> i64 {
 
 /// Adds the fix that delays the application until the sidecar is up to a finding, unless the pod already has a
 /// proxy configuration, because the annotation contains it as text, or the installation makes the setting ineffective.
-pub(in crate::rules) fn add_hold_fix<'t>(
-    cx: &RuleContext<'_, 't>,
-    pod: &WorkloadPrediction<'t>,
-    finding: &mut Finding,
-) {
+fn add_hold_fix<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, finding: &mut Finding) {
     let template = &pod.workload.template;
     let startup = cx.context.istio(&pod.workload).startup();
     if template.annotation(keys::PROXY_CONFIG).is_some() || startup.replaced_hold().is_some() {

@@ -13,19 +13,19 @@ use crate::rules::support::pod_metadata::{self, MetadataMap};
 
 crate::rules::rule::rules! {
     APP_PROBE_ON_STATUS_PORT = "app-probe-on-status-port", Error, fix: None, scope: Workloads,
-        check_app_probe_on_status_port;
+        app_probe_on_status_port;
     PROBE_ON_RESERVED_PORT = "probe-on-reserved-port", Warning, fix: None, scope: Workloads,
-        check_probe_on_reserved_port;
+        |cx| cx.each_handler(probe_on_reserved_port);
     STATUS_PORT_MESH_MISMATCH = "status-port-mesh-mismatch", Error, fix: None, scope: Workloads,
-        check_status_port_mesh_mismatch;
+        |cx| cx.pods().flat_map(|pod| status_port_mesh_mismatch(cx, pod)).collect();
     STATUS_PORT_PER_POD_PROXYCONFIG = "status-port-per-pod-proxyconfig", Error, fix: Always, scope: Workloads,
-        check_status_port_per_pod_proxyconfig;
+        |cx| cx.each_with(Cause::StatusPortMismatch, status_port_per_pod_proxyconfig);
     STATUS_PORT_ZERO = "status-port-zero", Error, fix: Sometimes, scope: Workloads, check_status_port_zero;
     STATUS_PORT_IN_INCLUDE_LIST = "status-port-in-include-list", Error, fix: Sometimes, scope: Workloads,
-        check_status_port_in_include_list;
+        |cx| cx.pods().flat_map(|pod| status_port_in_include_list(cx, pod)).collect();
 }
 
-fn check_app_probe_on_status_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn app_probe_on_status_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.handlers()
         .filter(|(_, handler)| handler.verdict.cause == Cause::PortOfAgent)
         .map(|(pod, handler)| {
@@ -49,13 +49,7 @@ fn check_app_probe_on_status_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .collect()
 }
 
-fn check_probe_on_reserved_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_on_reserved_port(pod, handler))
-        .collect()
-}
-
-fn report_probe_on_reserved_port(
+fn probe_on_reserved_port(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -86,13 +80,7 @@ fn report_probe_on_reserved_port(
     Some(finding)
 }
 
-fn check_status_port_mesh_mismatch(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .flat_map(|pod| report_status_port_mesh_mismatch(cx, pod))
-        .collect()
-}
-
-fn report_status_port_mesh_mismatch<'t>(
+fn status_port_mesh_mismatch<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Vec<Finding> {
@@ -152,14 +140,7 @@ fn help<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, port: i64) -
     format!("set the agent's port with `{key}`, which is also excluded from capture")
 }
 
-fn check_status_port_per_pod_proxyconfig(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::StatusPortMismatch)
-        .map(|(pod, handler)| report_status_port_per_pod_proxyconfig(pod, handler))
-        .collect()
-}
-
-fn report_status_port_per_pod_proxyconfig(
+fn status_port_per_pod_proxyconfig(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
@@ -201,14 +182,11 @@ fn check_status_port_zero(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                 .and_then(|entry| entry.value.text())
                 .is_none_or(|text| annotations::rejection_reason(keys::STATUS_PORT, text).is_none())
         })
-        .map(|(pod, handler)| report_status_port_zero(pod, handler))
+        .map(|(pod, handler)| status_port_zero(pod, handler))
         .collect()
 }
 
-fn report_status_port_zero(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Finding {
+fn status_port_zero(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
     let message = format!(
         "{} makes the API server refuse the pod: Istio reads the agent's port as {}, and the \
          injector rewrites the probe to that port",
@@ -252,15 +230,9 @@ fn fix_status_port_zero(pod: &WorkloadPrediction<'_>) -> Option<Fix> {
     Some(Fix::of_object(object, title, degree, changes))
 }
 
-fn check_status_port_in_include_list(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .flat_map(|pod| report_status_port_in_include_list(cx, pod))
-        .collect()
-}
-
 /// Returns the handlers that fail because the sidecar captures the agent's port that they target, each with that
 /// port.
-pub(in crate::rules) fn captured_handlers<'p, 't>(
+fn captured_handlers<'p, 't>(
     pod: &'p WorkloadPrediction<'t>,
 ) -> impl Iterator<Item = (&'p HandlerPrediction<'t>, i64)> {
     pod.handlers
@@ -276,9 +248,7 @@ pub(in crate::rules) fn captured_handlers<'p, 't>(
 }
 
 /// Returns a handler that would fail if mutual TLS were `STRICT`.
-pub(in crate::rules) fn in_danger<'p, 't>(
-    pod: &'p WorkloadPrediction<'t>,
-) -> Option<&'p HandlerPrediction<'t>> {
+fn in_danger<'p, 't>(pod: &'p WorkloadPrediction<'t>) -> Option<&'p HandlerPrediction<'t>> {
     let is_captured = pod
         .status_port_captured
         .as_ref()
@@ -296,16 +266,12 @@ pub(in crate::rules) fn in_danger<'p, 't>(
 }
 
 /// Returns whether the list of captured ports (`includeInboundPorts`) contains a port.
-pub(in crate::rules) fn is_listed<'t>(
-    cx: &RuleContext<'_, 't>,
-    pod: &WorkloadPrediction<'t>,
-    port: i64,
-) -> bool {
+fn is_listed<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, port: i64) -> bool {
     let list = cx.context.istio(&pod.workload).ports().included();
     list.is_some_and(|list| annotations::ports(&list.value).any(|listed| listed == port))
 }
 
-fn report_status_port_in_include_list<'t>(
+fn status_port_in_include_list<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Vec<Finding> {

@@ -8,14 +8,8 @@ use meshprobe_tree::source::{
 };
 use meshprobe_yaml::Span;
 
-use crate::rules::RuleContext;
-
 crate::rules::rule::rules! {
-    UNRENDERED_TEMPLATE = "unrendered-template", Note, fix: None, scope: Tree, check_unrendered_template;
-}
-
-fn check_unrendered_template(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    unrendered(cx.context.sources)
+    UNRENDERED_TEMPLATE = "unrendered-template", Note, fix: None, scope: Tree, |cx| unrendered(cx.context.sources);
 }
 
 /// Returns a note for each target file that is an unrendered template, unless its chart is rendered in this run.

@@ -14,26 +14,24 @@ use crate::rules::{Rule, RuleContext};
 
 crate::rules::rule::rules! {
     EXCLUDE_IGNORED_WITH_INCLUDE_LIST = "exclude-ignored-with-include-list", Warning, fix: Always, scope: Workloads,
-        check_exclude_ignored_with_include_list;
-    INBOUND_CAPTURE_OFF = "inbound-capture-off", Warning, fix: Sometimes, scope: Workloads, check_inbound_capture_off;
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
+            .filter_map(exclude_ignored_with_include_list).collect();
+    INBOUND_CAPTURE_OFF = "inbound-capture-off", Warning, fix: Sometimes, scope: Workloads,
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
+            .filter_map(|pod| inbound_capture_off(cx, pod)).collect();
     INTERCEPTION_NONE_NO_INGRESS = "interception-none-no-ingress", Note, fix: None, scope: Workloads,
-        check_interception_none_no_ingress;
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
+            .filter_map(|pod| interception_none_no_ingress(cx, pod)).collect();
     LOCALHOST_DESTINATION_CHANGED = "localhost-destination-changed", Note, fix: None, scope: Workloads,
-        check_localhost_destination_changed;
+        |cx| cx.each_handler(|pod, handler| localhost_destination_changed(cx, pod, handler));
     PROBE_PORT_EXCLUDED_CLEARTEXT = "probe-port-excluded-cleartext", Warning, fix: Sometimes, scope: Workloads,
-        check_probe_port_excluded_cleartext;
+        |cx| cx.pods().filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
+            .flat_map(|pod| probe_port_excluded_cleartext(cx, pod)).collect();
     SIDECAR_INGRESS_TLS_IGNORED = "sidecar-ingress-tls-ignored", Note, fix: None, scope: Tree,
         check_sidecar_ingress_tls_ignored;
 }
 
-fn check_exclude_ignored_with_include_list(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
-        .filter_map(report_exclude_ignored_with_include_list)
-        .collect()
-}
-
-fn report_exclude_ignored_with_include_list(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn exclude_ignored_with_include_list(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let workload = &pod.workload;
     let template = &workload.template;
     let include = template.annotation(keys::INCLUDE_INBOUND_PORTS)?;
@@ -81,14 +79,7 @@ fn report_exclude_ignored_with_include_list(pod: &WorkloadPrediction<'_>) -> Opt
     Some(finding)
 }
 
-fn check_inbound_capture_off(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
-        .filter_map(|pod| report_inbound_capture_off(cx, pod))
-        .collect()
-}
-
-fn report_inbound_capture_off<'t>(
+fn inbound_capture_off<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -120,14 +111,7 @@ fn report_inbound_capture_off<'t>(
     Some(finding)
 }
 
-fn check_interception_none_no_ingress(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
-        .filter_map(|pod| report_interception_none_no_ingress(cx, pod))
-        .collect()
-}
-
-fn report_interception_none_no_ingress<'t>(
+fn interception_none_no_ingress<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
@@ -172,13 +156,7 @@ fn is_from_file_of<T>(workload: &Workload<'_>, fact: &Fact<T>) -> bool {
         .any(|place| place.path == workload_path)
 }
 
-fn check_localhost_destination_changed(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_localhost_destination_changed(cx, pod, handler))
-        .collect()
-}
-
-fn report_localhost_destination_changed<'t>(
+fn localhost_destination_changed<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
@@ -290,14 +268,7 @@ fn sets_listen_address(name: &str) -> bool {
     SHORT_OPTIONS.contains(&name) || contains_any(&LISTEN_WORDS) && !contains_any(&REMOTE_WORDS)
 }
 
-fn check_probe_port_excluded_cleartext(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.dataplane.value == Dataplane::Sidecar)
-        .flat_map(|pod| report_probe_port_excluded_cleartext(cx, pod))
-        .collect()
-}
-
-fn report_probe_port_excluded_cleartext<'t>(
+fn probe_port_excluded_cleartext<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Vec<Finding> {
@@ -384,15 +355,13 @@ fn check_sidecar_ingress_tls_ignored(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             .into_iter()
             .flat_map(NodeRef::items);
         for (index, listener) in listeners.enumerate() {
-            findings.extend(report_sidecar_ingress_tls_ignored(
-                cx, sidecar, index, listener,
-            ));
+            findings.extend(sidecar_ingress_tls_ignored(cx, sidecar, index, listener));
         }
     }
     findings
 }
 
-fn report_sidecar_ingress_tls_ignored<'t>(
+fn sidecar_ingress_tls_ignored<'t>(
     cx: &RuleContext<'_, 't>,
     sidecar: &Object<'t>,
     index: usize,
@@ -427,7 +396,7 @@ fn report_sidecar_ingress_tls_ignored<'t>(
 }
 
 /// Returns the mode of mutual TLS of a pod with a sidecar if it is `STRICT` on the ports that no policy names.
-pub(in crate::rules) fn strict_mode<'t>(
+fn strict_mode<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Fact<MtlsMode>> {
@@ -436,7 +405,7 @@ pub(in crate::rules) fn strict_mode<'t>(
 }
 
 /// Creates a finding that points at the annotation of the pod that decides, or else names the fact of the mesh.
-pub(in crate::rules) fn finding_on_unenforced_mtls(
+fn finding_on_unenforced_mtls(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     annotation: Option<Entry<'_>>,

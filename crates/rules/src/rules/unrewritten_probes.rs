@@ -13,28 +13,28 @@ use crate::rules::{Rule, RuleContext};
 
 crate::rules::rule::rules! {
     GRPC_PROBE_ON_HTTP1_SERVICE_PORT = "grpc-probe-on-http1-service-port", Error, fix: Sometimes, scope: Workloads,
-        check_grpc_probe_on_http1_service_port;
+        grpc_probe_on_http1_service_port;
     HTTP_PROBE_ON_HTTP2_SERVICE_PORT = "http-probe-on-http2-service-port", Warning, fix: Sometimes, scope: Workloads,
-        check_http_probe_on_http2_service_port;
+        http_probe_on_http2_service_port;
     HTTPS_PROBE_ON_HTTP_SERVICE_PORT = "https-probe-on-http-service-port", Error, fix: Sometimes, scope: Workloads,
-        check_https_probe_on_http_service_port;
+        https_probe_on_http_service_port;
     HTTPS_PROBE_PLAIN_LISTENER = "https-probe-plain-listener", Error, fix: None, scope: Workloads,
-        check_https_probe_plain_listener;
-    HTTPS_PROBE_STRICT = "https-probe-strict", Error, fix: Sometimes, scope: Workloads, check_https_probe_strict;
+        |cx| cx.each_handler(https_probe_plain_listener);
+    HTTPS_PROBE_STRICT = "https-probe-strict", Error, fix: Sometimes, scope: Workloads, https_probe_strict;
     TCP_PROBE_ALWAYS_PASSES = "tcp-probe-always-passes", Error, fix: Sometimes, scope: Workloads,
-        check_tcp_probe_always_passes;
-    GRPC_PROBE_NEEDS_1_13 = "grpc-probe-needs-1-13", Error, fix: None, scope: Workloads, check_grpc_probe_needs_1_13;
-    INIT_PROBE_NEEDS_1_19 = "init-probe-needs-1-19", Error, fix: None, scope: Workloads, check_init_probe_needs_1_19;
+        tcp_probe_always_passes;
+    GRPC_PROBE_NEEDS_1_13 = "grpc-probe-needs-1-13", Error, fix: None, scope: Workloads, grpc_probe_needs_1_13;
+    INIT_PROBE_NEEDS_1_19 = "init-probe-needs-1-19", Error, fix: None, scope: Workloads, init_probe_needs_1_19;
     REWRITE_OFF_BEFORE_1_6 = "rewrite-off-before-1-6", Warning, fix: Always, scope: Workloads,
-        check_rewrite_off_before_1_6;
+        rewrite_off_before_1_6;
     STRICT_PROBE_NOT_REWRITTEN = "strict-probe-not-rewritten", Error, fix: Sometimes, scope: Workloads,
-        check_strict_probe_not_rewritten;
-    TCP_PROBE_NEEDS_1_12 = "tcp-probe-needs-1-12", Error, fix: None, scope: Workloads, check_tcp_probe_needs_1_12;
+        strict_probe_not_rewritten;
+    TCP_PROBE_NEEDS_1_12 = "tcp-probe-needs-1-12", Error, fix: None, scope: Workloads, tcp_probe_needs_1_12;
     LIFECYCLE_HOOK_STRICT = "lifecycle-hook-strict", Error, fix: Sometimes, scope: Workloads,
         check_lifecycle_hook_strict;
 }
 
-fn check_grpc_probe_on_http1_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn grpc_probe_on_http1_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.handlers()
         .filter(|(_, handler)| {
             handler.verdict.cause == Cause::GrpcAtHttp1Port && protocol_decides(handler)
@@ -52,7 +52,7 @@ fn check_grpc_probe_on_http1_service_port(cx: &RuleContext<'_, '_>) -> Vec<Findi
         .collect()
 }
 
-fn check_http_probe_on_http2_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn http_probe_on_http2_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.handlers()
         .filter(|(_, handler)| {
             handler.verdict.cause == Cause::HttpAtHttp2Port && protocol_decides(handler)
@@ -71,7 +71,7 @@ fn check_http_probe_on_http2_service_port(cx: &RuleContext<'_, '_>) -> Vec<Findi
         .collect()
 }
 
-fn check_https_probe_on_http_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn https_probe_on_http_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     cx.handlers()
         .filter(|(_, handler)| {
             handler.verdict.cause == Cause::HttpsAtHttpPort && protocol_decides(handler)
@@ -89,13 +89,7 @@ fn check_https_probe_on_http_service_port(cx: &RuleContext<'_, '_>) -> Vec<Findi
         .collect()
 }
 
-fn check_https_probe_plain_listener(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_https_probe_plain_listener(pod, handler))
-        .collect()
-}
-
-fn report_https_probe_plain_listener(
+fn https_probe_plain_listener(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -114,7 +108,7 @@ fn report_https_probe_plain_listener(
     Some(finding)
 }
 
-fn check_https_probe_strict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn https_probe_strict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_rewrite_off(
         &HTTPS_PROBE_STRICT,
         cx,
@@ -132,7 +126,7 @@ fn check_https_probe_strict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     )
 }
 
-fn check_tcp_probe_always_passes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn tcp_probe_always_passes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_rewrite_off(
         &TCP_PROBE_ALWAYS_PASSES,
         cx,
@@ -155,12 +149,12 @@ fn check_tcp_probe_always_passes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 /// Returns whether the protocol causes the fault. If the release is too old to rewrite a probe, a separate rule
 /// reports that.
-pub(in crate::rules) fn protocol_decides(handler: &HandlerPrediction<'_>) -> bool {
+fn protocol_decides(handler: &HandlerPrediction<'_>) -> bool {
     handler.unsupported.is_none() || handler.handler.slot.is_lifecycle()
 }
 
 /// Returns the Service that declares the protocol of a handler's port, for messages: "Service `web`".
-pub(in crate::rules) fn declaring_service(
+fn declaring_service(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -177,7 +171,7 @@ pub(in crate::rules) fn declaring_service(
 
 /// Builds the finding. The fix turns the rewrite on, unless the release does not rewrite the handler. `help`
 /// is used if the fix sets no help of its own.
-pub(in crate::rules) fn finding_on_service_port(
+fn finding_on_service_port(
     rule: &Rule,
     cx: &RuleContext<'_, '_>,
     (pod, handler): (&WorkloadPrediction<'_>, &HandlerPrediction<'_>),
@@ -193,14 +187,14 @@ pub(in crate::rules) fn finding_on_service_port(
     finding
 }
 
-fn check_grpc_probe_needs_1_13(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn grpc_probe_needs_1_13(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_unsupported(&GRPC_PROBE_NEEDS_1_13, cx, |handler| {
         let is_grpc = matches!(handler.handler.action, Ok(ProbeHandler::Grpc { .. }));
         (is_grpc && handler.container.list == ContainerList::Main).then_some("`grpc` probes")
     })
 }
 
-fn check_init_probe_needs_1_19(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn init_probe_needs_1_19(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_unsupported(&INIT_PROBE_NEEDS_1_19, cx, |handler| {
         let is_init = handler.container.list == ContainerList::Init;
         is_init.then_some("probes of init containers")
@@ -211,7 +205,7 @@ fn check_init_probe_needs_1_19(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 /// the charts' `values.yaml`).
 const ON_SINCE: Version = Version::new(1, 7);
 
-fn check_rewrite_off_before_1_6(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn rewrite_off_before_1_6(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_rewrite_off(
         &REWRITE_OFF_BEFORE_1_6,
         cx,
@@ -234,7 +228,7 @@ fn check_rewrite_off_before_1_6(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 /// Returns the release if it is the reason that the rewrite is off, because no file turns it on or off.
-pub(in crate::rules) fn release_without_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Version> {
+fn release_without_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Version> {
     let release = pod.release.value.filter(|release| *release < ON_SINCE)?;
     let is_written = pod
         .rewrite
@@ -244,7 +238,7 @@ pub(in crate::rules) fn release_without_rewrite(pod: &WorkloadPrediction<'_>) ->
     (pod.passes_injector && !pod.rewrite.value && !is_written).then_some(release)
 }
 
-fn check_strict_probe_not_rewritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn strict_probe_not_rewritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_rewrite_off(
         &STRICT_PROBE_NOT_REWRITTEN,
         cx,
@@ -262,7 +256,7 @@ fn check_strict_probe_not_rewritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     )
 }
 
-fn check_tcp_probe_needs_1_12(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn tcp_probe_needs_1_12(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     report_unsupported(&TCP_PROBE_NEEDS_1_12, cx, |handler| {
         let is_tcp = matches!(handler.handler.action, Ok(ProbeHandler::TcpSocket { .. }));
         (is_tcp && handler.container.list == ContainerList::Main).then_some("`tcpSocket` probes")
@@ -271,7 +265,7 @@ fn check_tcp_probe_needs_1_12(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 
 /// Returns a finding for every probe that the release does not rewrite and that the sidecar breaks. `what`
 /// returns the kind of the probe for the message, or `None` if the rule does not report it.
-pub(in crate::rules) fn report_unsupported(
+fn report_unsupported(
     rule: &Rule,
     cx: &RuleContext<'_, '_>,
     what: impl Fn(&HandlerPrediction<'_>) -> Option<&'static str>,
@@ -335,11 +329,11 @@ fn check_lifecycle_hook_strict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             matches!(cause, Cause::PlaintextAtStrict | Cause::HttpsAtStrict)
                 && handler.handler.slot.is_lifecycle()
         })
-        .map(|(pod, handler)| report_lifecycle_hook_strict(cx, pod, handler))
+        .map(|(pod, handler)| lifecycle_hook_strict(cx, pod, handler))
         .collect()
 }
 
-fn report_lifecycle_hook_strict(
+fn lifecycle_hook_strict(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -369,7 +363,7 @@ fn report_lifecycle_hook_strict(
 
 /// Returns a finding for every probe for which `is_affected` is true, with a fix that turns the rewrite on.
 /// Separate rules report hooks, and probes that the release does not rewrite at all.
-pub(in crate::rules) fn report_rewrite_off(
+fn report_rewrite_off(
     rule: &Rule,
     cx: &RuleContext<'_, '_>,
     is_affected: impl Fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> bool,
@@ -392,7 +386,7 @@ pub(in crate::rules) fn report_rewrite_off(
 }
 
 /// Adds the fix that turns the rewrite on to a finding if an injector changes the pod; otherwise adds only a help text.
-pub(in crate::rules) fn add_rewrite_fix<'t>(
+fn add_rewrite_fix<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     finding: &mut Finding,

@@ -17,8 +17,10 @@ crate::rules::rule::rules! {
             |group, _| format!("the probe of {} has no command: istiod refuses it (`exec.command is required`), and an agent \
             that receives it from istioctl panics", title(group)),
             "set `command`, or use `httpGet` or `tcpSocket`");
-    FAILURE_THRESHOLD = "vm-failure-threshold-1", Note, fix: Always, scope: Tree, check_failure_threshold;
-    FIELD_TYPE = "vm-field-type", Error, fix: Sometimes, scope: Tree, check_field_type;
+    FAILURE_THRESHOLD = "vm-failure-threshold-1", Note, fix: Always, scope: Tree,
+        |cx| groups(cx).filter_map(failure_threshold).collect();
+    FIELD_TYPE = "vm-field-type", Error, fix: Sometimes, scope: Tree,
+        |cx| faults(cx).filter_map(|(group, fault)| field_type(group, &fault)).collect();
     GRPC_PROBE = "vm-grpc-probe", Error, fix: None, scope: Tree,
         |cx| report_kind(cx, &GRPC_PROBE, |kind| matches!(kind, vm::FaultKind::Grpc),
             |group, _| format!("the probe of {} uses gRPC: istiod refuses it (`unknown health check method`), and an agent \
@@ -40,8 +42,10 @@ crate::rules::rule::rules! {
             )
             },
             "use a name of letters, digits and `-`; to set the host, use the header `Host`");
-    HOST_NOT_LOCAL = "vm-host-not-local", Warning, fix: None, scope: Tree, check_host_not_local;
-    HTTPS_VERIFIED = "vm-https-verified", Error, fix: None, scope: Tree, check_https_verified;
+    HOST_NOT_LOCAL = "vm-host-not-local", Warning, fix: None, scope: Tree,
+        |cx| groups(cx).filter_map(|group| host_not_local(cx, group)).collect();
+    HTTPS_VERIFIED = "vm-https-verified", Error, fix: None, scope: Tree,
+        |cx| groups(cx).filter_map(|group| https_verified(cx, group)).collect();
     MULTI_DOC = "vm-multi-doc", Note, fix: None, scope: Tree, check_multi_doc;
     NEGATIVE = "vm-negative", Error, fix: None, scope: Tree,
         |cx| report_kind(cx, &NEGATIVE, |kind| matches!(kind, vm::FaultKind::Negative),
@@ -62,30 +66,31 @@ crate::rules::rule::rules! {
             )
             },
             "set the number of the port that the application listens on");
-    PORT_NAME = "vm-port-name", Error, fix: Sometimes, scope: Tree, check_port_name;
+    PORT_NAME = "vm-port-name", Error, fix: Sometimes, scope: Tree,
+        |cx| faults(cx).filter_map(|(group, fault)| port_name(group, &fault)).collect();
     PROBE_IN_ANNOTATION = "vm-probe-in-annotation", Error, fix: None, scope: Tree, check_probe_in_annotation;
-    PROBE_PORT_CONFLICT = "vm-probe-port-conflict", Warning, fix: None, scope: Tree, check_probe_port_conflict;
-    TWO_HANDLERS = "vm-probe-two-handlers", Error, fix: Sometimes, scope: Tree, check_two_handlers;
+    PROBE_PORT_CONFLICT = "vm-probe-port-conflict", Warning, fix: None, scope: Tree,
+        |cx| groups(cx).filter_map(|group| probe_port_conflict(cx, group)).collect();
+    TWO_HANDLERS = "vm-probe-two-handlers", Error, fix: Sometimes, scope: Tree,
+        |cx| faults(cx).filter_map(|(group, fault)| two_handlers(group, &fault)).collect();
     PROBE_WITHOUT_HANDLER = "vm-probe-without-handler", Error, fix: None, scope: Tree,
         |cx| report_kind(cx, &PROBE_WITHOUT_HANDLER, |kind| matches!(kind, vm::FaultKind::NoMethod),
             |group, _| format!("the probe of {} has no handler: istiod refuses it (`unknown health check method <nil>`), and \
             an agent that receives it from istioctl panics", title(group)),
             "add `httpGet`, `tcpSocket` or `exec`");
-    SCHEME = "vm-scheme", Error, fix: Sometimes, scope: Tree, check_scheme;
+    SCHEME = "vm-scheme", Error, fix: Sometimes, scope: Tree,
+        |cx| faults(cx).filter_map(|(group, fault)| report_scheme(group, &fault)).collect();
     TEMPLATE_MISSING = "vm-template-missing", Error, fix: None, scope: Tree,
         |cx| report_kind(cx, &TEMPLATE_MISSING, |kind| matches!(kind, vm::FaultKind::NoTemplate),
             |group, _| format!("{} has no `spec.template`: istiod refuses it (`template is required`)", title(group)),
             "add `spec.template` with the service account and the ports of the machines");
-    UNKNOWN_FIELD = "vm-unknown-field", Warning, fix: None, scope: Tree, check_unknown_field;
+    UNKNOWN_FIELD = "vm-unknown-field", Warning, fix: None, scope: Tree,
+        |cx| faults(cx).filter_map(|(group, fault)| unknown_field(group, &fault)).collect();
     ENTRY_NOT_HEALTH_CHECKED = "vm-workloadentry-not-health-checked", Warning, fix: Always, scope: Tree,
         check_entry_not_health_checked;
 }
 
-fn check_failure_threshold(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    groups(cx).filter_map(report_failure_threshold).collect()
-}
-
-fn report_failure_threshold(group: &Object<'_>) -> Option<Finding> {
+fn failure_threshold(group: &Object<'_>) -> Option<Finding> {
     let probe = probe(group)?;
     vm::kept(probe.value)?;
     let written = probe.value.get("failureThreshold");
@@ -120,13 +125,7 @@ fn report_failure_threshold(group: &Object<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn check_field_type(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    faults(cx)
-        .filter_map(|(group, fault)| report_field_type(group, &fault))
-        .collect()
-}
-
-fn report_field_type(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+fn field_type(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     let title = title(group);
     let finding = |message, help: &str| report_fault(&FIELD_TYPE, group, fault, message, help);
     match &fault.kind {
@@ -151,13 +150,7 @@ fn report_field_type(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     }
 }
 
-fn check_host_not_local(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    groups(cx)
-        .filter_map(|group| report_host_not_local(cx, group))
-        .collect()
-}
-
-fn report_host_not_local<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+fn host_not_local<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
     let host = predict::other_host(cx.context, group)?;
     let probe = probe(group)?;
     let (method, _) = vm::kept(probe.value)?;
@@ -173,13 +166,7 @@ fn report_host_not_local<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Op
     Some(finding)
 }
 
-fn check_https_verified(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    groups(cx)
-        .filter_map(|group| report_https_verified(cx, group))
-        .collect()
-}
-
-fn report_https_verified<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+fn https_verified<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
     let probe = probe(group)?;
     let (_, entry) = vm::kept(probe.value)?;
     let scheme = entry.value.get("scheme")?;
@@ -212,12 +199,12 @@ fn check_multi_doc(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             let first = groups.iter().find(|other| {
                 other.path() == group.path() && other.document.index < group.document.index
             });
-            first.map(|first| report_multi_doc(group, first))
+            first.map(|first| multi_doc(group, first))
         })
         .collect()
 }
 
-fn report_multi_doc(group: &Object<'_>, first: &Object<'_>) -> Finding {
+fn multi_doc(group: &Object<'_>, first: &Object<'_>) -> Finding {
     let message = format!(
         "`istioctl x workload entry configure -f` ignores {}: it reads only the first document of \
          a file",
@@ -234,13 +221,7 @@ fn report_multi_doc(group: &Object<'_>, first: &Object<'_>) -> Finding {
     finding
 }
 
-fn check_port_name(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    faults(cx)
-        .filter_map(|(group, fault)| report_port_name(group, &fault))
-        .collect()
-}
-
-fn report_port_name(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+fn port_name(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     let vm::FaultKind::PortName { name, number } = &fault.kind else {
         return None;
     };
@@ -281,12 +262,12 @@ fn check_probe_in_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     groups
         .flat_map(|group| {
             let annotated = vm::annotated_probes(group).into_iter();
-            annotated.map(move |entry| report_probe_in_annotation(group, entry))
+            annotated.map(move |entry| probe_in_annotation(group, entry))
         })
         .collect()
 }
 
-fn report_probe_in_annotation(group: &Object<'_>, annotation: Entry<'_>) -> Finding {
+fn probe_in_annotation(group: &Object<'_>, annotation: Entry<'_>) -> Finding {
     let instead = match probe(group) {
         Some(_) => "istioctl replaces it with `spec.probe`",
         None => {
@@ -308,13 +289,7 @@ fn report_probe_in_annotation(group: &Object<'_>, annotation: Entry<'_>) -> Find
     finding
 }
 
-fn check_probe_port_conflict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    groups(cx)
-        .filter_map(|group| report_probe_port_conflict(cx, group))
-        .collect()
-}
-
-fn report_probe_port_conflict<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
+fn probe_port_conflict<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
     let own = predict::sidecar_port(cx.context, group)?;
     let probe = probe(group)?;
     let (method, _) = vm::kept(probe.value)?;
@@ -331,13 +306,7 @@ fn report_probe_port_conflict<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) 
     Some(finding)
 }
 
-fn check_two_handlers(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    faults(cx)
-        .filter_map(|(group, fault)| report_two_handlers(group, &fault))
-        .collect()
-}
-
-fn report_two_handlers(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+fn two_handlers(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     let vm::FaultKind::SeveralMethods { kept, dropped } = &fault.kind else {
         return None;
     };
@@ -370,12 +339,6 @@ fn report_two_handlers(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding>
     Some(finding)
 }
 
-fn check_scheme(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    faults(cx)
-        .filter_map(|(group, fault)| report_scheme(group, &fault))
-        .collect()
-}
-
 fn report_scheme(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     if fault.kind != vm::FaultKind::Scheme {
         return None;
@@ -406,13 +369,7 @@ fn report_scheme(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     Some(finding)
 }
 
-fn check_unknown_field(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    faults(cx)
-        .filter_map(|(group, fault)| report_unknown_field(group, &fault))
-        .collect()
-}
-
-fn report_unknown_field(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
+fn unknown_field(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     let vm::FaultKind::UnknownField(known) = &fault.kind else {
         return None;
     };
@@ -443,12 +400,12 @@ fn check_entry_not_health_checked(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .filter(|group| probe(group).is_some())
         .flat_map(|group| {
             let entries = cx.context.virtual_machines(group).entries();
-            entries.filter_map(move |entry| report_entry_not_health_checked(group, entry))
+            entries.filter_map(move |entry| entry_not_health_checked(group, entry))
         })
         .collect()
 }
 
-fn report_entry_not_health_checked(group: &Object<'_>, entry: &Object<'_>) -> Option<Finding> {
+fn entry_not_health_checked(group: &Object<'_>, entry: &Object<'_>) -> Option<Finding> {
     let annotation = entry.annotation(vm::HEALTH_CHECKS_ENABLED);
     let value = annotation.map(|annotation| annotation.value.text().unwrap_or_default());
     if value.is_some_and(|value| value == "true" || placeholder::contains(value)) {
@@ -489,7 +446,7 @@ fn report_entry_not_health_checked(group: &Object<'_>, entry: &Object<'_>) -> Op
 }
 
 /// Iterates over the `WorkloadGroup`s of the tree; over none if the options exclude a mesh.
-pub(in crate::rules) fn groups<'s, 't>(
+pub(super) fn groups<'s, 't>(
     cx: &RuleContext<'s, 't>,
 ) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
     let groups = cx.context.inventory.workload_groups.iter();
@@ -498,7 +455,7 @@ pub(in crate::rules) fn groups<'s, 't>(
 }
 
 /// Iterates over the faults of all groups.
-pub(in crate::rules) fn faults<'s, 't>(
+pub(super) fn faults<'s, 't>(
     cx: &RuleContext<'s, 't>,
 ) -> impl Iterator<Item = (&'s Object<'t>, vm::Fault)> + use<'s, 't> {
     groups(cx).flat_map(|group| {
@@ -508,18 +465,13 @@ pub(in crate::rules) fn faults<'s, 't>(
 }
 
 /// Returns the entry of `spec.probe`, unless it is null.
-pub(in crate::rules) fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
+pub(super) fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
     let entry = group.node.get("spec")?.entry("probe")?;
     entry.value.is_mapping().then_some(entry)
 }
 
 /// Creates a finding about the probe of a group.
-pub(in crate::rules) fn finding_on_probe(
-    rule: &Rule,
-    group: &Object<'_>,
-    span: Span,
-    message: String,
-) -> Finding {
+fn finding_on_probe(rule: &Rule, group: &Object<'_>, span: Span, message: String) -> Finding {
     let mut finding = rule.finding_on_object(group, span, message);
     finding.probe = probe(group).map(|probe| {
         let label = group.label_at(probe.key.span(), String::new());
@@ -533,17 +485,17 @@ pub(in crate::rules) fn finding_on_probe(
 }
 
 /// Returns the name of a group for messages: "WorkloadGroup `web`".
-pub(in crate::rules) fn title(group: &Object<'_>) -> String {
+pub(super) fn title(group: &Object<'_>) -> String {
     format!("WorkloadGroup `{}`", group.name())
 }
 
 /// Returns the source text of a span, quotes included.
-pub(in crate::rules) fn source<'t>(group: &Object<'t>, span: Span) -> &'t str {
+pub(super) fn source<'t>(group: &Object<'t>, span: Span) -> &'t str {
     span.slice(group.node.tree().text())
 }
 
 /// Returns the name of the field that has the fault.
-pub(in crate::rules) fn field(fault: &vm::Fault) -> String {
+pub(super) fn field(fault: &vm::Fault) -> String {
     match fault.within.steps().last() {
         Some(Step::Key(key)) => key.to_string(),
         _ => fault.within.to_string(),
@@ -551,7 +503,7 @@ pub(in crate::rules) fn field(fault: &vm::Fault) -> String {
 }
 
 /// Turns a fault into a finding.
-pub(in crate::rules) fn report_fault(
+fn report_fault(
     rule: &Rule,
     group: &Object<'_>,
     fault: &vm::Fault,

@@ -8,26 +8,26 @@ use meshprobe_predict::predict::Cause;
 use meshprobe_yaml::Span;
 
 use crate::rules::RuleContext;
-use crate::rules::support::first_reported::first_reported;
+use crate::rules::support::finding_builder::first_reported;
 use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
-    ENDED = "appmesh-ended", Note, fix: None, scope: Tree, check_ended;
+    ENDED = "appmesh-ended", Note, fix: None, scope: Tree, ended;
     STRICT_PROBE = "appmesh-strict-probe", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &STRICT_PROBE, Mesh::APP_MESH, &[
+        |cx| verdicts::report_verdicts(cx, &STRICT_PROBE, Mesh::APP_MESH, &[
             (Cause::Other(&faults::PLAIN_AT_STRICT), "",
             |_| "fails: App Mesh captures the port, and its listener accepts only TLS of the mesh".into(),
             "serve the check on another port, and list only the ports of the application in `appmesh.k8s.aws/ports`"),
         ]);
     TCP_PROBE_ALWAYS_TRUE = "appmesh-tcp-probe-always-true", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::APP_MESH, &[
+        |cx| verdicts::report_verdicts(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::APP_MESH, &[
             (Cause::SidecarAccepts, "",
             |_| "always succeeds: the App Mesh proxy accepts every connection".into(),
             "use `httpGet` or `exec`, or list only the other ports in `appmesh.k8s.aws/ports`"),
         ]);
 }
 
-fn check_ended(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn ended(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let labelled = cx.namespaces().filter_map(|namespace| {
         let entry = namespace.label(INJECT)?;
         let is_on = entry.value.text() == Some("enabled");

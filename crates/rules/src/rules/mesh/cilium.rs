@@ -14,15 +14,10 @@ use crate::rules::RuleContext;
 use crate::rules::support::chart_values::{ChartValues, of_chart};
 
 crate::rules::rule::rules! {
-    LOCALHOST_POLICY = "cilium-localhost-policy", Note, fix: None, scope: Tree, check_localhost_policy;
+    LOCALHOST_POLICY = "cilium-localhost-policy", Note, fix: None, scope: Tree,
+        |cx| of_chart(cx, "cilium").flat_map(|chart| [enforcement_mode(&chart), localhost_policy(&chart)])
+            .flatten().collect();
     ZTUNNEL_POLICY = "cilium-ztunnel-policy", Warning, fix: None, scope: Tree, check_ztunnel_policy;
-}
-
-fn check_localhost_policy(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    of_chart(cx, "cilium")
-        .flat_map(|chart| [enforcement_mode(&chart), localhost_policy(&chart)])
-        .flatten()
-        .collect()
 }
 
 fn enforcement_mode(chart: &ChartValues<'_, '_>) -> Option<Finding> {
@@ -78,7 +73,7 @@ fn check_ztunnel_policy(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         let pods = blocked.get_or_init(|| blocked_pods(cx)).iter();
         let selected = pods.filter(|(.., isolating)| isolating.contains(policy));
         if let Some((pod, enrolled, _)) = selected.into_iter().next() {
-            let mut finding = report_ztunnel_policy(pod, policy, ports.key.span());
+            let mut finding = ztunnel_policy(pod, policy, ports.key.span());
             finding.field = Some(format!("spec.ingress[{index}].ports"));
             finding.depend_on(enrolled);
             findings.push(finding);
@@ -103,11 +98,7 @@ fn blocked_pods<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<BlockedPod<'s, 't>> {
         .collect()
 }
 
-fn report_ztunnel_policy<'t>(
-    pod: &WorkloadPrediction<'t>,
-    policy: &Object<'t>,
-    span: Span,
-) -> Finding {
+fn ztunnel_policy<'t>(pod: &WorkloadPrediction<'t>, policy: &Object<'t>, span: Span) -> Finding {
     let port = cilium::HBONE_PORT;
     let message = format!(
         "connections from enrolled pods to {} are dropped: ztunnel of Cilium receives them on port {port}, but \

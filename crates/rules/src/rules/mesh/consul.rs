@@ -8,20 +8,24 @@ use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction, p
 use meshprobe_yaml::NodeRef;
 
 use crate::rules::RuleContext;
-use crate::rules::support::{proxy_ports, verdicts};
+use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     EXPOSE_OVERWRITTEN = "consul-expose-overwritten", Warning, fix: None, scope: Tree, check_expose_overwritten;
     EXPOSE_QUERY = "consul-expose-query", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &EXPOSE_QUERY, Mesh::CONSUL, &[
+        |cx| verdicts::report_verdicts(cx, &EXPOSE_QUERY, Mesh::CONSUL, &[
             (Cause::Other(&faults::QUERY_IN_PATH), "path",
             |_| "has a query in its path, which Consul matches as part of the path".into(),
             "use a path without a query"),
         ]);
-    MULTIPORT_TPROXY = "consul-multiport-tproxy", Error, fix: None, scope: Workloads, check_multiport_tproxy;
-    PORT_NAME_SHARED = "consul-port-name-shared", Error, fix: None, scope: Workloads, check_port_name_shared;
+    MULTIPORT_TPROXY = "consul-multiport-tproxy", Error, fix: None, scope: Workloads,
+        |cx| cx.pods().filter(|pod| pod.mesh.value == Some(Mesh::CONSUL))
+            .filter(|pod| cx.context.mesh_of(&pod.workload).is_refused()).filter_map(multiport_tproxy)
+            .collect();
+    PORT_NAME_SHARED = "consul-port-name-shared", Error, fix: None, scope: Workloads,
+        |cx| cx.each_handler(port_name_shared);
     PROBE_NOT_REWRITTEN = "consul-probe-not-rewritten", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &PROBE_NOT_REWRITTEN, Mesh::CONSUL, &[
+        |cx| verdicts::report_verdicts(cx, &PROBE_NOT_REWRITTEN, Mesh::CONSUL, &[
             (Cause::SidecarAccepts, "",
             |_| "always succeeds: the proxy accepts every connection, and Consul rewrites only `httpGet`".into(),
             TO_HTTP),
@@ -57,7 +61,7 @@ fn check_expose_overwritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
             .objects(Mesh::CONSUL)
             .into_iter()
             .filter(|object| object.kind == "ServiceDefaults" && is_for(cx, object, pod))
-            .filter_map(|object| report_expose_overwritten(pod, object));
+            .filter_map(|object| expose_overwritten(pod, object));
         found.extend(findings);
     }
     // All pods of a service lose the same paths: report them once.
@@ -82,7 +86,7 @@ fn is_for(cx: &RuleContext<'_, '_>, object: &Object<'_>, pod: &WorkloadPredictio
     services.iter().any(|(service, ..)| service.name() == name)
 }
 
-fn report_expose_overwritten(pod: &WorkloadPrediction<'_>, object: &Object<'_>) -> Option<Finding> {
+fn expose_overwritten(pod: &WorkloadPrediction<'_>, object: &Object<'_>) -> Option<Finding> {
     let probe = pod
         .handlers
         .iter()
@@ -110,15 +114,7 @@ fn report_expose_overwritten(pod: &WorkloadPrediction<'_>, object: &Object<'_>) 
     Some(finding)
 }
 
-fn check_multiport_tproxy(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.pods()
-        .filter(|pod| pod.mesh.value == Some(Mesh::CONSUL))
-        .filter(|pod| cx.context.mesh_of(&pod.workload).is_refused())
-        .filter_map(report_multiport_tproxy)
-        .collect()
-}
-
-fn report_multiport_tproxy(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+fn multiport_tproxy(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let span = several_services(&pod.workload)?.value.span();
     let mut reasons = pod.dataplane.because.iter();
     let deciding = reasons.find_map(|reason| reason.place.as_ref())?;
@@ -140,13 +136,7 @@ fn report_multiport_tproxy(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn check_port_name_shared(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_port_name_shared(pod, handler))
-        .collect()
-}
-
-fn report_port_name_shared(
+fn port_name_shared(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -191,12 +181,12 @@ const TO_EXEC: &str = "use `exec`, or exclude the port from capture \
 fn check_reserved_ports(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
-        .filter_map(|(pod, handler)| report_reserved_ports(pod, handler));
-    let declared = proxy_ports::findings(cx, &RESERVED_PORTS, Mesh::CONSUL);
+        .filter_map(|(pod, handler)| reserved_ports(pod, handler));
+    let declared = verdicts::proxy_port_findings(cx, &RESERVED_PORTS, Mesh::CONSUL);
     probes.chain(declared).collect()
 }
 
-fn report_reserved_ports(
+fn reserved_ports(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {

@@ -10,35 +10,35 @@ use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::Entry;
 
 use crate::rules::RuleContext;
-use crate::rules::support::{proxy_ports, verdicts};
+use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     GATEWAY_ANNOTATION_FALSE = "kuma-gateway-annotation-false", Error, fix: None, scope: Workloads,
-        check_gateway_annotation_false;
+        |cx| cx.each_handler(gateway_annotation_false);
     HOST_HEADER_LOST = "kuma-host-header-lost", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &HOST_HEADER_LOST, Mesh::KUMA, &[
+        |cx| verdicts::report_verdicts(cx, &HOST_HEADER_LOST, Mesh::KUMA, &[
             (Cause::Other(&faults::HOST_HEADER_LOST), "httpHeaders",
             |_| "loses its `Host` header: the probe proxy of Kuma does not forward it".into(),
             "use a path that responds for every host"),
         ]);
     HTTP_HOST_LOST = "kuma-http-host-lost", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &HTTP_HOST_LOST, Mesh::KUMA, &[
+        |cx| verdicts::report_verdicts(cx, &HTTP_HOST_LOST, Mesh::KUMA, &[
             (Cause::Other(&faults::HTTP_HOST_LOST), "host",
             |_| "checks the pod itself: Kuma drops `host`".into(),
             "remove `host` if the probe is for the pod itself, otherwise use `exec`"),
         ]);
     LABEL_NOT_ANNOTATION = "kuma-label-not-annotation", Error, fix: None, scope: Tree, check_label_not_annotation;
     NATIVE_SIDECAR_ORDER = "kuma-native-sidecar-order", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &NATIVE_SIDECAR_ORDER, Mesh::KUMA, &[
+        |cx| verdicts::report_verdicts(cx, &NATIVE_SIDECAR_ORDER, Mesh::KUMA, &[
             (Cause::Other(&faults::SIDECAR_LEFT), "",
             |_| "is not rewritten: Kuma does not change probes of native sidecars".into(),
             "use `exec`, or configure Kuma to inject native sidecars"),
         ]);
     PROBE_PORT_UNPROTECTED = "kuma-probe-port-unprotected", Note, fix: None, scope: Workloads,
-        check_probe_port_unprotected;
+        |cx| cx.each_handler(probe_port_unprotected);
     RESERVED_PORT = "kuma-reserved-port", Error, fix: None, scope: Workloads, check_reserved_port;
     TCP_GRPC_NEEDS_2_9 = "kuma-tcp-grpc-needs-2-9", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &TCP_GRPC_NEEDS_2_9, Mesh::KUMA, &[
+        |cx| verdicts::report_verdicts(cx, &TCP_GRPC_NEEDS_2_9, Mesh::KUMA, &[
             (Cause::SidecarAccepts, "",
             |_| "always succeeds: the sidecar accepts every connection; Kuma rewrites it since 2.9".into(),
             HELP),
@@ -51,13 +51,7 @@ crate::rules::rule::rules! {
 const REMOVE: &str =
     "remove the annotation `kuma.io/gateway`; without it the pod is not a gateway either";
 
-fn check_gateway_annotation_false(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_gateway_annotation_false(pod, handler))
-        .collect()
-}
-
-fn report_gateway_annotation_false(
+fn gateway_annotation_false(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -124,17 +118,17 @@ fn check_label_not_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         let template = &pod.workload.template;
         let entry = template.annotation(INJECTION)?;
         let label = template.label(INJECTION);
-        report_label_not_annotation(cx, &pod.workload.object, &entry, label.is_some())
+        label_not_annotation(cx, &pod.workload.object, &entry, label.is_some())
     });
     let namespaces = cx.namespaces().filter_map(|namespace| {
         let entry = namespace.annotation(INJECTION)?;
         let label = namespace.label(INJECTION);
-        report_label_not_annotation(cx, namespace, &entry, label.is_some())
+        label_not_annotation(cx, namespace, &entry, label.is_some())
     });
     pods.chain(namespaces).collect()
 }
 
-fn report_label_not_annotation<'t>(
+fn label_not_annotation<'t>(
     cx: &RuleContext<'_, 't>,
     object: &Object<'t>,
     entry: &Entry<'_>,
@@ -153,13 +147,7 @@ fn report_label_not_annotation<'t>(
     Some(finding)
 }
 
-fn check_probe_port_unprotected(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_port_unprotected(pod, handler))
-        .collect()
-}
-
-fn report_probe_port_unprotected(
+fn probe_port_unprotected(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -182,15 +170,12 @@ fn report_probe_port_unprotected(
 fn check_reserved_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
-        .filter_map(|(pod, handler)| report_reserved_port(pod, handler));
-    let declared = proxy_ports::findings(cx, &RESERVED_PORT, Mesh::KUMA);
+        .filter_map(|(pod, handler)| reserved_port(pod, handler));
+    let declared = verdicts::proxy_port_findings(cx, &RESERVED_PORT, Mesh::KUMA);
     probes.chain(declared).collect()
 }
 
-fn report_reserved_port(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Option<Finding> {
+fn reserved_port(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {
     if pod.mesh.value != Some(Mesh::KUMA)
         || handler.verdict.cause != Cause::Other(&faults::POD_REFUSED)
     {

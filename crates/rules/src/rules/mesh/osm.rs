@@ -10,12 +10,12 @@ use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction, p
 use meshprobe_yaml::{Entry, NodeRef};
 
 use crate::rules::RuleContext;
-use crate::rules::support::first_reported::first_reported;
-use crate::rules::support::{proxy_ports, verdicts};
+use crate::rules::support::finding_builder::first_reported;
+use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     ALREADY_REWRITTEN = "osm-already-rewritten", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &ALREADY_REWRITTEN, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &ALREADY_REWRITTEN, Mesh::OSM, &[
             (Cause::Other(&faults::TARGETS_ITSELF), "port",
             |handler| {
             let why = match handler.port {
@@ -32,15 +32,15 @@ crate::rules::rule::rules! {
             ALREADY_REWRITTEN_HELP),
         ]);
     ANNOTATION_VALUE = "osm-annotation-value", Error, fix: None, scope: Tree, check_annotation_value;
-    ARCHIVED = "osm-archived", Note, fix: None, scope: Tree, check_archived;
+    ARCHIVED = "osm-archived", Note, fix: None, scope: Tree, archived;
     GRPC_PROBE = "osm-grpc-probe", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &GRPC_PROBE, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &GRPC_PROBE, Mesh::OSM, &[
             (Cause::Other(&shared_faults::GRPC_AT_MTLS), "",
             |_| "fails: OSM does not rewrite gRPC probes, and the port requires mutual TLS".into(),
             "use `exec` with grpc_health_probe against 127.0.0.1, or exclude the port from capture"),
         ]);
     HTTP_HOST = "osm-http-host", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &HTTP_HOST, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &HTTP_HOST, Mesh::OSM, &[
             (Cause::Other(&shared_faults::HOST_KEPT), "host",
             |handler| {
         let port = handler
@@ -52,7 +52,7 @@ crate::rules::rule::rules! {
             "remove `host`; to send a host name to the application, set the header `Host`"),
         ]);
     HTTPS_COLLISION = "osm-https-collision", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &HTTPS_COLLISION, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &HTTPS_COLLISION, Mesh::OSM, &[
             (Cause::Other(&faults::TLS_ANSWERED_BY_OTHER), "",
             |_| "shares a listener with the HTTPS probe of another container; OSM forwards only one HTTPS probe \
             per kind".into(),
@@ -62,24 +62,26 @@ crate::rules::rule::rules! {
             HTTPS_COLLISION_HELP),
         ]);
     LIFECYCLE_HTTP = "osm-lifecycle-http", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &LIFECYCLE_HTTP, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &LIFECYCLE_HTTP, Mesh::OSM, &[
             (Cause::Other(&shared_faults::HOOK_AT_MTLS), "",
             |_| "fails: OSM does not rewrite hooks, and the port requires mutual TLS".into(),
             "use `exec`, or exclude the port from capture"),
         ]);
     NATIVE_SIDECAR_DROPPED = "osm-native-sidecar-dropped", Error, fix: None, scope: Workloads,
         check_native_sidecar_dropped;
-    PODIP_ONLY_APP = "osm-podip-only-app", Note, fix: None, scope: Workloads, check_podip_only_app;
-    PROBE_COLLISION = "osm-probe-collision", Error, fix: None, scope: Workloads, check_probe_collision;
+    PODIP_ONLY_APP = "osm-podip-only-app", Note, fix: None, scope: Workloads,
+        |cx| cx.each_handler(podip_only_app);
+    PROBE_COLLISION = "osm-probe-collision", Error, fix: None, scope: Workloads,
+        |cx| cx.each_handler(|pod, handler| probe_collision(cx, pod, handler));
     PROBE_NOT_CHANGED = "osm-probe-not-changed", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &PROBE_NOT_CHANGED, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &PROBE_NOT_CHANGED, Mesh::OSM, &[
             (Cause::Other(&faults::NOT_CHANGED), "port",
             |_| "fails: OSM did not rewrite it, and the port requires mutual TLS".into(),
             "recreate the pod from its original manifest, so that the webhook processes the probe"),
         ]);
     PROBE_PORT_IN_USE = "osm-probe-port-in-use", Error, fix: None, scope: Workloads, check_probe_port_in_use;
     PROBE_WITHOUT_ENDPOINT = "osm-probe-without-endpoint", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &PROBE_WITHOUT_ENDPOINT, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &PROBE_WITHOUT_ENDPOINT, Mesh::OSM, &[
             (Cause::Other(&faults::NO_LISTENER), "port",
             |_| "targets the proxy, which has no listener for it".into(),
             PROBE_WITHOUT_ENDPOINT_HELP),
@@ -88,13 +90,13 @@ crate::rules::rule::rules! {
             PROBE_WITHOUT_ENDPOINT_HELP),
         ]);
     TCP_HOST_LOST = "osm-tcp-host-lost", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &TCP_HOST_LOST, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &TCP_HOST_LOST, Mesh::OSM, &[
             (Cause::Other(&faults::HOST_LOST), "host",
             |_| "checks the pod itself: OSM drops `host` of a `tcpSocket`".into(),
             "remove `host` if the probe is for the pod itself, otherwise use `exec`"),
         ]);
     TCP_PROBE_ACCEPTED = "osm-tcp-probe-accepted", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report(cx, &TCP_PROBE_ACCEPTED, Mesh::OSM, &[
+        |cx| verdicts::report_verdicts(cx, &TCP_PROBE_ACCEPTED, Mesh::OSM, &[
             (Cause::SidecarAccepts, "",
             |_| "always succeeds: the OSM proxy accepts every connection".into(),
             "use `httpGet` or `exec`, or upgrade OSM to 1.1 or later"),
@@ -112,7 +114,7 @@ fn check_annotation_value(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         let refused = invalid_annotation_values(pod.workload.template.annotations());
         refused
             .into_iter()
-            .map(move |(entry, why)| report_annotation_value(&pod.workload.object, &entry, &why))
+            .map(move |(entry, why)| annotation_value(&pod.workload.object, &entry, &why))
     });
     let monitored = cx
         .namespaces()
@@ -122,12 +124,12 @@ fn check_annotation_value(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         // OSM reads the list of ports only on pods.
         let refused = invalid_annotation_values(annotations).into_iter();
         let refused = refused.filter(|(entry, _)| entry.key.text() == Some(INJECTION));
-        refused.map(move |(entry, why)| report_annotation_value(namespace, &entry, &why))
+        refused.map(move |(entry, why)| annotation_value(namespace, &entry, &why))
     });
     of_pods.chain(of_namespaces).collect()
 }
 
-fn report_annotation_value(object: &Object<'_>, entry: &Entry<'_>, why: &str) -> Finding {
+fn annotation_value(object: &Object<'_>, entry: &Entry<'_>, why: &str) -> Finding {
     let key = entry.key.text().unwrap_or_default();
     let message = format!("OSM refuses every pod with this value of `{key}`: {why}");
     let mut finding = ANNOTATION_VALUE.finding_on_object(object, entry.value.span(), message);
@@ -139,7 +141,7 @@ fn report_annotation_value(object: &Object<'_>, entry: &Entry<'_>, why: &str) ->
     finding
 }
 
-fn check_archived(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn archived(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let monitored = cx.namespaces().filter_map(|namespace| {
         let span = namespace.label(MONITORED)?.key.span();
         let message = "Open Service Mesh was archived in July 2023 and no longer receives fixes";
@@ -160,13 +162,13 @@ fn check_native_sidecar_dropped(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                 && pod.dataplane.value == Dataplane::Other
                 && !cx.context.mesh_of(&pod.workload).brings_proxy()
         })
-        .flat_map(report_native_sidecar_dropped)
+        .flat_map(native_sidecar_dropped)
         .collect()
 }
 
 /// Returns one finding per probe of each native sidecar, which never runs; for a sidecar without probes,
 /// one finding about the container.
-fn report_native_sidecar_dropped(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
+fn native_sidecar_dropped(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     let containers = pod.workload.template.containers_in(ContainerList::Init);
     let sidecars = containers
         .iter()
@@ -205,13 +207,7 @@ fn report_native_sidecar_dropped(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
     found
 }
 
-fn check_podip_only_app(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_podip_only_app(pod, handler))
-        .collect()
-}
-
-fn report_podip_only_app(
+fn podip_only_app(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {
@@ -266,13 +262,7 @@ fn listens_on_pod<'t>(container: &Container<'t>) -> Option<NodeRef<'t>> {
     })
 }
 
-fn check_probe_collision(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter_map(|(pod, handler)| report_probe_collision(cx, pod, handler))
-        .collect()
-}
-
-fn report_probe_collision(
+fn probe_collision(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
@@ -316,12 +306,12 @@ fn report_probe_collision(
 fn check_probe_port_in_use(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let probes = cx
         .handlers()
-        .filter_map(|(pod, handler)| report_probe_port_in_use(pod, handler));
-    let declared = proxy_ports::findings(cx, &PROBE_PORT_IN_USE, Mesh::OSM);
+        .filter_map(|(pod, handler)| probe_port_in_use(pod, handler));
+    let declared = verdicts::proxy_port_findings(cx, &PROBE_PORT_IN_USE, Mesh::OSM);
     probes.chain(declared).collect()
 }
 
-fn report_probe_port_in_use(
+fn probe_port_in_use(
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
 ) -> Option<Finding> {

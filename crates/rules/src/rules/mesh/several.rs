@@ -13,11 +13,11 @@ use meshprobe_yaml::{Entry, NodeRef};
 use crate::rules::RuleContext;
 
 crate::rules::rule::rules! {
-    SEVERAL_MESHES = "several-meshes", Warning, fix: None, scope: Workloads, check_several_meshes;
-    MESH_VALUE_REFUSED = "mesh-value-refused", Error, fix: None, scope: Tree, check_mesh_value_refused;
+    SEVERAL_MESHES = "several-meshes", Warning, fix: None, scope: Workloads, several_meshes;
+    MESH_VALUE_REFUSED = "mesh-value-refused", Error, fix: None, scope: Tree, mesh_value_refused;
 }
 
-fn check_several_meshes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn several_meshes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let pods = cx.pods().filter(|pod| pod.claims.len() > 1);
     pods.map(|pod| report(cx, pod)).collect()
 }
@@ -64,7 +64,7 @@ fn other_outcomes(
     ))
 }
 
-fn check_mesh_value_refused(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
+fn mesh_value_refused(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = cx.namespaces().filter_map(report_namespace).collect();
     let pods = cx.pods().filter(|pod| {
         [Some(Mesh::KUMA), Some(Mesh::CONSUL)].contains(&pod.mesh.value)

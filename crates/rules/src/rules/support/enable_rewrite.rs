@@ -12,9 +12,8 @@ use meshprobe_predict::predict::{
 };
 use meshprobe_yaml::{Change, Value};
 
-use crate::rules::context::by_namespace;
+use crate::rules::context::{RewriteEffect, RewriteEffects, by_namespace};
 use crate::rules::support::pod_metadata::{self, MetadataMap, has_comment};
-use crate::rules::support::rewrite_effect::{RewriteEffect, RewriteEffects};
 use crate::rules::{
     Rule, RuleContext, network_policies, rewritten_probes, startup, status_port, traffic_capture,
 };

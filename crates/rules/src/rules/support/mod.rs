@@ -1,18 +1,12 @@
 //! Helpers that several rules share.
 
-pub(in crate::rules) mod chart_objects;
 pub(in crate::rules) mod chart_values;
 pub(in crate::rules) mod disable_rewrite;
 pub(in crate::rules) mod enable_rewrite;
+pub(in crate::rules) mod environments;
 pub(in crate::rules) mod finding_builder;
-pub(in crate::rules) mod first_reported;
 pub(in crate::rules) mod fix_safety;
-pub(in crate::rules) mod other_outcomes;
-pub(in crate::rules) mod overlays;
 pub(in crate::rules) mod pod_metadata;
 pub(in crate::rules) mod policy_pods;
-pub(in crate::rules) mod proxy_ports;
-pub(in crate::rules) mod rewrite_effect;
-pub(in crate::rules) mod selected_labels;
 pub(in crate::rules) mod similar_names;
 pub(in crate::rules) mod verdicts;

@@ -1,17 +1,19 @@
-//! Rules that only state a verdict in words.
+//! Rules that only state a verdict in words, and those about the ports of the proxy.
 
 use std::borrow::Cow;
 
 use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::kube::{Container, ContainerList, ContainerPort};
 use meshprobe_mesh::mesh::Mesh;
-use meshprobe_predict::predict::{Cause, HandlerPrediction};
+use meshprobe_predict::context::Dataplane;
+use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction, port_owner};
 
 use crate::rules::{Rule, RuleContext};
 
 /// What a rule reports about the handlers whose verdict has a cause: the cause; the field that the finding points at, or
 /// nothing for the key of the handler, such as `httpGet`; the message after the name of the handler; the advice after
 /// `help:`.
-pub(in crate::rules) type Verdict = (
+type Verdict = (
     Cause,
     &'static str,
     fn(&HandlerPrediction<'_>) -> Cow<'static, str>,
@@ -19,7 +21,7 @@ pub(in crate::rules) type Verdict = (
 );
 
 /// Returns a finding for each handler of a mesh whose verdict has one of the causes.
-pub(in crate::rules) fn report(
+pub(in crate::rules) fn report_verdicts(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     mesh: Mesh,
@@ -43,4 +45,53 @@ pub(in crate::rules) fn report(
             Some(finding)
         })
         .collect()
+}
+
+/// Returns a finding for every declared port that the proxy uses.
+pub(in crate::rules) fn proxy_port_findings(
+    cx: &RuleContext<'_, '_>,
+    rule: &Rule,
+    mesh: Mesh,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for pod in cx.pods().filter(|pod| is_to_be_injected(cx, pod, mesh)) {
+        for container in pod.workload.template.containers_in(ContainerList::Main) {
+            for port in container.ports() {
+                let purpose = port.number.and_then(|number| port_owner(pod, number));
+                findings.extend(
+                    purpose.and_then(|purpose| {
+                        report_proxy_port(rule, pod, &container, &port, purpose)
+                    }),
+                );
+            }
+        }
+    }
+    findings
+}
+
+/// Returns whether the mesh will inject the pod. A pod that already contains the proxy may declare its ports.
+fn is_to_be_injected(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, mesh: Mesh) -> bool {
+    pod.mesh.value == Some(mesh)
+        && pod.dataplane.value == Dataplane::Other
+        && !cx.context.mesh_of(&pod.workload).brings_proxy()
+}
+
+fn report_proxy_port(
+    rule: &Rule,
+    pod: &WorkloadPrediction<'_>,
+    container: &Container<'_>,
+    port: &ContainerPort<'_>,
+    purpose: &str,
+) -> Option<Finding> {
+    let message = format!(
+        "container `{}` listens on port {}, on which the proxy also listens ({purpose})",
+        container.name(),
+        port.number?
+    );
+    let entry = port.node.entry("containerPort")?;
+    let mut finding = rule.finding_on_workload(&pod.workload, entry.value.span(), message);
+    finding.container = Some(container.name().to_owned());
+    finding.depend_on(&pod.dataplane);
+    finding.help = Some("let the application listen on another port".to_owned());
+    Some(finding)
 }
