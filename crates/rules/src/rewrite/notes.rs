@@ -1,7 +1,9 @@
 //! Notes about a pod in addition to refusals: why it is not rewritten, and what its rewrite depends on.
 
+use std::collections::BTreeMap;
+
 use meshprobe_mesh::finding::{
-    Certainty, Finding, GuardId, Label, RuleId, Severity, SharedNote, rule_id,
+    Certainty, Finding, GuardId, Label, RuleId, Severity, SharedNote, rule_id, sentence_list,
 };
 use meshprobe_mesh::kube::{ContainerList, Slot};
 use meshprobe_mesh::mesh::istio::injection::is_system_namespace;
@@ -9,12 +11,13 @@ use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::rewrite::{OLDEST_REWRITE, parse_bool};
 use meshprobe_mesh::settings::{Form, FormChoice, InjectionAssumption};
 use meshprobe_predict::context::{Context, Dataplane};
-use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
+use meshprobe_predict::predict::{
+    Cause, HandlerPrediction, WorkloadPrediction, how_to_judge_for_rivals, injecting_meshes,
+};
 
-use super::handlers::{left, since};
-use crate::rewrite::form::choice::ContainerReason;
-use crate::rewrite::form::rewrite_form::{self, RewriteForm};
-use crate::rewrite::guard::injection_unproven::GivenRevision;
+use crate::rewrite::form::{self, ContainerReason, RewriteForm};
+use crate::rewrite::handlers::{left, since};
+use crate::rewrite::injection_guards::GivenRevision;
 
 fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) -> Finding {
     let object = &pod.workload.object;
@@ -136,7 +139,7 @@ pub(super) fn form_kept(choice: FormChoice, pod: &WorkloadPrediction<'_>) -> Opt
     let FormChoice::Fixed(requested) = choice else {
         return None;
     };
-    let written = rewrite_form::existing_form(pod).filter(|written| *written != requested)?;
+    let written = form::existing_form(pod).filter(|written| *written != requested)?;
     let may_be_injected = matches!(pod.dataplane.value, Dataplane::Sidecar | Dataplane::Unknown);
     let message = format!(
         "{} already has the form `{}` and keeps it: two forms together would give the sidecar two \
@@ -364,4 +367,73 @@ fn deadlocks<'p>(
             finding.assumptions = prediction.verdict.assumptions();
             finding
         })
+}
+
+/// Notes the handlers that stay as written because they target another host: one note for each host.
+pub(super) fn host_kept_notes<'p>(
+    pod: &'p WorkloadPrediction<'_>,
+    kept: &'p [&HandlerPrediction<'_>],
+) -> impl Iterator<Item = Finding> + 'p {
+    let mut by_host: BTreeMap<&str, Vec<&HandlerPrediction<'_>>> = BTreeMap::new();
+    for prediction in kept {
+        let action = prediction.handler.action.as_ref().ok();
+        if let Some(host) = action.and_then(|action| action.host()) {
+            by_host.entry(host).or_default().push(prediction);
+        }
+    }
+    let notes: Vec<Finding> = by_host
+        .into_iter()
+        .filter_map(|(host, handlers)| host_kept_note(pod, host, &handlers))
+        .collect();
+    notes.into_iter()
+}
+
+fn host_kept_note(
+    pod: &WorkloadPrediction<'_>,
+    host: &str,
+    handlers: &[&HandlerPrediction<'_>],
+) -> Option<Finding> {
+    let object = &pod.workload.object;
+    let label = |prediction: &HandlerPrediction<'_>, message: &str| {
+        object.label_at(prediction.handler.field_span("host"), message.to_owned())
+    };
+    let (first, others) = handlers.split_first()?;
+    let titles: Vec<String> = handlers.iter().map(|handler| handler.title()).collect();
+    let (verb, its) = match others {
+        [] => ("is", "its"),
+        _ => ("are", "their"),
+    };
+    let message = format!(
+        "{} {verb} not rewritten: with the opt-out, {its} requests reach host `{host}` as written",
+        sentence_list(&titles)
+    );
+    let mut finding = note_at(pod, GuardId::HOST_KEPT, label(first, ""), message);
+    let related = others.iter();
+    finding
+        .related
+        .extend(related.map(|other| label(other, &other.title())));
+    let many = format!(
+        " have probes that are not rewritten: with the opt-out, their requests reach host `{host}` as written"
+    );
+    let one = many.clone();
+    finding.shared_note = Some(SharedNote { one, many });
+    Some(finding)
+}
+
+/// Notes that several meshes inject the pod, and that the rewrite is only for one of them.
+pub(super) fn several_meshes(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
+    let first = pod
+        .claims
+        .first()
+        .filter(|_| !pod.handlers.is_empty())?
+        .mesh
+        .title();
+    let text = format!(
+        "{} into the pods, whose probes are judged for {first} only",
+        injecting_meshes(pod)
+    );
+    let mut finding = shared_note(pod, GuardId::SEVERAL_MESHES, SharedNote::after_colon(&text));
+    finding.related = pod.claims.iter().map(|claim| claim.place.clone()).collect();
+    finding.help = Some(how_to_judge_for_rivals(pod));
+    Some(finding)
 }

@@ -1,19 +1,28 @@
 //! Bases of kustomizations: a file is rewritten only if every overlay of it is compatible with the rewrite.
 
-use hashbrown::HashMap;
-use meshprobe_deploy::kustomize::{Rendering, kustomize_build};
-use meshprobe_mesh::finding::GuardId;
-use meshprobe_mesh::kube::{Object, ObjectKey, Workload};
-use meshprobe_mesh::mesh::Mesh;
-use meshprobe_predict::context::Context;
-use meshprobe_predict::predict::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::overlay_generated::Generated;
-use super::overlay_left_out::LeftOut;
-use super::overlay_unread::UnreadableOverlays;
-use crate::rewrite::fingerprint::PodFingerprint;
-use crate::rewrite::guard::failure::GuardFailure;
-use crate::rewrite::plan::{Direction, RewriteInput};
+use hashbrown::HashMap;
+use meshprobe_deploy::gitops::{UnreadOverlay, unread_overlays};
+use meshprobe_deploy::kustomize::{
+    GeneratedFrom, Limit, Rendering, generator_files, kustomize_build,
+};
+use meshprobe_mesh::finding::GuardId;
+use meshprobe_mesh::kube::{ContainerList, Object, ObjectKey, Probe, ProbeHandler, Slot, Workload};
+use meshprobe_mesh::mesh::Mesh;
+use meshprobe_mesh::mesh::istio::keys;
+use meshprobe_predict::context::{
+    Context, ProberEnvPlace, UnreadableProberEnv, proxy_container, written_prober_env,
+};
+use meshprobe_predict::predict::{
+    HandlerPrediction, RewrittenHandler, WorkloadPrediction, port_of, predicted_handlers,
+    unrecorded_field,
+};
+use meshprobe_tree::source::SourceSet;
+
+use crate::rewrite::carriers::carriers;
+use crate::rewrite::plan::{Direction, GuardFailure, RewriteInput};
 
 /// How the overlays treat a workload of a base.
 pub(super) enum OverlayResult<'t> {
@@ -236,4 +245,185 @@ fn rewritten_to<'a>(
 fn rank(pod: &WorkloadPrediction<'_>) -> (bool, meshprobe_mesh::finding::Certainty) {
     let in_mesh = pod.dataplane.value == meshprobe_predict::context::Dataplane::Sidecar;
     (in_mesh, pod.dataplane.certainty)
+}
+
+/// The files that generators copy.
+pub(super) struct Generated(HashMap<Arc<str>, GeneratedFrom>);
+
+impl Generated {
+    /// Finds the copied files among all files.
+    pub(super) fn of(sources: &SourceSet) -> Self {
+        Self(generator_files(sources))
+    }
+
+    /// Returns a refusal if a generator copies the file of a workload.
+    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+        let object = &plain.workload.object;
+        let copy = self.0.get(object.path())?;
+        let (path, generated) = (&copy.kustomization, &copy.object);
+        let message =
+            format!("`{path}` copies the file into {generated}, whose content would change");
+        let help = format!("if that content may change, leave it out with `--exclude {path}`");
+        let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
+        Some(refusal.with_help(help))
+    }
+}
+
+/// The overlays that were left out.
+pub(super) struct LeftOut<'t>(Vec<(Limit, &'t Rendering)>);
+
+impl<'t> LeftOut<'t> {
+    /// Finds the overlays that were left out among all renderings.
+    pub(super) fn of(renderings: &'t [Rendering]) -> Self {
+        Self(
+            renderings
+                .iter()
+                .filter_map(|rendering| Some((rendering.left_out?, rendering)))
+                .collect(),
+        )
+    }
+
+    /// Returns a refusal if an overlay that was left out uses the document of a workload.
+    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+        let object = &plain.workload.object;
+        let document = (Arc::clone(object.path()), object.document.index);
+        let uses_document = |(_, rendering): &&(Limit, &Rendering)| {
+            if !rendering.used.is_empty() {
+                return rendering.used.contains(&document);
+            }
+            // It is not known what an ApplicationSet would have deployed: it may be any folder.
+            let deployed = rendering.deployed.as_ref();
+            deployed.is_none_or(|deployed| deployed.contains(object.path()))
+        };
+        let (limit, overlay) = self.0.iter().find(uses_document)?;
+        let overlay = overlay.declaring_file();
+        let message = format!("the effect of `{overlay}` on it is not known, because {limit}");
+        let help = limit.help("rewrite");
+        Some(
+            GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message)
+                .with_help(help),
+        )
+    }
+}
+
+/// The kustomizations that cannot be read.
+pub(super) struct UnreadableOverlays(Vec<UnreadOverlay>);
+
+impl UnreadableOverlays {
+    /// Finds the kustomizations that cannot be read among all files.
+    pub(super) fn of(sources: &SourceSet, renderings: &[Rendering]) -> Self {
+        Self(unread_overlays(sources, renderings))
+    }
+
+    /// Returns a refusal if one of them may use the file of a workload.
+    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+        let object = &plain.workload.object;
+        let overlay = self
+            .0
+            .iter()
+            .find(|overlay| overlay.may_take_in(object.path()))?;
+        let path = &overlay.path;
+        let message = format!(
+            "the effect of `{path}` on it is not known: {}",
+            overlay.reason
+        );
+        let help = format!("fix `{path}`, or leave it out with `--exclude {path}`");
+        let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
+        Some(refusal.with_help(help))
+    }
+}
+
+/// A fingerprint of a pod: pods with equal fingerprints are rewritten and undone in the same way.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct PodFingerprint {
+    handlers: Vec<HandlerFingerprint>,
+    /// The values of the annotations in [`SETTINGS`].
+    annotations: Vec<Option<String>>,
+    place: Option<ProberEnvPlace>,
+    probers: Option<Result<BTreeMap<String, String>, UnreadableProberEnv>>,
+    /// The number of prober envs.
+    carriers: usize,
+    /// The list that contains the sidecar in the manifest, and its image.
+    proxy: Option<(ContainerList, Option<String>)>,
+}
+
+/// The parts of a handler that a rewrite depends on.
+#[derive(Debug, PartialEq, Eq)]
+struct HandlerFingerprint {
+    container: String,
+    slot: Slot,
+    /// `None` if it cannot be read.
+    action: Option<ProbeHandler>,
+    /// The keys of all actions in the manifest: the API server rejects more than one.
+    kinds: Vec<String>,
+    /// A field that the prober env cannot record.
+    unrecorded: Option<String>,
+    timeout_seconds: Option<i64>,
+    /// The number that its port resolves to.
+    port: Option<i64>,
+}
+
+/// Annotations of a pod that control how its probes are rewritten.
+const SETTINGS: [&str; 4] = [
+    keys::REWRITE_PROBERS,
+    keys::PROXY_CONFIG,
+    keys::STATUS_PORT,
+    keys::TEMPLATES,
+];
+
+impl PodFingerprint {
+    pub(super) fn of(workload: &Workload<'_>) -> Self {
+        let handlers = predicted_handlers(workload)
+            .into_iter()
+            .map(|(container, handler)| HandlerFingerprint {
+                container: container.name().to_owned(),
+                slot: handler.slot,
+                port: port_of(workload, &container, &handler),
+                timeout_seconds: handler.timeout_seconds,
+                kinds: kinds(&handler),
+                unrecorded: unrecorded_field(&handler),
+                action: handler.action.ok(),
+            });
+        let annotation = |key: &&str| {
+            let entry = workload.template.annotation(key)?;
+            entry.value.text().map(str::to_owned)
+        };
+        let env = written_prober_env(workload);
+        Self {
+            handlers: handlers.collect(),
+            annotations: SETTINGS.iter().map(annotation).collect(),
+            place: env.as_ref().map(|env| env.place.clone()),
+            probers: env.map(|env| env.probers),
+            carriers: carriers(workload),
+            proxy: proxy_container(workload).map(|proxy| {
+                let image = proxy.image().map(str::to_owned);
+                (proxy.list, image)
+            }),
+        }
+    }
+
+    /// Describes the first handler that has several actions here but not in `base`: a merge patch adds an action and
+    /// keeps the action of the base.
+    pub(super) fn added_action(&self, base: &Self) -> Option<String> {
+        let has_several = |handler: &&HandlerFingerprint| {
+            handler.kinds.len() > 1 && !base.handlers.contains(handler)
+        };
+        let found = self.handlers.iter().find(has_several)?;
+        Some(format!(
+            "gives {} of container `{}` several handlers ({}), which the API server rejects",
+            found.slot.key(),
+            found.container,
+            found.kinds.join(", ")
+        ))
+    }
+}
+
+/// Returns the keys of the handler's actions, sorted.
+fn kinds(handler: &Probe<'_>) -> Vec<String> {
+    let mut kinds: Vec<String> = handler
+        .kinds()
+        .filter_map(|key| key.text().map(str::to_owned))
+        .collect();
+    kinds.sort_unstable();
+    kinds
 }

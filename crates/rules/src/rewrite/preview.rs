@@ -11,10 +11,9 @@ use meshprobe_predict::context::{Context, Dataplane};
 use meshprobe_predict::predict::{Cause, HandlerPrediction, RewrittenHandler, WorkloadPrediction};
 use meshprobe_yaml::{Change, Value};
 
-use super::guard;
-use crate::rewrite::guard::failure::GuardFailure;
-use crate::rewrite::guard::injection_unproven;
-use crate::rewrite::pod_outcome::PodOutcome;
+use crate::rewrite::guards;
+use crate::rewrite::injection_guards::injection_unproven;
+use crate::rewrite::plan::{GuardFailure, PodOutcome};
 
 /// The configuration of one pod's proxy for its probes.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +57,7 @@ pub(super) fn rewrite<'t>(
     if !pod.handlers.iter().any(|handler| handler.rewritten) {
         return Some(PodOutcome::default());
     }
-    let mut refusals: Vec<GuardFailure> = guard::document(context, pod).into_iter().collect();
+    let mut refusals: Vec<GuardFailure> = guards::document(context, pod).into_iter().collect();
     refusals.extend(too_old(pod, mesh, other.input.release, other.model.shape()));
     refusals.extend(pod.handlers.iter().filter_map(unreadable));
     if !context.settings.preview {

@@ -9,7 +9,7 @@ use meshprobe_predict::context::Context;
 use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::{Entry, NodeRef, Span};
 
-use crate::rewrite::guard::failure::GuardFailure;
+use crate::rewrite::plan::GuardFailure;
 
 /// Returns a refusal for everything that would make the injector record a probe.
 pub(super) fn refusals(

@@ -1,16 +1,17 @@
 //! The carriers of a prober env, and the changes that remove them.
 
-use meshprobe_mesh::finding::GuardId;
-use meshprobe_mesh::kube::{Container, ContainerList, EnvVar, Workload};
+use meshprobe_mesh::finding::{Certainty, GuardId};
+use meshprobe_mesh::kube::{Container, ContainerList, EnvVar, Object, Workload};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::proxy_config::ProxyConfig;
+use meshprobe_mesh::mesh::istio::rewrite::parse_bool;
 use meshprobe_predict::context::proxy_config;
-use meshprobe_yaml as yaml;
-use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Span, Style, Tree, Value};
+use meshprobe_yaml::{
+    Change, Entry, FieldPath, NodeRef, Span, Style, Tree, Value, apply_embedded, splice,
+};
 
-use crate::rewrite::guard::failure::GuardFailure;
-use crate::rewrite::undo::leaving::AnnotationRemoval;
+use crate::rewrite::plan::GuardFailure;
 
 /// A place that contains a prober env.
 pub(super) enum Carrier<'t> {
@@ -65,7 +66,7 @@ impl<'t> Carrier<'t> {
         leaving.opt_out(by_default);
         match self {
             Self::Annotation(entry, config) => {
-                let left = left(config).map_err(|reason| {
+                let left = left_text(config).map_err(|reason| {
                     let message = format!("cannot change `{}`: {reason}", keys::PROXY_CONFIG);
                     GuardFailure::new(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
                 })?;
@@ -138,7 +139,7 @@ fn removed_route(container: &Container<'_>, variable: &EnvVar<'_>) -> FieldPath 
 }
 
 /// Returns the annotation's text without the env; `None` if nothing remains.
-fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
+fn left_text(config: &ProxyConfig) -> Result<Option<String>, String> {
     let Some(tree) = config.tree() else {
         return Ok(None);
     };
@@ -152,9 +153,8 @@ fn left(config: &ProxyConfig) -> Result<Option<String>, String> {
         (_, 1) => metadata,
         _ => metadata.child(keys::PROBERS_ENV),
     };
-    let edits =
-        yaml::apply_embedded(tree, &[Change::Remove { route }]).map_err(|error| error.reason)?;
-    Ok(Some(yaml::splice(tree.text(), &edits)))
+    let edits = apply_embedded(tree, &[Change::Remove { route }]).map_err(|error| error.reason)?;
+    Ok(Some(splice(tree.text(), &edits)))
 }
 
 /// Returns the comments before the first entry, if there are any.
@@ -177,4 +177,144 @@ fn styled(text: String, style: Style) -> Value {
 /// Counts the prober envs of a pod.
 pub(in crate::rewrite) fn carriers(workload: &Workload<'_>) -> usize {
     Carrier::all_of(workload).len()
+}
+
+/// Returns whether a comment is between the key and the value, after the value on its line, or, for a mapping, below it
+/// and deeper than the key.
+pub(super) fn has_comment(object: &Object<'_>, entry: &Entry<'_>) -> bool {
+    let Some(text) = object.document.tree().map(Tree::text) else {
+        return false;
+    };
+    let (key, value) = (entry.key.span(), entry.value.span());
+    let between = text.get(key.end..value.start).unwrap_or_default();
+    let header = header(entry.value);
+    let behind = text.get(value.end..).unwrap_or_default();
+    let mut below = behind.lines();
+    let same_line = if header.is_some() { None } else { below.next() };
+    let before = text.get(..key.start).unwrap_or_default();
+    let column = before.len() - before.rfind('\n').map_or(0, |position| position + 1);
+    let is_mapping = entry.value.is_mapping();
+    let deeper = below
+        .take_while(|line| line.trim().is_empty() || line.trim_start().starts_with('#'))
+        .filter(|line| is_mapping && line.len() - line.trim_start().len() > column)
+        .any(|line| line.contains('#'));
+    // In brackets, other entries may follow, and then the comment belongs to them.
+    let at_end = same_line.is_some_and(|rest| {
+        let rest = rest.trim_start_matches([' ', '\t', ',']);
+        rest.starts_with('#')
+    });
+    let above = [Some(between), header];
+    deeper || at_end || above.into_iter().flatten().any(|part| part.contains('#'))
+}
+
+/// Returns the first line of a block scalar.
+fn header(value: NodeRef<'_>) -> Option<&str> {
+    let is_block = matches!(value.style(), Style::Literal | Style::Folded);
+    value.source().lines().next().filter(|_| is_block)
+}
+
+/// The pending changes to the annotations of a pod.
+pub(super) struct AnnotationRemoval<'w, 't> {
+    workload: &'w Workload<'t>,
+    removed: Vec<&'static str>,
+    /// The changes that are already decided.
+    pub(super) changes: Vec<Change>,
+    /// The values that are not restored literally.
+    pub(super) remarks: Vec<String>,
+}
+
+impl<'w, 't> AnnotationRemoval<'w, 't> {
+    pub(super) const fn new(workload: &'w Workload<'t>) -> Self {
+        Self {
+            workload,
+            removed: Vec::new(),
+            changes: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
+    /// Removes the opt-out that was written with a prober env, or sets the value that it may have had before. An
+    /// annotation that existed before the rewrite did not switch the rewrite off. In a mesh that does not rewrite by
+    /// default, it existed and switched the rewrite on, or the mesh was different then: the pod works with "true" in
+    /// both cases.
+    pub(super) fn opt_out(&mut self, by_default: &Fact<bool>) {
+        let entry = self.workload.template.annotation(keys::REWRITE_PROBERS);
+        let value = entry.and_then(|entry| entry.value.text());
+        if value.and_then(parse_bool) != Some(false) {
+            return;
+        }
+        let key = keys::REWRITE_PROBERS;
+        if !by_default.value && by_default.certainty > Certainty::Unknown {
+            self.set(key, Value::from("true"));
+            self.remarks.push(format!(
+                "`{key}` becomes \"true\": the mesh does not rewrite probes by default, so the \
+                 pod had opted in, or the mesh has changed since"
+            ));
+            return;
+        }
+        self.take(key, "true");
+        if by_default.certainty < Certainty::Known {
+            self.remarks.push(format!(
+                "`{key}` is removed; it may have been \"true\": set it again if the mesh does not \
+                 rewrite probes by default"
+            ));
+        }
+    }
+
+    /// Removes an annotation, or sets it to `else_value` if its line has a comment.
+    pub(super) fn take(&mut self, key: &'static str, else_value: &str) {
+        let entry = self.workload.template.annotation(key);
+        if entry.is_some_and(|entry| has_comment(&self.workload.object, &entry)) {
+            self.set(key, Value::from(else_value));
+        } else if entry.is_some() {
+            self.removed.push(key);
+        }
+    }
+
+    pub(super) fn set(&mut self, key: &'static str, value: Value) {
+        let route = self.workload.template.annotation_route(key);
+        self.changes.push(Change::Set { route, value });
+    }
+
+    /// Returns all changes, including those to the surrounding mappings.
+    pub(super) fn changes(mut self) -> Vec<Change> {
+        let (object, template) = (&self.workload.object, &self.workload.template);
+        let metadata = template.node.entry("metadata");
+        let annotations = metadata.and_then(|metadata| metadata.value.entry("annotations"));
+        let (Some(metadata), Some(annotations)) = (metadata, annotations) else {
+            return self.changes;
+        };
+        if self.removed.is_empty() {
+            return self.changes;
+        }
+        if annotations.value.entries().len() > self.removed.len() {
+            let removals = self.removed.iter().map(|key| Change::Remove {
+                route: template.annotation_route(key),
+            });
+            self.changes.extend(removals);
+            return self.changes;
+        }
+        let of_metadata = template.route.child("metadata");
+        let of_annotations = of_metadata.child("annotations");
+        let nothing = Value::Map(Vec::new());
+        let change = if has_comment(object, &annotations) {
+            Change::Set {
+                route: of_annotations,
+                value: nothing,
+            }
+        } else if metadata.value.entries().len() > 1 {
+            Change::Remove {
+                route: of_annotations,
+            }
+        } else if has_comment(object, &metadata) {
+            Change::Set {
+                route: of_metadata,
+                value: nothing,
+            }
+        } else {
+            Change::Remove { route: of_metadata }
+        };
+        self.changes.push(change);
+        self.changes
+    }
 }
