@@ -27,6 +27,12 @@ impl From<&str> for Value {
     }
 }
 
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Str(text)
+    }
+}
+
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
         Self::Int(number)
@@ -68,6 +74,29 @@ pub enum Change {
 }
 
 impl Change {
+    /// Returns the change that sets the field at `route`.
+    pub fn set(route: FieldPath, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        Self::Set { route, value }
+    }
+
+    /// Returns the change that replaces the key and value of the entry at `route`.
+    pub fn replace(route: FieldPath, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        let (key, value) = (key.into(), value.into());
+        Self::Replace { route, key, value }
+    }
+
+    /// Returns the change that appends an item to the sequence at `route`.
+    pub fn push(route: FieldPath, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        Self::Push { route, value }
+    }
+
+    /// Returns the change that removes the entry or item at `route`.
+    pub const fn remove(route: FieldPath) -> Self {
+        Self::Remove { route }
+    }
+
     /// Returns the route of the field that changes.
     #[must_use]
     pub const fn route(&self) -> &FieldPath {

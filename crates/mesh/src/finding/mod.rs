@@ -214,6 +214,11 @@ impl Finding {
         }
     }
 
+    /// Adds a line that decides the finding.
+    pub fn relate(&mut self, label: Label) {
+        self.related.push(label);
+    }
+
     /// Sets the message to that of a refusal.
     pub fn set_refusal(&mut self, refusal: Refusal) {
         self.message = refusal.message();

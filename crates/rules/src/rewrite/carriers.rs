@@ -288,9 +288,10 @@ impl<'w, 't> AnnotationRemoval<'w, 't> {
             return self.changes;
         }
         if annotations.value.entries().len() > self.removed.len() {
-            let removals = self.removed.iter().map(|key| Change::Remove {
-                route: template.annotation_route(key),
-            });
+            let removals = self
+                .removed
+                .iter()
+                .map(|key| Change::remove(template.annotation_route(key)));
             self.changes.extend(removals);
             return self.changes;
         }
@@ -298,19 +299,11 @@ impl<'w, 't> AnnotationRemoval<'w, 't> {
         let of_annotations = of_metadata.child("annotations");
         let nothing = Value::Map(Vec::new());
         let change = if has_comment(object, &annotations) {
-            Change::Set {
-                route: of_annotations,
-                value: nothing,
-            }
+            Change::set(of_annotations, nothing)
         } else if metadata.value.entries().len() > 1 {
-            Change::Remove {
-                route: of_annotations,
-            }
+            Change::remove(of_annotations)
         } else if has_comment(object, &metadata) {
-            Change::Set {
-                route: of_metadata,
-                value: nothing,
-            }
+            Change::set(of_metadata, nothing)
         } else {
             Change::Remove { route: of_metadata }
         };

@@ -165,13 +165,12 @@ pub(in crate::rewrite) fn existing_form(pod: &WorkloadPrediction<'_>) -> Option<
 
 /// Returns the change that sets the opt-out.
 pub(in crate::rewrite) fn opt_out(pod: &WorkloadPrediction<'_>) -> Change {
-    Change::Set {
-        route: pod
-            .workload
+    Change::set(
+        pod.workload
             .template
             .annotation_route(keys::REWRITE_PROBERS),
-        value: Value::from("false"),
-    }
+        "false",
+    )
 }
 
 /// Adds `probers` to the entries of the pod's prober env.
@@ -332,10 +331,7 @@ fn merge_into(tree: &Tree, key: &str, escaped: String) -> Result<String, String>
     let route = FieldPath::root()
         .child(key.to_owned())
         .child(keys::PROBERS_ENV);
-    let change = Change::Set {
-        route,
-        value: Value::Str(escaped),
-    };
+    let change = Change::set(route, escaped);
     let edits = apply_embedded(tree, &[change]).map_err(|error| error.reason)?;
     Ok(splice(tree.text(), &edits))
 }
@@ -343,14 +339,8 @@ fn merge_into(tree: &Tree, key: &str, escaped: String) -> Result<String, String>
 /// Sets the env of the container, or replaces its value.
 pub(super) fn set_container_env(proxy: &Container<'_>, json: String) -> Change {
     match proxy.env(keys::PROBERS_ENV) {
-        Some(variable) => Change::Set {
-            route: variable.route.child("value"),
-            value: Value::Str(json),
-        },
-        None => Change::Push {
-            route: proxy.route.child("env"),
-            value: variable(json),
-        },
+        Some(variable) => Change::set(variable.route.child("value"), json),
+        None => Change::push(proxy.route.child("env"), variable(json)),
     }
 }
 
@@ -368,14 +358,14 @@ pub(super) const IMAGE: &str = "auto";
 /// Returns the change that adds the container.
 pub(super) fn add_container_env(pod: &WorkloadPrediction<'_>, json: String) -> Change {
     let list = ContainerList::Main.key();
-    Change::Push {
-        route: pod.workload.template.route.child("spec").child(list),
-        value: Value::Map(vec![
+    Change::push(
+        pod.workload.template.route.child("spec").child(list),
+        Value::Map(vec![
             ("name".to_owned(), Value::from(keys::PROXY_CONTAINER)),
             ("image".to_owned(), Value::from(IMAGE)),
             ("env".to_owned(), Value::Seq(vec![variable(json)])),
         ]),
-    }
+    )
 }
 
 /// The templates that a pod is injected with.

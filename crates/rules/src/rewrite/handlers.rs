@@ -106,32 +106,23 @@ pub(super) fn point_at_agent(prediction: &HandlerPrediction<'_>, port: i64) -> V
         Ok(ProbeHandler::HttpGet(http)) => {
             let route = handler.route.child("httpGet");
             let mut changes = vec![
-                Change::Set {
-                    route: route.child("path"),
-                    value: path,
-                },
-                Change::Set {
-                    route: route.child("port"),
-                    value: port,
-                },
+                Change::set(route.child("path"), path),
+                Change::set(route.child("port"), port),
             ];
             if http.scheme == "HTTPS" {
                 let value = Value::from("HTTP");
-                changes.push(Change::Set {
-                    route: route.child("scheme"),
-                    value,
-                });
+                changes.push(Change::set(route.child("scheme"), value));
             }
             changes
         }
         Ok(action) => {
             let mut fields = vec![("path".to_owned(), path), ("port".to_owned(), port)];
             fields.extend(empty_field(handler, action).map(|empty| ("host".to_owned(), empty)));
-            vec![Change::Replace {
-                route: handler.route.child(action.key()),
-                key: "httpGet".to_owned(),
-                value: Value::Map(fields),
-            }]
+            vec![Change::replace(
+                handler.route.child(action.key()),
+                "httpGet".to_owned(),
+                Value::Map(fields),
+            )]
         }
         Err(_) => Vec::new(),
     }

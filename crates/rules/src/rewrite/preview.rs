@@ -235,17 +235,14 @@ fn handler_changes(prediction: &HandlerPrediction<'_>) -> Vec<Change> {
         return Vec::new();
     };
     let ProbeHandler::HttpGet(http) = action else {
-        return vec![Change::Replace {
-            route: prediction.handler.route.child(action.key()),
-            key: "httpGet".to_owned(),
-            value: http_get_value(rewritten_to),
-        }];
+        return vec![Change::replace(
+            prediction.handler.route.child(action.key()),
+            "httpGet".to_owned(),
+            http_get_value(rewritten_to),
+        )];
     };
     let route = prediction.handler.route.child("httpGet");
-    let set = |key: &'static str, value: Value| Change::Set {
-        route: route.child(key),
-        value,
-    };
+    let set = |key: &'static str, value: Value| Change::set(route.child(key), value);
     let mut changes = Vec::new();
     if http.path != rewritten_to.path {
         changes.push(set("path", Value::Str(rewritten_to.path.clone())));
@@ -263,9 +260,7 @@ fn handler_changes(prediction: &HandlerPrediction<'_>) -> Vec<Change> {
         let present = ["host", "scheme"]
             .into_iter()
             .filter(|key| node.is_some_and(|node| node.get(key).is_some()));
-        changes.extend(present.map(|key| Change::Remove {
-            route: route.child(key),
-        }));
+        changes.extend(present.map(|key| Change::remove(route.child(key))));
     }
     changes
 }
@@ -295,17 +290,11 @@ fn header_list(headers: &[(String, String)]) -> Value {
 fn addition_change(pod: &WorkloadPrediction<'_>, addition: Addition) -> Change {
     let template = &pod.workload.template;
     match addition {
-        Addition::Container(value) => Change::Push {
-            route: template.route.child("spec").child("containers"),
-            value,
-        },
-        Addition::Removal(route) => Change::Remove {
-            route: template.route.join(&route),
-        },
-        Addition::Annotation(key, value) => Change::Set {
-            route: template.annotation_route(key),
-            value: Value::Str(value),
-        },
+        Addition::Container(value) => {
+            Change::push(template.route.child("spec").child("containers"), value)
+        }
+        Addition::Removal(route) => Change::remove(template.route.join(&route)),
+        Addition::Annotation(key, value) => Change::set(template.annotation_route(key), value),
     }
 }
 

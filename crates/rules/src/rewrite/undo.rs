@@ -251,10 +251,7 @@ fn restoring_changes(
             .with_help("make the two agree, or restore the probe by hand")
     };
     let route = handler.route.child("httpGet");
-    let set = |field: &'static str, value: Value| Change::Set {
-        route: route.child(field),
-        value,
-    };
+    let set = |field: &'static str, value: Value| Change::set(route.child(field), value);
     let port_value = |port: &Port| match name_of(&prediction.container, port) {
         Some(name) => Value::from(name),
         None => number(port),
@@ -298,11 +295,11 @@ fn restoring_changes(
     if !now.headers.is_empty() {
         return Err(differs("headers", "httpHeaders"));
     }
-    Ok(vec![Change::Replace {
+    Ok(vec![Change::replace(
         route,
-        key: key.to_owned(),
-        value: Value::Map(fields),
-    }])
+        key.to_owned(),
+        Value::Map(fields),
+    )])
 }
 
 fn number(port: &Port) -> Value {

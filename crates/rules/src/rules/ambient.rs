@@ -70,8 +70,7 @@ fn and_injection_labels<'t>(cx: &RuleContext<'_, 't>, namespace: &Object<'t>) ->
         AND_INJECTION_LABELS.finding_on_deployed(namespace, mode.value.span(), message);
     finding.field = Some(format!("metadata.labels.{}", keys::DATAPLANE_MODE));
     finding
-        .related
-        .push(namespace.label_at(injection_label.value.span(), "this label enables injection"));
+        .relate(namespace.label_at(injection_label.value.span(), "this label enables injection"));
     finding.help = Some("keep the label of the intended mode and remove the other".to_owned());
     Some(finding)
 }

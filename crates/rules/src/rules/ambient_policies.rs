@@ -10,7 +10,7 @@ use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_predict::context::{Dataplane, HttpRule};
 use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
-use meshprobe_yaml::{Change, Entry, FieldPath, Value};
+use meshprobe_yaml::{Change, Entry, FieldPath};
 
 use crate::rules::RuleContext;
 use crate::rules::support::policy_pods::PolicyPodsCache;
@@ -145,10 +145,7 @@ fn finding<'t>(
     finding.field = Some(route.to_string());
     finding.depend_on(&pod.dataplane);
     finding.help = Some("set the mode to `PERMISSIVE`".to_owned());
-    let change = Change::Set {
-        route: policy.route.join(route),
-        value: Value::from("PERMISSIVE"),
-    };
+    let change = Change::set(policy.route.join(route), "PERMISSIVE");
     finding.fix = (is_ambient_only && !mode.merged).then(|| {
         let title = "set the mode to `PERMISSIVE`";
         Fix::of_object(

@@ -191,9 +191,7 @@ fn exception<'t>(
     finding.field = Some(format!("spec.rules[{index}]"));
     let message = "this probe is rewritten";
     let key = handler.handler.key.span();
-    finding
-        .related
-        .push(pod.workload.object.label_at(key, message));
+    finding.relate(pod.workload.object.label_at(key, message));
     finding.depend_on(&pod.dataplane);
     finding.help = Some("remove the path if only the kubelet requests it".to_owned());
     Some(finding)

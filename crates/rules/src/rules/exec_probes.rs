@@ -7,6 +7,7 @@ use meshprobe_predict::context::Dataplane;
 use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::{Change, Entry, Value};
 
+use crate::rules::support::verdicts;
 use crate::rules::{RuleContext, legacy_authentication};
 
 crate::rules::rule::rules! {
@@ -15,7 +16,17 @@ crate::rules::rule::rules! {
     EXEC_PROBE_THROUGH_SIDECAR = "exec-probe-through-sidecar", Note, fix: None, scope: Workloads,
         |cx| cx.each_handler(exec_probe_through_sidecar);
     EXEC_TCP_THROUGH_SERVICE = "exec-tcp-through-service", Error, fix: None, scope: Workloads,
-        |cx| cx.each_with(Cause::OutboundAccepted, exec_tcp_through_service);
+        |cx| verdicts::report(cx, &EXEC_TCP_THROUGH_SERVICE, None, &[
+            (Cause::OutboundAccepted, "",
+            |_, handler| {
+                let calls = exec_calls(&handler.handler);
+                let host = calls.first().map_or("", |call| call.host.as_str());
+                let port = calls.first().and_then(|call| call.port).unwrap_or_default();
+                format!("always succeeds: the sidecar accepts its connection to `{host}:{port}` even if the application is \
+                down").into()
+            },
+            "connect to 127.0.0.1, which bypasses the sidecar, or send a request and check the response"),
+        ]);
 }
 
 fn exec_curl_to_itself<'t>(
@@ -48,9 +59,7 @@ fn exec_curl_to_itself<'t>(
         finding.depend_on(&pod.dataplane);
     } else if let Some((service, entry)) = legacy {
         let message = "this annotation dates from before Istio rewrote probes";
-        finding
-            .related
-            .push(service.label_at(entry.key.span(), message));
+        finding.relate(service.label_at(entry.key.span(), message));
         if pod.dataplane.value == Dataplane::Unknown {
             let assumption = "the pods are part of the mesh";
             let settle = Some("--assume injection=all|none");
@@ -65,11 +74,11 @@ fn exec_curl_to_itself<'t>(
     if request.https {
         fields.push(("scheme".to_owned(), Value::from("HTTPS")));
     }
-    let change = Change::Replace {
-        route: handler.handler.route.child("exec"),
-        key: "httpGet".to_owned(),
-        value: Value::Map(fields),
-    };
+    let change = Change::replace(
+        handler.handler.route.child("exec"),
+        "httpGet".to_owned(),
+        Value::Map(fields),
+    );
     let title = "replace `exec` by `httpGet`";
     let object = &pod.workload.object;
     let changes = vec![change];
@@ -123,26 +132,4 @@ fn exec_probe_through_sidecar(
     finding.depend_on(&pod.dataplane);
     finding.help = Some("use `httpGet`, or send the request to 127.0.0.1".to_owned());
     Some(finding)
-}
-
-fn exec_tcp_through_service(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Finding {
-    let calls = exec_calls(&handler.handler);
-    let call = calls.first();
-    let message = format!(
-        "{} always succeeds: the sidecar accepts its connection to `{}:{}` even if the application \
-         is down",
-        handler.title(),
-        call.map_or("", |call| call.host.as_str()),
-        call.and_then(|call| call.port).unwrap_or_default(),
-    );
-    let span = handler.handler.kind_span();
-    let mut finding = EXEC_TCP_THROUGH_SERVICE.finding_on_handler(pod, handler, span, message);
-    finding.help = Some(
-        "connect to 127.0.0.1, which bypasses the sidecar, or send a request and check the response"
-            .to_owned(),
-    );
-    finding
 }

@@ -7,7 +7,7 @@ use meshprobe_mesh::mesh::istio::rewrite::parse_bool;
 use meshprobe_predict::context::{Dataplane, proxy_container};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Value};
+use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef};
 
 use crate::rules::RuleContext;
 use crate::rules::support::pod_metadata::{self, MetadataMap, keep_selected};
@@ -57,9 +57,7 @@ fn hostnetwork_not_in_mesh(
         pod_metadata::finding_on_entry(&HOSTNETWORK_NOT_IN_MESH, workload, place, *first, message);
     finding.primary = workload.object.label_at(first.key.span(), "");
     let label = "pods on the host network get no sidecar";
-    finding
-        .related
-        .push(workload.object.label_at(network.key.span(), label));
+    finding.relate(workload.object.label_at(network.key.span(), label));
     finding.help = Some("remove the setting, or stop using the host network".to_owned());
     let mut changes = Vec::new();
     for (place, entries) in [
@@ -176,10 +174,10 @@ fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>) -> Fix {
     let template = &pod.workload.template;
     let mut changes =
         pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::INJECT]);
-    changes.push(Change::Set {
-        route: pod_metadata::route(template, MetadataMap::Label, keys::INJECT),
-        value: Value::from("true"),
-    });
+    changes.push(Change::set(
+        pod_metadata::route(template, MetadataMap::Label, keys::INJECT),
+        "true",
+    ));
     let wanted = Applicability::unsafe_because("Istio then injects the pod");
     let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
     Fix::of_object(
@@ -226,7 +224,7 @@ fn inject_label_blocked_by_namespace<'t>(
     if pod.dataplane.certainty != Certainty::Known {
         finding.depend_on(&pod.dataplane);
     }
-    finding.related.push(namespace.label_at(
+    finding.relate(namespace.label_at(
         label.value.span(),
         "this label prevents the injection of single pods",
     ));
@@ -277,10 +275,7 @@ fn inject_label_invalid(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     finding.depend_on(&pod.dataplane);
     finding.help = Some("set it to `\"true\"` or `\"false\"`, in quotes".to_owned());
     finding.fix = intended_value(word).map(|intended| {
-        let change = Change::Set {
-            route: pod_metadata::route(template, place, keys::INJECT),
-            value: Value::from(intended),
-        };
+        let change = Change::set(pod_metadata::route(template, place, keys::INJECT), intended);
         let title = format!("set the value to `\"{intended}\"`, the evident meaning of `{word}`");
         Fix::of_object(
             &workload.object,
@@ -362,10 +357,10 @@ fn inject_value_changed_in_1_27<'t>(
     } else {
         Applicability::Safe
     };
-    let change = Change::Set {
-        route: pod_metadata::route(&workload.template, place, keys::INJECT),
-        value: Value::from(meaning),
-    };
+    let change = Change::set(
+        pod_metadata::route(&workload.template, place, keys::INJECT),
+        meaning,
+    );
     let title = format!("set the value to `\"{meaning}\"`, its current meaning");
     let applicability = pod_metadata::removal_applicability(pod, &[], applicability);
     finding.fix = Some(Fix::of_object(
@@ -449,7 +444,7 @@ fn rev_label_with_disabled_inject<'t>(
         entry,
         message,
     );
-    finding.related.push(related);
+    finding.relate(related);
     finding.help = Some("remove this label, or the label that makes Istio ignore it".to_owned());
     Some(finding)
 }

@@ -102,9 +102,7 @@ fn envoyfilter_unknown<'t>(cx: &RuleContext<'_, 't>, filter: &Object<'t>) -> Opt
     finding.field = Some(format!("spec.configPatches[{index}].applyTo"));
     let object = &pod.workload.object;
     let label = "this probe reaches the sidecar";
-    finding
-        .related
-        .push(object.label_at(handler.handler.key.span(), label));
+    finding.relate(object.label_at(handler.handler.key.span(), label));
     finding.depend_on(&pod.dataplane);
     let help = "test the probe in a cluster, or let the mesh rewrite it, so that it bypasses the \
                 filter";

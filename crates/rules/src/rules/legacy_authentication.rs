@@ -92,9 +92,7 @@ fn legacy_auth_annotation<'t>(
         finding.severity = Severity::Error;
         let message = format!("{} fails", handler.title());
         let object = &pod.workload.object;
-        finding
-            .related
-            .push(object.label_at(handler.handler.key.span(), message));
+        finding.relate(object.label_at(handler.handler.key.span(), message));
     }
     let strict = behind.iter().find(|(pod, target)| {
         let mode = cx.context.istio(&pod.workload).mtls(*target);
@@ -316,10 +314,7 @@ fn spec_for_target<'t>(
 }
 
 fn set(policy: &Object<'_>, path: &[&'static str], value: Value) -> Change {
-    Change::Set {
-        route: policy.route.join(&FieldPath::keys(path)),
-        value,
-    }
+    Change::set(policy.route.join(&FieldPath::keys(path)), value)
 }
 
 /// Returns a mapping with one entry.

@@ -242,11 +242,11 @@ fn misspelt_label<'t>(
         ));
     }
     let value = known.map_or(value, |known| known.on);
-    let change = Change::Replace {
-        route: namespace.route.join(&labels).child(name.to_owned()),
-        key: intended.to_owned(),
-        value: Value::from(value),
-    };
+    let change = Change::replace(
+        namespace.route.join(&labels).child(name.to_owned()),
+        intended.to_owned(),
+        value,
+    );
     finding.fix = Some(Fix::of_object(
         namespace,
         format!("replace it with `{intended}: {value}`"),

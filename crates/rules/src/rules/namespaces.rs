@@ -57,7 +57,7 @@ fn namespace_two_injection_labels(namespace: &Object<'_>) -> Option<Finding> {
     }
     let labels = FieldPath::keys(&["metadata", "labels"]);
     finding.field = Some(labels.child(keys::REVISION).to_string());
-    finding.related.push(namespace.label_at(
+    finding.relate(namespace.label_at(
         injection.value.span(),
         "this label takes precedence over revisions",
     ));
@@ -275,7 +275,7 @@ fn revision_not_installed(
     let key = entry.key.text().unwrap_or(keys::REVISION).to_owned();
     finding.field = Some(labels.child(key).to_string());
     for (served, place) in served.iter().take(MAX_SHOWN) {
-        finding.related.push(Label {
+        finding.relate(Label {
             message: format!("serves `{served}`"),
             ..(*place).clone()
         });

@@ -82,18 +82,13 @@ fn netpol_blocks_hbone<'t>(
     finding.field = Some(format!("spec.ingress[{index}].ports"));
     finding.depend_on(&pod.dataplane);
     let object = &pod.workload.object;
-    finding
-        .related
-        .push(object.label_at(object.name_span(), "this pod is in ambient mode"));
+    finding.relate(object.label_at(object.name_span(), "this pod is in ambient mode"));
     finding.help = Some(format!("also admit port {}", keys::HBONE_PORT));
     let value = vec![("port".to_owned(), Value::from(keys::HBONE_PORT))];
     let route = FieldPath::keys(&["spec", "ingress"])
         .child(index)
         .child("ports");
-    let change = Change::Push {
-        route: policy.route.join(&route),
-        value: Value::Map(value),
-    };
+    let change = Change::push(policy.route.join(&route), Value::Map(value));
     let title = format!("admit port {}", keys::HBONE_PORT);
     finding.fix = (!ports.merged).then(|| {
         Fix::of_object(
@@ -158,10 +153,7 @@ fn fix(policy: &Object<'_>, block: &str) -> Fix {
     let map = |key: &str, value: Value| Value::Map(vec![(key.to_owned(), value)]);
     let peer = map("ipBlock", map("cidr", Value::from(block)));
     let route = policy.route.join(&FieldPath::keys(&["spec", "ingress"]));
-    let change = Change::Push {
-        route,
-        value: map("from", Value::Seq(vec![peer])),
-    };
+    let change = Change::push(route, map("from", Value::Seq(vec![peer])));
     let title = format!("admit `{block}` in NetworkPolicy `{}`", policy.name());
     Fix::of_object(
         policy,
@@ -303,9 +295,7 @@ fn report_suspected<'s, 't>(
     let mut finding = NETPOL_IPBLOCK.finding_on_object(policy, ports.key.span(), message);
     let object = &pod.workload.object;
     let label = format!("the kubelet sends this probe to port {agent_port}");
-    finding
-        .related
-        .push(object.label_at(handler.handler.key.span(), label));
+    finding.relate(object.label_at(handler.handler.key.span(), label));
     finding.depend_on(&pod.dataplane);
     let assumption = "the network plugin filters the node's own packets \
                 [--assume cni-enforces-node-traffic=true|false]";

@@ -5,7 +5,7 @@ use meshprobe_mesh::kube::{Object, PeerAuthentication, Workload};
 use meshprobe_predict::context::{ConflictingPolicies, Dataplane, PolicyScope};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{Change, Entry, FieldPath, Value};
+use meshprobe_yaml::{Change, Entry, FieldPath};
 
 use crate::rules::RuleContext;
 use crate::rules::support::policy_pods::PolicyPodsCache;
@@ -67,10 +67,7 @@ fn report_mode<'t>(policy: &Object<'t>, route: &FieldPath, mode: Entry<'t>) -> O
         None => "set the mode to `UNSET`, `DISABLE`, `PERMISSIVE` or `STRICT`".to_owned(),
     });
     finding.fix = closest.filter(|_| !mode.merged).map(|known| {
-        let change = Change::Set {
-            route: policy.route.join(route),
-            value: Value::from(known),
-        };
+        let change = Change::set(policy.route.join(route), known);
         let title = format!("set the mode to `{known}`");
         let reason = if known == "STRICT" {
             "`STRICT` then takes effect, and probes that are not rewritten may fail".to_owned()
@@ -112,9 +109,7 @@ fn duplicate_scope(conflict: &ConflictingPolicies<'_, '_>) -> Option<Finding> {
     }
     for policy in others {
         let message = format!("this policy also applies to {}", conflict.scope);
-        finding
-            .related
-            .push(policy.label_at(policy.name_span(), message));
+        finding.relate(policy.label_at(policy.name_span(), message));
     }
     finding.help = Some("merge them into one policy".to_owned());
     Some(finding)
@@ -192,9 +187,7 @@ fn matches_nothing<'s, 't>(
         !similar_names::is_close(value, text)
     }) {
         let message = format!("{} has this value", pod.title());
-        finding
-            .related
-            .push(pod.object.label_at(label.value.span(), message));
+        finding.relate(pod.object.label_at(label.value.span(), message));
     }
     let help = "select a label of the pod template; labels of the Deployment itself do not count";
     finding.help = Some(help.to_owned());
@@ -294,9 +287,7 @@ fn portlevel_without_selector(policy: &Object<'_>) -> Option<Finding> {
     finding.field = Some("spec.portLevelMtls".to_owned());
     if let Some(selector) = view.selector_entry() {
         let message = "this selector has no label";
-        finding
-            .related
-            .push(policy.label_at(selector.key.span(), message));
+        finding.relate(policy.label_at(selector.key.span(), message));
     }
     finding.help = Some("add the labels of the pods to `spec.selector.matchLabels`".to_owned());
     Some(finding)
@@ -331,9 +322,7 @@ fn root_selector_ignored<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> O
     if let Some((_, pod)) = matching.first() {
         let object = &pod.workload.object;
         let message = "these pods have the labels";
-        finding
-            .related
-            .push(object.label_at(object.name_span(), message));
+        finding.relate(object.label_at(object.name_span(), message));
     }
     let place = match namespaces.as_slice() {
         [only] => {
@@ -367,10 +356,7 @@ fn fix(policy: &Object<'_>, namespace: &str) -> Fix {
     let route = policy
         .route
         .join(&FieldPath::keys(&["metadata", "namespace"]));
-    let change = Change::Set {
-        route,
-        value: Value::from(namespace),
-    };
+    let change = Change::set(route, namespace);
     let reason = format!("the policy then takes effect in namespace `{namespace}`");
     let title = format!("move the policy to namespace `{namespace}`");
     Fix::of_object(

@@ -67,10 +67,10 @@ fn annotation_bad_boolean(
                 "the annotation then takes effect: the rewrite is {} for the pod",
                 if intended == Some(true) { "on" } else { "off" }
             )),
-            vec![Change::Set {
-                route: workload.template.annotation_route(keys::REWRITE_PROBERS),
-                value: Value::Str(wanted),
-            }],
+            vec![Change::set(
+                workload.template.annotation_route(keys::REWRITE_PROBERS),
+                wanted,
+            )],
         )
     });
     if intended == Some(false) {
@@ -144,11 +144,11 @@ fn annotation_name_typo(
 fn fix(workload: &Workload<'_>, place: MetadataMap, key: &str, meant: &str) -> Option<Fix> {
     let template = &workload.template;
     let value = place.of(template)?.get(key)?.text()?;
-    let change = Change::Replace {
-        route: pod_metadata::route(template, place, key),
-        key: meant.to_owned(),
-        value: Value::from(value),
-    };
+    let change = Change::replace(
+        pod_metadata::route(template, place, key),
+        meant.to_owned(),
+        value,
+    );
     let title = format!("rename it to `{meant}`");
     Some(Fix::of_object(
         &workload.object,
@@ -280,7 +280,7 @@ fn finding(
     finding.field = Some(route.to_string());
     if is_variable {
         let place = object.label_at(entry.key.span(), format!("this {word} takes the value"));
-        finding.related.push(place);
+        finding.relate(place);
         finding.help = Some(format!(
             "kustomize removes the quotes around the variable before Flux fills it in: write the value of the variable as \
              `'\"{text}\"'`, or the {word} as `${{quote}}${{NAME}}${{quote}}` with the variable `quote: '\"'`"
@@ -302,10 +302,7 @@ fn finding(
     } else {
         fix_safety::pre_rewritten()
     };
-    let change = Change::Set {
-        route: object.route.join(&route),
-        value: Value::from(text),
-    };
+    let change = Change::set(object.route.join(&route), text);
     finding.fix = Some(Fix::of_object(
         object,
         format!("set the value to `\"{text}\"`"),

@@ -46,9 +46,7 @@ fn report_service_port<'t>(
     let message = format!("port {port} of the Service targets port {target} of the pods");
     let service_port = service_port.node;
     let number = service_port.get("port").unwrap_or(service_port);
-    finding
-        .related
-        .push(service.label_at(number.span(), message));
+    finding.relate(service.label_at(number.span(), message));
     if let Some(pod) = exception.pods.first() {
         finding.cite(&cx.context.istio(&pod.workload).mtls(*target));
     }
@@ -70,11 +68,11 @@ fn fix(exception: &Exception<'_, '_>, target: i64) -> Option<Fix> {
     let route = policy
         .route
         .join(&FieldPath::keys(&["spec", "portLevelMtls"]));
-    let change = Change::Replace {
-        route: route.child(entry.key.text()?.to_owned()),
-        key: target.to_string(),
-        value: Value::Map(vec![("mode".to_owned(), Value::from(mode))]),
-    };
+    let change = Change::replace(
+        route.child(entry.key.text()?.to_owned()),
+        target.to_string(),
+        Value::Map(vec![("mode".to_owned(), Value::from(mode))]),
+    );
     let wanted = Applicability::unsafe_because(format!(
         "the exception then takes effect on port {target} of the pods and changes which clients may connect"
     ));
@@ -98,9 +96,7 @@ fn unknown_port(exception: &Exception<'_, '_>) -> Option<Finding> {
     finding.field = Some(format!("spec.portLevelMtls.{port}"));
     let object = &first.workload.object;
     let message = "selected by the policy";
-    finding
-        .related
-        .push(object.label_at(object.name_span(), message));
+    finding.relate(object.label_at(object.name_span(), message));
     let help = "set the port that the container listens on, or declare the port under `ports` of the \
                 container";
     finding.help = Some(help.to_owned());
@@ -175,7 +171,7 @@ fn exception<'t>(
     let probe = workload
         .object
         .label_at(handler.handler.key.span(), message);
-    finding.related.push(probe);
+    finding.relate(probe);
     finding.depend_on(&in_general);
     finding.depend_on(&pod.dataplane);
     finding.help =

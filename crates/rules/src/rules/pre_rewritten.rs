@@ -144,10 +144,7 @@ fn fix<'t>(
     let route = handler.handler.route.child("httpGet");
     if handler.verdict.cause == Cause::HttpsAtAgent {
         let value = Value::from("HTTP");
-        let change = Change::Set {
-            route: route.child("scheme"),
-            value,
-        };
+        let change = Change::set(route.child("scheme"), value);
         let title = "set `scheme: HTTP`";
         return Some(Fix::of_object(
             object,
@@ -167,10 +164,7 @@ fn fix<'t>(
     if !(1..=65535).contains(&port) {
         return None;
     }
-    let change = Change::Set {
-        route: route.child("port"),
-        value: Value::Int(port),
-    };
+    let change = Change::set(route.child("port"), port);
     let title = format!("set `port: {port}`");
     Some(Fix::of_object(
         object,

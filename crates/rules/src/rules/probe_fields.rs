@@ -254,10 +254,7 @@ fn help(path: &str, misread: &PathMisread<'_>) -> String {
 
 fn set_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>, path: String) -> Fix {
     let reason = format!("the kubelet then requests `{path}`, and the result of the probe changes");
-    let change = Change::Set {
-        route: handler.handler.route.child("httpGet").child("path"),
-        value: Value::Str(path),
-    };
+    let change = Change::set(handler.handler.route.child("httpGet").child("path"), path);
     Fix::of_object(
         &pod.workload.object,
         "set only the path",
@@ -285,9 +282,7 @@ fn probe_two_handlers(
     let span = rest.last()?.span();
     let mut finding = PROBE_TWO_HANDLERS.finding_on_handler(pod, handler, span, message);
     let object = &pod.workload.object;
-    finding
-        .related
-        .push(object.label_at(first.span(), "first handler"));
+    finding.relate(object.label_at(first.span(), "first handler"));
     finding.help = Some(
         "keep one handler; in a patch that adds a handler, set the old one to null to remove it"
             .to_owned(),

@@ -56,10 +56,10 @@ fn named_port_unresolved(pod: &WorkloadPrediction<'_>, handler: &HandlerPredicti
             Applicability::unsafe_because(
                 "another port may be intended than the one with the most similar name",
             ),
-            vec![Change::Set {
-                route: handler.handler.route.child(kind.to_owned()).child("port"),
-                value: Value::from(*closest),
-            }],
+            vec![Change::set(
+                handler.handler.route.child(kind.to_owned()).child("port"),
+                *closest,
+            )],
         )
     });
     finding
@@ -201,14 +201,14 @@ fn probe_port_quoted_number(
     } else {
         Applicability::Safe
     };
-    let change = Change::Set {
-        route: handler
+    let change = Change::set(
+        handler
             .handler
             .route
             .child(ProbeHandler::key(action))
             .child("port"),
-        value: Value::Int(number),
-    };
+        number,
+    );
     finding.fix = Some(Fix::of_object(
         &pod.workload.object,
         format!("set `port: {number}`, without quotes"),

@@ -316,10 +316,7 @@ fn restore(pod: &WorkloadPrediction<'_>, path: &str) -> Option<Fix> {
         let recorded = env.plain_http_of(path)?;
         let route = hook.handler.route.child("httpGet");
         let mut set = |field: &'static str, value: Value| {
-            changes.push(Change::Set {
-                route: route.child(field),
-                value,
-            });
+            changes.push(Change::set(route.child(field), value));
         };
         set("path", Value::Str(recorded.path));
         if let Port::Number(port) = recorded.port {
@@ -405,19 +402,13 @@ fn set_value(pod: &WorkloadPrediction<'_>, value: String) -> Option<Change> {
         return None;
     }
     let variable = proxy_container(&pod.workload)?.env(keys::PROBERS_ENV)?;
-    Some(Change::Set {
-        route: variable.route.child("value"),
-        value: Value::Str(value),
-    })
+    Some(Change::set(variable.route.child("value"), value))
 }
 
 /// Returns the fix that adds the opt-out, so that the injector leaves probes and prober env unchanged.
 pub(super) fn opt_out_fix(pod: &WorkloadPrediction<'_>) -> Fix {
     let key = keys::REWRITE_PROBERS;
-    let change = Change::Set {
-        route: pod.workload.template.annotation_route(key),
-        value: Value::from("false"),
-    };
+    let change = Change::set(pod.workload.template.annotation_route(key), "false");
     let title = format!("set `{key}` to \"false\": the probes then stay unchanged");
     let object = &pod.workload.object;
     let applicability = Applicability::unsafe_because(format!(

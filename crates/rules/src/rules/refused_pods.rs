@@ -104,10 +104,10 @@ fn fix_injection_template_unknown(
         .map(str::trim)
         .map(|listed| if listed == name { closest } else { listed })
         .collect();
-    let change = Change::Set {
-        route: workload.template.annotation_route(keys::TEMPLATES),
-        value: Value::Str(names.join(",")),
-    };
+    let change = Change::set(
+        workload.template.annotation_route(keys::TEMPLATES),
+        names.join(","),
+    );
     let title = format!("replace `{name}` with `{closest}`");
     Fix::of_object(
         &workload.object,
@@ -200,11 +200,7 @@ fn fix_invalid_traffic_annotation(workload: &Workload<'_>, key: &str, value: &st
         if template.annotation(include).is_some() {
             return None;
         }
-        let change = Change::Replace {
-            route,
-            key: include.to_owned(),
-            value: Value::from(""),
-        };
+        let change = Change::replace(route, include.to_owned(), "");
         let title = format!("replace it with `{include}: \"\"`, which captures no ports");
         return Some(Fix::of_object(
             &workload.object,

@@ -14,10 +14,15 @@ use meshprobe_yaml::{Change, NodeRef};
 use crate::rules::RuleContext;
 use crate::rules::support::disable_rewrite;
 use crate::rules::support::pod_metadata::{self, MetadataMap};
+use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     HOST_HEADER_DROPPED = "host-header-dropped", Warning, fix: None, scope: Workloads,
-        |cx| cx.each_with(Cause::HostHeaderDropped, host_header_dropped);
+        |cx| verdicts::report(cx, &HOST_HEADER_DROPPED, None, &[
+            (Cause::HostHeaderDropped, "httpHeaders",
+            |_, _| "reaches the application without its header `Host`: the agent of Istio 1.18.1 and 1.18.2 drops it".into(),
+            "upgrade to Istio 1.18.3 or later"),
+        ]);
     HTTP_PROBE_HOST_REWRITTEN = "http-probe-host-rewritten", Error, fix: Always, scope: Workloads,
         check_http_probe_host_rewritten;
     LIFECYCLE_HOOK_HOST_REWRITTEN = "lifecycle-hook-host-rewritten", Error, fix: Always, scope: Workloads,
@@ -30,17 +35,6 @@ crate::rules::rule::rules! {
         |cx| cx.pods().filter_map(|pod| redundant_rewrite_annotation(cx, pod)).collect();
     TCP_PROBE_HOST_DROPPED = "tcp-probe-host-dropped", Error, fix: Always, scope: Workloads,
         |cx| cx.each_with(Cause::HostDropped, |pod, handler| tcp_probe_host_dropped(cx, pod, handler));
-}
-
-fn host_header_dropped(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
-    let message = format!(
-        "{} reaches the application without its header `Host`: the agent of Istio 1.18.1 and 1.18.2 drops it",
-        handler.title(),
-    );
-    let span = handler.handler.field_span("httpHeaders");
-    let mut finding = HOST_HEADER_DROPPED.finding_on_handler(pod, handler, span, message);
-    finding.help = Some("upgrade to Istio 1.18.3 or later".to_owned());
-    finding
 }
 
 fn check_http_probe_host_rewritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
@@ -90,9 +84,9 @@ fn http_probe_host_rewritten(
         object,
         "remove `host`: the kubelet then checks the pod".to_owned(),
         Applicability::unsafe_because(format!("the probe then checks the pod instead of `{host}`")),
-        vec![Change::Remove {
-            route: handler.handler.route.child("httpGet").child("host"),
-        }],
+        vec![Change::remove(
+            handler.handler.route.child("httpGet").child("host"),
+        )],
     ));
     finding
 }

@@ -6,7 +6,7 @@ use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_predict::context::{Dataplane, proxy_container};
 use meshprobe_predict::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction};
-use meshprobe_yaml::{Change, Value};
+use meshprobe_yaml::Change;
 
 use crate::rules::RuleContext;
 
@@ -54,10 +54,10 @@ fn native_sidecar_startup_deadlock(
         "set `{}` to \"true\": the sidecar then starts before all other containers",
         keys::NATIVE_SIDECAR
     );
-    let change = Change::Set {
-        route: pod.workload.template.annotation_route(keys::NATIVE_SIDECAR),
-        value: Value::from("true"),
-    };
+    let change = Change::set(
+        pod.workload.template.annotation_route(keys::NATIVE_SIDECAR),
+        "true",
+    );
     let object = &pod.workload.object;
     finding.fix = Some(Fix::of_object(
         object,
@@ -192,10 +192,10 @@ fn add_hold_fix<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, find
     if template.annotation(keys::PROXY_CONFIG).is_some() || startup.replaced_hold().is_some() {
         return;
     }
-    let change = Change::Set {
-        route: template.annotation_route(keys::PROXY_CONFIG),
-        value: Value::from("{holdApplicationUntilProxyStarts: true}"),
-    };
+    let change = Change::set(
+        template.annotation_route(keys::PROXY_CONFIG),
+        "{holdApplicationUntilProxyStarts: true}",
+    );
     let title = format!(
         "set `holdApplicationUntilProxyStarts: true` in `{}`: the application then waits for the sidecar",
         keys::PROXY_CONFIG

@@ -6,14 +6,27 @@ use meshprobe_mesh::mesh::istio::{annotations, keys};
 use meshprobe_predict::predict::{
     Cause, HandlerPrediction, Outcome, WorkloadPrediction, port_owner,
 };
-use meshprobe_yaml::{Change, Value};
+use meshprobe_yaml::Change;
 
 use crate::rules::RuleContext;
 use crate::rules::support::pod_metadata::{self, MetadataMap};
+use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     APP_PROBE_ON_STATUS_PORT = "app-probe-on-status-port", Error, fix: None, scope: Workloads,
-        app_probe_on_status_port;
+        |cx| verdicts::report(cx, &APP_PROBE_ON_STATUS_PORT, None, &[
+            (Cause::PortOfAgent, "port",
+            |_, handler| {
+                let result = match handler.verdict.outcome {
+                    Outcome::AlwaysPasses => "always succeeds",
+                    _ => "will fail",
+                };
+                let port = handler.port.unwrap_or_default();
+                format!("{result}: port {port} belongs to the agent in the sidecar, so the agent answers instead of the \
+                application").into()
+            },
+            "set the port of the application; the sidecar has its own probe"),
+        ]);
     PROBE_ON_RESERVED_PORT = "probe-on-reserved-port", Warning, fix: None, scope: Workloads,
         |cx| cx.each_handler(probe_on_reserved_port);
     STATUS_PORT_MESH_MISMATCH = "status-port-mesh-mismatch", Error, fix: None, scope: Workloads,
@@ -23,30 +36,6 @@ crate::rules::rule::rules! {
     STATUS_PORT_ZERO = "status-port-zero", Error, fix: Sometimes, scope: Workloads, check_status_port_zero;
     STATUS_PORT_IN_INCLUDE_LIST = "status-port-in-include-list", Error, fix: Sometimes, scope: Workloads,
         |cx| cx.pods().flat_map(|pod| status_port_in_include_list(cx, pod)).collect();
-}
-
-fn app_probe_on_status_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| handler.verdict.cause == Cause::PortOfAgent)
-        .map(|(pod, handler)| {
-            let result = match handler.verdict.outcome {
-                Outcome::AlwaysPasses => "always succeeds",
-                _ => "will fail",
-            };
-            let message = format!(
-                "{} {result}: port {} belongs to the agent in the sidecar, so the agent answers \
-                 instead of the application",
-                handler.title(),
-                handler.port.unwrap_or_default(),
-            );
-            let span = handler.handler.field_span("port");
-            let mut finding =
-                APP_PROBE_ON_STATUS_PORT.finding_on_handler(pod, handler, span, message);
-            finding.help =
-                Some("set the port of the application; the sidecar has its own probe".to_owned());
-            finding
-        })
-        .collect()
 }
 
 fn probe_on_reserved_port(
@@ -158,10 +147,10 @@ fn status_port_per_pod_proxyconfig(
     finding.help = Some(format!(
         "set the agent's port with `{key}`, which the injector and traffic capture also use"
     ));
-    let change = Change::Set {
-        route: pod.workload.template.annotation_route(key),
-        value: Value::Str(agent.to_string()),
-    };
+    let change = Change::set(
+        pod.workload.template.annotation_route(key),
+        agent.to_string(),
+    );
     finding.fix = Some(Fix::of_object(
         &pod.workload.object,
         format!("add `{key}: \"{agent}\"`"),
@@ -207,10 +196,7 @@ fn fix_status_port_zero(pod: &WorkloadPrediction<'_>) -> Option<Fix> {
     let port = entry.value.text()?.trim();
     let object = &pod.workload.object;
     if port.parse::<u16>().is_ok_and(|port| port > 0) {
-        let change = Change::Set {
-            route: template.annotation_route(keys::STATUS_PORT),
-            value: Value::from(port),
-        };
+        let change = Change::set(template.annotation_route(keys::STATUS_PORT), port);
         let title = format!("set the port to `\"{port}\"`, without blanks");
         return Some(Fix::of_object(
             object,
@@ -346,10 +332,10 @@ fn fix_status_port_in_include_list(
             "the sidecar then no longer captures port {port}, which works now because plain text is accepted"
         ))
     };
-    let change = Change::Set {
-        route: template.annotation_route(keys::INCLUDE_INBOUND_PORTS),
-        value: Value::Str(remaining),
-    };
+    let change = Change::set(
+        template.annotation_route(keys::INCLUDE_INBOUND_PORTS),
+        remaining,
+    );
     let title = format!("remove {port} from the list");
     let applicability = pod_metadata::removal_applicability(pod, &[], wanted);
     Some(Fix::of_object(

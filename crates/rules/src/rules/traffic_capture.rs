@@ -53,7 +53,7 @@ fn exclude_ignored_with_include_list(pod: &WorkloadPrediction<'_>) -> Option<Fin
         exclude,
         message,
     );
-    finding.related.push(workload.object.label_at(
+    finding.relate(workload.object.label_at(
         pod_metadata::value_span(include),
         "exactly these ports are captured",
     ));
@@ -65,10 +65,10 @@ fn exclude_ignored_with_include_list(pod: &WorkloadPrediction<'_>) -> Option<Fin
         });
     let help = format!("remove {first} from `includeInboundPorts` or from this annotation");
     finding.help = Some(help);
-    let change = Change::Set {
-        route: template.annotation_route(keys::INCLUDE_INBOUND_PORTS),
-        value: Value::Str(remaining),
-    };
+    let change = Change::set(
+        template.annotation_route(keys::INCLUDE_INBOUND_PORTS),
+        remaining,
+    );
     let title = "remove the excluded ports from `includeInboundPorts`";
     finding.fix = Some(Fix::of_object(
         &workload.object,
@@ -294,7 +294,7 @@ fn probe_port_excluded_cleartext<'t>(
             handler.title(),
         );
         let mut finding = pod_metadata::finding_on_entry(&PROBE_PORT_EXCLUDED_CLEARTEXT, workload, MetadataMap::Annotation, entry, message);
-        finding.related.push(service);
+        finding.relate(service);
         finding.depend_on(&mtls);
         finding.depend_on(&pod.dataplane);
         let all_rewritten = pod

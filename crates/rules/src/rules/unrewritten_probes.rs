@@ -8,224 +8,128 @@ use meshprobe_predict::predict::{
     Cause, HandlerPrediction, Outcome, UnsupportedByRelease, WorkloadPrediction,
 };
 
-use crate::rules::support::enable_rewrite;
+use crate::rules::support::{enable_rewrite, verdicts};
 use crate::rules::{Rule, RuleContext};
 
 crate::rules::rule::rules! {
     GRPC_PROBE_ON_HTTP1_SERVICE_PORT = "grpc-probe-on-http1-service-port", Error, fix: Sometimes, scope: Workloads,
-        grpc_probe_on_http1_service_port;
+        |cx| on_service_port(cx, &GRPC_PROBE_ON_HTTP1_SERVICE_PORT, Cause::GrpcAtHttp1Port,
+            ("will fail", "as HTTP, so the sidecar sends HTTP/1.1 to the gRPC server"),
+            "name the Service port `grpc-…`, or set `appProtocol: grpc`");
     HTTP_PROBE_ON_HTTP2_SERVICE_PORT = "http-probe-on-http2-service-port", Warning, fix: Sometimes, scope: Workloads,
-        http_probe_on_http2_service_port;
+        |cx| on_service_port(cx, &HTTP_PROBE_ON_HTTP2_SERVICE_PORT, Cause::HttpAtHttp2Port,
+            ("will fail unless the application supports HTTP/2 without TLS", "as HTTP/2, so the sidecar sends HTTP/2"),
+            "name the Service port `http-…`, or remove the protocol from its name");
     HTTPS_PROBE_ON_HTTP_SERVICE_PORT = "https-probe-on-http-service-port", Error, fix: Sometimes, scope: Workloads,
-        https_probe_on_http_service_port;
+        |cx| on_service_port(cx, &HTTPS_PROBE_ON_HTTP_SERVICE_PORT, Cause::HttpsAtHttpPort,
+            ("will fail", "as HTTP, so the sidecar does not forward TLS on it"),
+            "name the Service port `https-…`, or set `appProtocol: https`");
     HTTPS_PROBE_PLAIN_LISTENER = "https-probe-plain-listener", Error, fix: None, scope: Workloads,
-        |cx| cx.each_handler(https_probe_plain_listener);
-    HTTPS_PROBE_STRICT = "https-probe-strict", Error, fix: Sometimes, scope: Workloads, https_probe_strict;
+        |cx| verdicts::report(cx, &HTTPS_PROBE_PLAIN_LISTENER, None, &[
+            (Cause::Other(&shared_faults::HTTPS_AT_PLAIN_LISTENER), "scheme",
+            |pod, _| {
+                let mesh = pod.mesh.value.map_or("the mesh", Mesh::title);
+                format!("fails: {mesh} redirects it to a listener that expects plain HTTP").into()
+            },
+            "use plain HTTP, or an `exec` probe that sends the request to 127.0.0.1"),
+        ]);
+    HTTPS_PROBE_STRICT = "https-probe-strict", Error, fix: Sometimes, scope: Workloads,
+        |cx| rewrite_is_off(cx, &HTTPS_PROBE_STRICT, |pod, handler| {
+            let is_affected = handler.verdict.cause == Cause::HttpsAtStrict && release_without_rewrite(pod).is_none();
+            let port = handler.port_for_message();
+            is_affected.then(|| format!(
+                "will fail: its TLS connection ends at the sidecar, which requires a client certificate on port {port} \
+                 (STRICT)"
+            ))
+        });
     TCP_PROBE_ALWAYS_PASSES = "tcp-probe-always-passes", Error, fix: Sometimes, scope: Workloads,
-        tcp_probe_always_passes;
-    GRPC_PROBE_NEEDS_1_13 = "grpc-probe-needs-1-13", Error, fix: None, scope: Workloads, grpc_probe_needs_1_13;
-    INIT_PROBE_NEEDS_1_19 = "init-probe-needs-1-19", Error, fix: None, scope: Workloads, init_probe_needs_1_19;
-    REWRITE_OFF_BEFORE_1_6 = "rewrite-off-before-1-6", Warning, fix: Always, scope: Workloads,
-        rewrite_off_before_1_6;
-    STRICT_PROBE_NOT_REWRITTEN = "strict-probe-not-rewritten", Error, fix: Sometimes, scope: Workloads,
-        strict_probe_not_rewritten;
-    TCP_PROBE_NEEDS_1_12 = "tcp-probe-needs-1-12", Error, fix: None, scope: Workloads, tcp_probe_needs_1_12;
-    LIFECYCLE_HOOK_STRICT = "lifecycle-hook-strict", Error, fix: Sometimes, scope: Workloads,
-        check_lifecycle_hook_strict;
-}
-
-fn grpc_probe_on_http1_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| {
-            handler.verdict.cause == Cause::GrpcAtHttp1Port && protocol_decides(handler)
-        })
-        .map(|(pod, handler)| {
-            let message = format!(
-                "{} will fail: {} declares port {} as HTTP, so the sidecar sends HTTP/1.1 to the gRPC server",
-                handler.title(),
-                declaring_service(cx, pod, handler),
-                handler.port.unwrap_or_default(),
-            );
-            let help = "name the Service port `grpc-…`, or set `appProtocol: grpc`";
-            finding_on_service_port(&GRPC_PROBE_ON_HTTP1_SERVICE_PORT, cx, (pod, handler), message, help)
-        })
-        .collect()
-}
-
-fn http_probe_on_http2_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| {
-            handler.verdict.cause == Cause::HttpAtHttp2Port && protocol_decides(handler)
-        })
-        .map(|(pod, handler)| {
-            let message = format!(
-                "{} will fail unless the application supports HTTP/2 without TLS: {} declares port {} \
-                 as HTTP/2, so the sidecar sends HTTP/2",
-                handler.title(),
-                declaring_service(cx, pod, handler),
-                handler.port.unwrap_or_default(),
-            );
-            let help = "name the Service port `http-…`, or remove the protocol from its name";
-            finding_on_service_port(&HTTP_PROBE_ON_HTTP2_SERVICE_PORT, cx, (pod, handler), message, help)
-        })
-        .collect()
-}
-
-fn https_probe_on_http_service_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| {
-            handler.verdict.cause == Cause::HttpsAtHttpPort && protocol_decides(handler)
-        })
-        .map(|(pod, handler)| {
-            let message = format!(
-                "{} will fail: {} declares port {} as HTTP, so the sidecar does not forward TLS on it",
-                handler.title(),
-                declaring_service(cx, pod, handler),
-                handler.port.unwrap_or_default(),
-            );
-            let help = "name the Service port `https-…`, or set `appProtocol: https`";
-            finding_on_service_port(&HTTPS_PROBE_ON_HTTP_SERVICE_PORT, cx, (pod, handler), message, help)
-        })
-        .collect()
-}
-
-fn https_probe_plain_listener(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Option<Finding> {
-    if handler.verdict.cause != Cause::Other(&shared_faults::HTTPS_AT_PLAIN_LISTENER) {
-        return None;
-    }
-    let mesh = pod.mesh.value.map_or("the mesh", Mesh::title);
-    let message = format!(
-        "{} fails: {mesh} redirects it to a listener that expects plain HTTP",
-        handler.title()
-    );
-    let span = handler.handler.field_span("scheme");
-    let mut finding = HTTPS_PROBE_PLAIN_LISTENER.finding_on_handler(pod, handler, span, message);
-    finding.help =
-        Some("use plain HTTP, or an `exec` probe that sends the request to 127.0.0.1".to_owned());
-    Some(finding)
-}
-
-fn https_probe_strict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_rewrite_off(
-        &HTTPS_PROBE_STRICT,
-        cx,
-        |pod, handler| {
-            handler.verdict.cause == Cause::HttpsAtStrict && release_without_rewrite(pod).is_none()
-        },
-        |_, handler| {
-            format!(
-                "{} will fail: its TLS connection ends at the sidecar, which requires a client \
-                 certificate on port {} (STRICT)",
-                handler.title(),
-                handler.port_for_message(),
-            )
-        },
-    )
-}
-
-fn tcp_probe_always_passes(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_rewrite_off(
-        &TCP_PROBE_ALWAYS_PASSES,
-        cx,
-        |pod, handler| {
+        |cx| rewrite_is_off(cx, &TCP_PROBE_ALWAYS_PASSES, |pod, handler| {
             // Other meshes have no such switch; separate rules report their probes.
             let has_switch = pod.dataplane.value != Dataplane::Other;
             // The API server rejects a port that is a quoted number, so such a probe never runs.
-            has_switch && handler.port.is_some() && handler.verdict.cause == Cause::SidecarAccepts
-        },
-        |_, handler| {
-            format!(
-                "{} always succeeds: the sidecar accepts connections to port {} even if the \
-                 application is down",
-                handler.title(),
-                handler.port.unwrap_or_default(),
-            )
-        },
-    )
+            let port = handler.port?;
+            (has_switch && handler.verdict.cause == Cause::SidecarAccepts).then(|| format!(
+                "always succeeds: the sidecar accepts connections to port {port} even if the application is down"
+            ))
+        });
+    GRPC_PROBE_NEEDS_1_13 = "grpc-probe-needs-1-13", Error, fix: None, scope: Workloads,
+        |cx| unsupported(cx, &GRPC_PROBE_NEEDS_1_13, "`grpc` probes", |handler| {
+            is_of_main(handler) && matches!(handler.handler.action, Ok(ProbeHandler::Grpc { .. }))
+        });
+    INIT_PROBE_NEEDS_1_19 = "init-probe-needs-1-19", Error, fix: None, scope: Workloads,
+        |cx| unsupported(cx, &INIT_PROBE_NEEDS_1_19, "probes of init containers", |handler| {
+            handler.container.list == ContainerList::Init
+        });
+    REWRITE_OFF_BEFORE_1_6 = "rewrite-off-before-1-6", Warning, fix: Always, scope: Workloads,
+        |cx| rewrite_is_off(cx, &REWRITE_OFF_BEFORE_1_6, |pod, handler| {
+            let release = release_without_rewrite(pod)?;
+            let port = handler.port_for_message();
+            is_strict(handler).then(|| format!(
+                "will fail: Istio {release} does not rewrite probes by default, and port {port} requires mutual TLS \
+                 (STRICT)"
+            ))
+        });
+    STRICT_PROBE_NOT_REWRITTEN = "strict-probe-not-rewritten", Error, fix: Sometimes, scope: Workloads,
+        |cx| rewrite_is_off(cx, &STRICT_PROBE_NOT_REWRITTEN, |pod, handler| {
+            let is_plain = handler.verdict.cause == Cause::PlaintextAtStrict;
+            let port = handler.port_for_message();
+            (is_plain && release_without_rewrite(pod).is_none()).then(|| {
+                format!("will fail: port {port} requires mutual TLS (STRICT), and the probe is not rewritten")
+            })
+        });
+    TCP_PROBE_NEEDS_1_12 = "tcp-probe-needs-1-12", Error, fix: None, scope: Workloads,
+        |cx| unsupported(cx, &TCP_PROBE_NEEDS_1_12, "`tcpSocket` probes", |handler| {
+            is_of_main(handler) && matches!(handler.handler.action, Ok(ProbeHandler::TcpSocket { .. }))
+        });
+    LIFECYCLE_HOOK_STRICT = "lifecycle-hook-strict", Error, fix: Sometimes, scope: Workloads,
+        |cx| cx.each_handler(|pod, handler| lifecycle_hook_strict(cx, pod, handler));
 }
 
-/// Returns whether the protocol causes the fault. If the release is too old to rewrite a probe, a separate rule
-/// reports that.
-fn protocol_decides(handler: &HandlerPrediction<'_>) -> bool {
-    handler.unsupported.is_none() || handler.handler.slot.is_lifecycle()
+fn is_of_main(handler: &HandlerPrediction<'_>) -> bool {
+    handler.container.list == ContainerList::Main
 }
 
-/// Returns the Service that declares the protocol of a handler's port, for messages: "Service `web`".
-fn declaring_service(
+fn is_strict(handler: &HandlerPrediction<'_>) -> bool {
+    let cause = handler.verdict.cause;
+    matches!(cause, Cause::PlaintextAtStrict | Cause::HttpsAtStrict)
+}
+
+/// Reports the probes that the protocol of a Service port breaks: the message before and after the Service, and the
+/// advice. If the release is too old to rewrite a probe, a separate rule reports that. The fix turns the rewrite on,
+/// unless the release does not rewrite the handler; `help` is used if it sets no help of its own.
+fn on_service_port(
     cx: &RuleContext<'_, '_>,
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> String {
-    let port = handler.port.unwrap_or_default();
-    cx.context
-        .services(&pod.workload)
-        .first_of_port(port)
-        .map_or_else(
+    rule: &Rule,
+    cause: Cause,
+    (outcome, effect): (&str, &str),
+    help: &str,
+) -> Vec<Finding> {
+    cx.each_handler(|pod, handler| {
+        let is_supported = handler.unsupported.is_none();
+        if handler.verdict.cause != cause || !is_supported && !handler.handler.slot.is_lifecycle() {
+            return None;
+        }
+        let port = handler.port.unwrap_or_default();
+        let services = cx.context.services(&pod.workload);
+        let service = services.first_of_port(port).map_or_else(
             || "its Service".to_owned(),
             |(service, _)| format!("Service `{}`", service.name()),
-        )
-}
-
-/// Builds the finding. The fix turns the rewrite on, unless the release does not rewrite the handler. `help`
-/// is used if the fix sets no help of its own.
-fn finding_on_service_port(
-    rule: &Rule,
-    cx: &RuleContext<'_, '_>,
-    (pod, handler): (&WorkloadPrediction<'_>, &HandlerPrediction<'_>),
-    message: String,
-    help: &str,
-) -> Finding {
-    let span = handler.handler.key.span();
-    let mut finding = rule.finding_on_handler(pod, handler, span, message);
-    if handler.unsupported.is_none() {
-        add_rewrite_fix(cx, pod, &mut finding);
-    }
-    finding.help.get_or_insert_with(|| help.to_owned());
-    finding
-}
-
-fn grpc_probe_needs_1_13(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_unsupported(&GRPC_PROBE_NEEDS_1_13, cx, |handler| {
-        let is_grpc = matches!(handler.handler.action, Ok(ProbeHandler::Grpc { .. }));
-        (is_grpc && handler.container.list == ContainerList::Main).then_some("`grpc` probes")
-    })
-}
-
-fn init_probe_needs_1_19(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_unsupported(&INIT_PROBE_NEEDS_1_19, cx, |handler| {
-        let is_init = handler.container.list == ContainerList::Init;
-        is_init.then_some("probes of init containers")
+        );
+        let title = handler.title();
+        let message = format!("{title} {outcome}: {service} declares port {port} {effect}");
+        let span = handler.handler.key.span();
+        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        if is_supported {
+            add_rewrite_fix(cx, pod, &mut finding);
+        }
+        finding.help.get_or_insert_with(|| help.to_owned());
+        Some(finding)
     })
 }
 
 /// The first release whose charts turn the rewrite on by default; istioctl does since 1.6 (source: Istio 1.7,
 /// the charts' `values.yaml`).
 const ON_SINCE: Version = Version::new(1, 7);
-
-fn rewrite_off_before_1_6(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_rewrite_off(
-        &REWRITE_OFF_BEFORE_1_6,
-        cx,
-        |pod, handler| {
-            let cause = handler.verdict.cause;
-            matches!(cause, Cause::PlaintextAtStrict | Cause::HttpsAtStrict)
-                && release_without_rewrite(pod).is_some()
-        },
-        |pod, handler| {
-            let release = release_without_rewrite(pod)
-                .map_or_else(String::new, |release| release.to_string());
-            format!(
-                "{} will fail: Istio {release} does not rewrite probes by default, and port {} requires \
-                 mutual TLS (STRICT)",
-                handler.title(),
-                handler.port_for_message(),
-            )
-        },
-    )
-}
 
 /// Returns the release if it is the reason that the rewrite is off, because no file turns it on or off.
 fn release_without_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Version> {
@@ -238,46 +142,19 @@ fn release_without_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Version> {
     (pod.passes_injector && !pod.rewrite.value && !is_written).then_some(release)
 }
 
-fn strict_probe_not_rewritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_rewrite_off(
-        &STRICT_PROBE_NOT_REWRITTEN,
-        cx,
-        |pod, handler| {
-            handler.verdict.cause == Cause::PlaintextAtStrict
-                && release_without_rewrite(pod).is_none()
-        },
-        |_, handler| {
-            format!(
-                "{} will fail: port {} requires mutual TLS (STRICT), and the probe is not rewritten",
-                handler.title(),
-                handler.port_for_message(),
-            )
-        },
-    )
-}
-
-fn tcp_probe_needs_1_12(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    report_unsupported(&TCP_PROBE_NEEDS_1_12, cx, |handler| {
-        let is_tcp = matches!(handler.handler.action, Ok(ProbeHandler::TcpSocket { .. }));
-        (is_tcp && handler.container.list == ContainerList::Main).then_some("`tcpSocket` probes")
-    })
-}
-
-/// Returns a finding for every probe that the release does not rewrite and that the sidecar breaks. `what`
-/// returns the kind of the probe for the message, or `None` if the rule does not report it.
-fn report_unsupported(
-    rule: &Rule,
+/// Returns a finding for every probe of a kind that the release does not rewrite and that the sidecar breaks. `what` names
+/// the kind in the message.
+fn unsupported(
     cx: &RuleContext<'_, '_>,
-    what: impl Fn(&HandlerPrediction<'_>) -> Option<&'static str>,
+    rule: &Rule,
+    what: &str,
+    is_of_kind: fn(&HandlerPrediction<'_>) -> bool,
 ) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for (pod, handler) in cx.handlers() {
-        let (Some(gap), Some(what)) = (handler.unsupported, what(handler)) else {
-            continue;
-        };
+    cx.each_handler(|pod, handler| {
+        let gap = handler.unsupported.filter(|_| is_of_kind(handler))?;
         // A separate rule reports hooks.
         if handler.handler.slot.is_lifecycle() || !meets_sidecar(handler.verdict.cause) {
-            continue;
+            return None;
         }
         let (why, help) = match (gap, pod.release.value) {
             (UnsupportedByRelease::Release(since), Some(release)) => (
@@ -304,9 +181,8 @@ fn report_unsupported(
         finding.help = Some(format!(
             "{help}, or use an `exec` probe, which runs inside the container"
         ));
-        findings.push(finding);
-    }
-    findings
+        Some(finding)
+    })
 }
 
 /// Returns whether the sidecar receives the request of the kubelet and breaks it.
@@ -322,22 +198,14 @@ const fn meets_sidecar(cause: Cause) -> bool {
     )
 }
 
-fn check_lifecycle_hook_strict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(_, handler)| {
-            let cause = handler.verdict.cause;
-            matches!(cause, Cause::PlaintextAtStrict | Cause::HttpsAtStrict)
-                && handler.handler.slot.is_lifecycle()
-        })
-        .map(|(pod, handler)| lifecycle_hook_strict(cx, pod, handler))
-        .collect()
-}
-
 fn lifecycle_hook_strict(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
-) -> Finding {
+) -> Option<Finding> {
+    if !is_strict(handler) || !handler.handler.slot.is_lifecycle() {
+        return None;
+    }
     let result = match handler.handler.slot {
         Slot::PostStart => "the kubelet then kills the container",
         _ => "the pod then stops without it",
@@ -358,31 +226,26 @@ fn lifecycle_hook_strict(
     }
     let help = "use an `exec` hook that sends the request to 127.0.0.1";
     finding.help.get_or_insert_with(|| help.to_owned());
-    finding
+    Some(finding)
 }
 
-/// Returns a finding for every probe for which `is_affected` is true, with a fix that turns the rewrite on.
-/// Separate rules report hooks, and probes that the release does not rewrite at all.
-fn report_rewrite_off(
-    rule: &Rule,
+/// Returns a finding for every probe for which `text` returns the message after the name of the probe, with a fix that
+/// turns the rewrite on. Separate rules report hooks, and probes that the release does not rewrite at all.
+fn rewrite_is_off(
     cx: &RuleContext<'_, '_>,
-    is_affected: impl Fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> bool,
-    message: impl Fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> String,
+    rule: &Rule,
+    text: fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> Option<String>,
 ) -> Vec<Finding> {
-    cx.handlers()
-        .filter(|(pod, handler)| {
-            handler.unsupported.is_none()
-                && !handler.handler.slot.is_lifecycle()
-                && is_affected(pod, handler)
-        })
-        .map(|(pod, handler)| {
-            let span = handler.handler.key.span();
-            let message = message(pod, handler);
-            let mut finding = rule.finding_on_handler(pod, handler, span, message);
-            add_rewrite_fix(cx, pod, &mut finding);
-            finding
-        })
-        .collect()
+    cx.each_handler(|pod, handler| {
+        if handler.unsupported.is_some() || handler.handler.slot.is_lifecycle() {
+            return None;
+        }
+        let message = format!("{} {}", handler.title(), text(pod, handler)?);
+        let span = handler.handler.key.span();
+        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        add_rewrite_fix(cx, pod, &mut finding);
+        Some(finding)
+    })
 }
 
 /// Adds the fix that turns the rewrite on to a finding if an injector changes the pod; otherwise adds only a help text.

@@ -5,7 +5,7 @@ use meshprobe_mesh::kube::{Object, Port};
 use meshprobe_mesh::mesh::istio::vm;
 use meshprobe_predict::predict::{self, port_text};
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{Change, Entry, FieldPath, Scalar, Span, Step, Value};
+use meshprobe_yaml::{Change, Entry, FieldPath, Scalar, Span, Step};
 
 use crate::rules::probe_fields::quote_value;
 use crate::rules::support::similar_names::is_close;
@@ -108,12 +108,12 @@ fn failure_threshold(group: &Object<'_>) -> Option<Finding> {
     finding.field = Some("spec.probe.failureThreshold".to_owned());
     finding.help =
         Some("set `failureThreshold` to the number of failures that you can tolerate".to_owned());
-    let change = Change::Set {
-        route: group
+    let change = Change::set(
+        group
             .route
             .join(&FieldPath::keys(&["spec", "probe", "failureThreshold"])),
-        value: Value::Int(3),
-    };
+        3,
+    );
     let title = "set `failureThreshold` to 3, the default of the kubelet";
     let changes = vec![change];
     finding.fix = Some(Fix::of_object(
@@ -212,9 +212,7 @@ fn multi_doc(group: &Object<'_>, first: &Object<'_>) -> Finding {
     );
     let mut finding = MULTI_DOC.finding_on_object(group, group.name_span(), message);
     let configured = "istioctl configures this group instead";
-    finding
-        .related
-        .push(first.label_at(first.name_span(), configured));
+    finding.relate(first.label_at(first.name_span(), configured));
     finding.help = Some(
         "move it to a separate file, or write both with `meshprobe rewrite --vm -o DIR`".to_owned(),
     );
@@ -247,10 +245,7 @@ fn port_name(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
                     port_text(&Port::Name(name.clone()))
                 ))
             };
-            let change = Change::Set {
-                route: group.route.join(&fault.within),
-                value: Value::Int(port),
-            };
+            let change = Change::set(group.route.join(&fault.within), port);
             let title = format!("set the port to {port}");
             Fix::of_object(group, title, applicability, vec![change])
         });
@@ -281,9 +276,7 @@ fn probe_in_annotation(group: &Object<'_>, annotation: Entry<'_>) -> Finding {
     let mut finding = PROBE_IN_ANNOTATION.finding_on_object(group, annotation.key.span(), message);
     if let Some(probe) = probe(group) {
         let effective = "this probe is used instead";
-        finding
-            .related
-            .push(group.label_at(probe.key.span(), effective));
+        finding.relate(group.label_at(probe.key.span(), effective));
     }
     finding.help = Some("move it to `spec.probe`".to_owned());
     finding
@@ -324,9 +317,9 @@ fn two_handlers(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
     let mut finding = report_fault(&TWO_HANDLERS, group, fault, message, help);
     finding.fix = (*kept != vm::Method::Grpc).then(|| {
         let route = group.route.join(&fault.within);
-        let changes = dropped.iter().map(|method| Change::Remove {
-            route: route.child(method.key()),
-        });
+        let changes = dropped
+            .iter()
+            .map(|method| Change::remove(route.child(method.key())));
         let reason = format!("{names} may be the intended check");
         let title = format!("remove {names}, which istioctl drops");
         Fix::of_object(
@@ -355,10 +348,7 @@ fn report_scheme(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
         .trim_matches(['"', '\''])
         .eq_ignore_ascii_case("http");
     finding.fix = is_http.then(|| {
-        let change = Change::Set {
-            route: group.route.join(&fault.within),
-            value: Value::from("HTTP"),
-        };
+        let change = Change::set(group.route.join(&fault.within), "HTTP");
         Fix::of_object(
             group,
             "set the scheme to `HTTP`",
@@ -420,18 +410,13 @@ fn entry_not_health_checked(group: &Object<'_>, entry: &Object<'_>) -> Option<Fi
     let mut finding = ENTRY_NOT_HEALTH_CHECKED.finding_on_object(entry, span, message);
     let probe = probe(group)?;
     let ignored = "istiod ignores the results of this check";
-    finding
-        .related
-        .push(group.label_at(probe.key.span(), ignored));
+    finding.relate(group.label_at(probe.key.span(), ignored));
     finding.help = Some(format!(
         "add the annotation `{}: \"true\"`, or let the machine register itself",
         vm::HEALTH_CHECKS_ENABLED
     ));
     let annotations = FieldPath::keys(&["metadata", "annotations", vm::HEALTH_CHECKS_ENABLED]);
-    let change = Change::Set {
-        route: entry.route.join(&annotations),
-        value: Value::from("true"),
-    };
+    let change = Change::set(entry.route.join(&annotations), "true");
     let title = format!("add `{}: \"true\"`", vm::HEALTH_CHECKS_ENABLED);
     let changes = vec![change];
     finding.fix = Some(Fix::of_object(

@@ -14,15 +14,15 @@ use crate::rules::support::verdicts;
 crate::rules::rule::rules! {
     ENDED = "appmesh-ended", Note, fix: None, scope: Tree, ended;
     STRICT_PROBE = "appmesh-strict-probe", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &STRICT_PROBE, Mesh::APP_MESH, &[
+        |cx| verdicts::report(cx, &STRICT_PROBE, Mesh::APP_MESH, &[
             (Cause::Other(&faults::PLAIN_AT_STRICT), "",
-            |_| "fails: App Mesh captures the port, and its listener accepts only TLS of the mesh".into(),
+            |_, _| "fails: App Mesh captures the port, and its listener accepts only TLS of the mesh".into(),
             "serve the check on another port, and list only the ports of the application in `appmesh.k8s.aws/ports`"),
         ]);
     TCP_PROBE_ALWAYS_TRUE = "appmesh-tcp-probe-always-true", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::APP_MESH, &[
+        |cx| verdicts::report(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::APP_MESH, &[
             (Cause::SidecarAccepts, "",
-            |_| "always succeeds: the App Mesh proxy accepts every connection".into(),
+            |_, _| "always succeeds: the App Mesh proxy accepts every connection".into(),
             "use `httpGet` or `exec`, or list only the other ports in `appmesh.k8s.aws/ports`"),
         ]);
 }

@@ -4,7 +4,7 @@ use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::kube::{ContainerList, Object, ProbeHandler};
 use meshprobe_mesh::mesh::consul::{OVERWRITE, SERVICE, TRANSPARENT, faults, several_services};
 use meshprobe_mesh::mesh::{Mesh, shared_faults};
-use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction, port_owner};
+use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::NodeRef;
 
 use crate::rules::RuleContext;
@@ -13,9 +13,9 @@ use crate::rules::support::verdicts;
 crate::rules::rule::rules! {
     EXPOSE_OVERWRITTEN = "consul-expose-overwritten", Warning, fix: None, scope: Tree, check_expose_overwritten;
     EXPOSE_QUERY = "consul-expose-query", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &EXPOSE_QUERY, Mesh::CONSUL, &[
+        |cx| verdicts::report(cx, &EXPOSE_QUERY, Mesh::CONSUL, &[
             (Cause::Other(&faults::QUERY_IN_PATH), "path",
-            |_| "has a query in its path, which Consul matches as part of the path".into(),
+            |_, _| "has a query in its path, which Consul matches as part of the path".into(),
             "use a path without a query"),
         ]);
     MULTIPORT_TPROXY = "consul-multiport-tproxy", Error, fix: None, scope: Workloads,
@@ -25,15 +25,15 @@ crate::rules::rule::rules! {
     PORT_NAME_SHARED = "consul-port-name-shared", Error, fix: None, scope: Workloads,
         |cx| cx.each_handler(port_name_shared);
     PROBE_NOT_REWRITTEN = "consul-probe-not-rewritten", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &PROBE_NOT_REWRITTEN, Mesh::CONSUL, &[
+        |cx| verdicts::report(cx, &PROBE_NOT_REWRITTEN, Mesh::CONSUL, &[
             (Cause::SidecarAccepts, "",
-            |_| "always succeeds: the proxy accepts every connection, and Consul rewrites only `httpGet`".into(),
+            |_, _| "always succeeds: the proxy accepts every connection, and Consul rewrites only `httpGet`".into(),
             TO_HTTP),
             (Cause::Other(&shared_faults::GRPC_AT_MTLS), "",
-            |_| "fails: it sends plain text, the port requires mutual TLS, and Consul rewrites only `httpGet`".into(),
+            |_, _| "fails: it sends plain text, the port requires mutual TLS, and Consul rewrites only `httpGet`".into(),
             TO_HTTP),
             (Cause::Other(&faults::PLAIN_AT_MTLS), "",
-            |handler| {
+            |_, handler| {
             let why = if handler.container.is_native_sidecar() {
                 "Consul does not rewrite probes of init containers"
             } else {
@@ -43,10 +43,12 @@ crate::rules::rule::rules! {
             },
             TO_EXEC),
             (Cause::Other(&shared_faults::HOOK_AT_MTLS), "",
-            |_| "fails: it sends plain text, the port requires mutual TLS, and Consul does not rewrite hooks".into(),
+            |_, _| "fails: it sends plain text, the port requires mutual TLS, and Consul does not rewrite hooks".into(),
             TO_EXEC),
         ]);
-    RESERVED_PORTS = "consul-reserved-ports", Error, fix: None, scope: Workloads, check_reserved_ports;
+    RESERVED_PORTS = "consul-reserved-ports", Error, fix: None, scope: Workloads,
+        |cx| verdicts::proxy_ports(cx, &RESERVED_PORTS, (Mesh::CONSUL, Cause::Other(&shared_faults::PORT_OF_PROXY)),
+            "set the port of the application; Consul rewrites the probe at admission");
 }
 
 fn check_expose_overwritten(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
@@ -105,7 +107,7 @@ fn expose_overwritten(pod: &WorkloadPrediction<'_>, object: &Object<'_>) -> Opti
         .workload
         .object
         .label_at(key, format!("{title} is rewritten"));
-    finding.related.push(place);
+    finding.relate(place);
     finding.depend_on(&pod.dataplane);
     finding.help = Some(format!(
         "turn the rewrite of probes off (`{OVERWRITE}: \"false\"`) and add the paths of the probes here, or \
@@ -177,33 +179,3 @@ const TO_HTTP: &str = "use `httpGet` or `exec`, or exclude the port from capture
      (`consul.hashicorp.com/transparent-proxy-exclude-inbound-ports`)";
 const TO_EXEC: &str = "use `exec`, or exclude the port from capture \
      (`consul.hashicorp.com/transparent-proxy-exclude-inbound-ports`)";
-
-fn check_reserved_ports(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let probes = cx
-        .handlers()
-        .filter_map(|(pod, handler)| reserved_ports(pod, handler));
-    let declared = verdicts::proxy_port_findings(cx, &RESERVED_PORTS, Mesh::CONSUL);
-    probes.chain(declared).collect()
-}
-
-fn reserved_ports(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Option<Finding> {
-    if pod.mesh.value != Some(Mesh::CONSUL)
-        || handler.verdict.cause != Cause::Other(&shared_faults::PORT_OF_PROXY)
-    {
-        return None;
-    }
-    let port = handler.port?;
-    let owner = port_owner(pod, port)?;
-    let message = format!(
-        "{} targets port {port}, which belongs to the proxy ({owner})",
-        handler.title()
-    );
-    let span = handler.handler.field_span("port");
-    let mut finding = RESERVED_PORTS.finding_on_handler(pod, handler, span, message);
-    finding.help =
-        Some("set the port of the application; Consul rewrites the probe at admission".to_owned());
-    Some(finding)
-}

@@ -16,34 +16,36 @@ crate::rules::rule::rules! {
     GATEWAY_ANNOTATION_FALSE = "kuma-gateway-annotation-false", Error, fix: None, scope: Workloads,
         |cx| cx.each_handler(gateway_annotation_false);
     HOST_HEADER_LOST = "kuma-host-header-lost", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &HOST_HEADER_LOST, Mesh::KUMA, &[
+        |cx| verdicts::report(cx, &HOST_HEADER_LOST, Mesh::KUMA, &[
             (Cause::Other(&faults::HOST_HEADER_LOST), "httpHeaders",
-            |_| "loses its `Host` header: the probe proxy of Kuma does not forward it".into(),
+            |_, _| "loses its `Host` header: the probe proxy of Kuma does not forward it".into(),
             "use a path that responds for every host"),
         ]);
     HTTP_HOST_LOST = "kuma-http-host-lost", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &HTTP_HOST_LOST, Mesh::KUMA, &[
+        |cx| verdicts::report(cx, &HTTP_HOST_LOST, Mesh::KUMA, &[
             (Cause::Other(&faults::HTTP_HOST_LOST), "host",
-            |_| "checks the pod itself: Kuma drops `host`".into(),
+            |_, _| "checks the pod itself: Kuma drops `host`".into(),
             "remove `host` if the probe is for the pod itself, otherwise use `exec`"),
         ]);
     LABEL_NOT_ANNOTATION = "kuma-label-not-annotation", Error, fix: None, scope: Tree, check_label_not_annotation;
     NATIVE_SIDECAR_ORDER = "kuma-native-sidecar-order", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &NATIVE_SIDECAR_ORDER, Mesh::KUMA, &[
+        |cx| verdicts::report(cx, &NATIVE_SIDECAR_ORDER, Mesh::KUMA, &[
             (Cause::Other(&faults::SIDECAR_LEFT), "",
-            |_| "is not rewritten: Kuma does not change probes of native sidecars".into(),
+            |_, _| "is not rewritten: Kuma does not change probes of native sidecars".into(),
             "use `exec`, or configure Kuma to inject native sidecars"),
         ]);
     PROBE_PORT_UNPROTECTED = "kuma-probe-port-unprotected", Note, fix: None, scope: Workloads,
         |cx| cx.each_handler(probe_port_unprotected);
-    RESERVED_PORT = "kuma-reserved-port", Error, fix: None, scope: Workloads, check_reserved_port;
+    RESERVED_PORT = "kuma-reserved-port", Error, fix: None, scope: Workloads,
+        |cx| cx.handlers().filter_map(|(pod, handler)| reserved_port(pod, handler))
+            .chain(verdicts::declared_proxy_ports(cx, &RESERVED_PORT, Mesh::KUMA)).collect();
     TCP_GRPC_NEEDS_2_9 = "kuma-tcp-grpc-needs-2-9", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &TCP_GRPC_NEEDS_2_9, Mesh::KUMA, &[
+        |cx| verdicts::report(cx, &TCP_GRPC_NEEDS_2_9, Mesh::KUMA, &[
             (Cause::SidecarAccepts, "",
-            |_| "always succeeds: the sidecar accepts every connection; Kuma rewrites it since 2.9".into(),
+            |_, _| "always succeeds: the sidecar accepts every connection; Kuma rewrites it since 2.9".into(),
             HELP),
             (Cause::Other(&shared_faults::GRPC_AT_MTLS), "",
-            |_| "fails: it sends plain text, and the port requires mutual TLS; Kuma rewrites it since 2.9".into(),
+            |_, _| "fails: it sends plain text, and the port requires mutual TLS; Kuma rewrites it since 2.9".into(),
             HELP),
         ]);
 }
@@ -91,7 +93,7 @@ fn report_unchanged(
         .workload
         .object
         .label_at(entry.key.span(), "the annotation is set here");
-    finding.related.push(place);
+    finding.relate(place);
     finding.help = Some(REMOVE.to_owned());
     finding.depend_on(&pod.release);
     Some(finding)
@@ -165,14 +167,6 @@ fn probe_port_unprotected(
     finding.help =
         Some("serve health checks on a separate port, or use the probe proxy".to_owned());
     Some(finding)
-}
-
-fn check_reserved_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let probes = cx
-        .handlers()
-        .filter_map(|(pod, handler)| reserved_port(pod, handler));
-    let declared = verdicts::proxy_port_findings(cx, &RESERVED_PORT, Mesh::KUMA);
-    probes.chain(declared).collect()
 }
 
 fn reserved_port(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<Finding> {

@@ -6,29 +6,29 @@ use meshprobe_mesh::mesh::Mesh;
 use meshprobe_mesh::mesh::linkerd::faults;
 use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{Change, NodeRef, Value};
+use meshprobe_yaml::{Change, NodeRef};
 
 use crate::rules::support::chart_values::{ChartValues, of_chart};
 use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     GRPC_PROBE_DENIED = "linkerd-grpc-probe-denied", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &GRPC_PROBE_DENIED, Mesh::LINKERD, &[
+        |cx| verdicts::report(cx, &GRPC_PROBE_DENIED, Mesh::LINKERD, &[
             (Cause::Other(&faults::GRPC_DENIED), "",
-            |_| "is denied: the port admits only clients of the mesh, and Linkerd creates no routes for gRPC \
+            |_, _| "is denied: the port admits only clients of the mesh, and Linkerd creates no routes for gRPC \
             probes".into(),
             "use `httpGet` or `exec`, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
     HOOK_DENIED = "linkerd-hook-denied", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &HOOK_DENIED, Mesh::LINKERD, &[
+        |cx| verdicts::report(cx, &HOOK_DENIED, Mesh::LINKERD, &[
             (Cause::Other(&faults::HOOK_DENIED), "",
-            |_| "is denied: the port admits only clients of the mesh, and Linkerd creates no routes for hooks".into(),
+            |_, _| "is denied: the port admits only clients of the mesh, and Linkerd creates no routes for hooks".into(),
             "use `exec`, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
     HTTPS_PROBE_DENIED = "linkerd-https-probe-denied", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &HTTPS_PROBE_DENIED, Mesh::LINKERD, &[
+        |cx| verdicts::report(cx, &HTTPS_PROBE_DENIED, Mesh::LINKERD, &[
             (Cause::Other(&faults::NO_PROBE_ROUTE), "",
-            |handler| {
+            |_, handler| {
         let mut because = handler.verdict.because.iter();
         let reason = because.find(|reason| reason.place.is_none());
         let why = reason.map_or("Linkerd creates no route for it", |reason| &reason.message);
@@ -41,21 +41,21 @@ crate::rules::rule::rules! {
     PROBE_NETWORK = "linkerd-probe-network", Note, fix: None, scope: Tree,
         |cx| of_chart(cx, "linkerd-control-plane").filter_map(|chart| probe_network(&chart)).collect();
     ROUTE_HIDES_PROBE = "linkerd-route-hides-probe", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &ROUTE_HIDES_PROBE, Mesh::LINKERD, &[
+        |cx| verdicts::report(cx, &ROUTE_HIDES_PROBE, Mesh::LINKERD, &[
             (Cause::Other(&faults::ROUTE_HIDES_PROBE), "",
-            |_| "is denied: the Server has an HTTPRoute, so Linkerd creates no route for probes".into(),
+            |_, _| "is denied: the Server has an HTTPRoute, so Linkerd creates no route for probes".into(),
             "add an HTTPRoute for the path of the probe, with an AuthorizationPolicy that requires no certificate"),
         ]);
     STARTUP_PORT_UNDECLARED = "linkerd-startup-port-undeclared", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &STARTUP_PORT_UNDECLARED, Mesh::LINKERD, &[
+        |cx| verdicts::report(cx, &STARTUP_PORT_UNDECLARED, Mesh::LINKERD, &[
             (Cause::Other(&faults::PORT_UNDECLARED), "port",
-            |_| "may be denied: Linkerd does not announce the undeclared port of a startup probe to its proxy".into(),
+            |_, _| "may be denied: Linkerd does not announce the undeclared port of a startup probe to its proxy".into(),
             "declare the port in `ports` of the container"),
         ]);
     TCP_PROBE_ALWAYS_TRUE = "linkerd-tcp-probe-always-true", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::LINKERD, &[
+        |cx| verdicts::report(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::LINKERD, &[
             (Cause::SidecarAccepts, "",
-            |_| "always succeeds: the Linkerd proxy accepts every connection".into(),
+            |_, _| "always succeeds: the Linkerd proxy accepts every connection".into(),
             "use `httpGet` or `exec`, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
 }
@@ -86,10 +86,10 @@ fn fix(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Option<
     };
     let path = format!("/{}", http.path);
     let title = format!("set the path to `{path}`");
-    let change = Change::Set {
-        route: handler.handler.route.child("httpGet").child("path"),
-        value: Value::from(path.as_str()),
-    };
+    let change = Change::set(
+        handler.handler.route.child("httpGet").child("path"),
+        path.as_str(),
+    );
     let object = &pod.workload.object;
     Some(Fix::of_object(
         object,

@@ -6,7 +6,7 @@ use meshprobe_mesh::mesh::osm::injection::invalid_annotation_values;
 use meshprobe_mesh::mesh::osm::{Era, HEALTHCHECK_PORT, INJECTION, MONITORED, faults};
 use meshprobe_mesh::mesh::{Mesh, shared_faults};
 use meshprobe_predict::context::Dataplane;
-use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction, port_owner};
+use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::{Entry, NodeRef};
 
 use crate::rules::RuleContext;
@@ -15,9 +15,9 @@ use crate::rules::support::verdicts;
 
 crate::rules::rule::rules! {
     ALREADY_REWRITTEN = "osm-already-rewritten", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &ALREADY_REWRITTEN, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &ALREADY_REWRITTEN, Mesh::OSM, &[
             (Cause::Other(&faults::TARGETS_ITSELF), "port",
-            |handler| {
+            |_, handler| {
             let why = match handler.port {
                 Some(HEALTHCHECK_PORT) => {
                     "OSM redirects it to the proxy and adds no helper that responds"
@@ -28,21 +28,21 @@ crate::rules::rule::rules! {
             },
             ALREADY_REWRITTEN_HELP),
             (Cause::Other(&faults::WITHOUT_PROXY), "port",
-            |_| "targets the OSM proxy, which this pod does not have".into(),
+            |_, _| "targets the OSM proxy, which this pod does not have".into(),
             ALREADY_REWRITTEN_HELP),
         ]);
     ANNOTATION_VALUE = "osm-annotation-value", Error, fix: None, scope: Tree, check_annotation_value;
     ARCHIVED = "osm-archived", Note, fix: None, scope: Tree, archived;
     GRPC_PROBE = "osm-grpc-probe", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &GRPC_PROBE, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &GRPC_PROBE, Mesh::OSM, &[
             (Cause::Other(&shared_faults::GRPC_AT_MTLS), "",
-            |_| "fails: OSM does not rewrite gRPC probes, and the port requires mutual TLS".into(),
+            |_, _| "fails: OSM does not rewrite gRPC probes, and the port requires mutual TLS".into(),
             "use `exec` with grpc_health_probe against 127.0.0.1, or exclude the port from capture"),
         ]);
     HTTP_HOST = "osm-http-host", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &HTTP_HOST, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &HTTP_HOST, Mesh::OSM, &[
             (Cause::Other(&shared_faults::HOST_KEPT), "host",
-            |handler| {
+            |_, handler| {
         let port = handler
             .rewritten_to
             .as_ref()
@@ -52,19 +52,19 @@ crate::rules::rule::rules! {
             "remove `host`; to send a host name to the application, set the header `Host`"),
         ]);
     HTTPS_COLLISION = "osm-https-collision", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &HTTPS_COLLISION, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &HTTPS_COLLISION, Mesh::OSM, &[
             (Cause::Other(&faults::TLS_ANSWERED_BY_OTHER), "",
-            |_| "shares a listener with the HTTPS probe of another container; OSM forwards only one HTTPS probe \
+            |_, _| "shares a listener with the HTTPS probe of another container; OSM forwards only one HTTPS probe \
             per kind".into(),
             HTTPS_COLLISION_HELP),
             (Cause::Other(&faults::TLS_MIXED), "",
-            |_| "shares a listener with a probe of the other scheme; OSM forwards only one HTTPS probe per kind".into(),
+            |_, _| "shares a listener with a probe of the other scheme; OSM forwards only one HTTPS probe per kind".into(),
             HTTPS_COLLISION_HELP),
         ]);
     LIFECYCLE_HTTP = "osm-lifecycle-http", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &LIFECYCLE_HTTP, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &LIFECYCLE_HTTP, Mesh::OSM, &[
             (Cause::Other(&shared_faults::HOOK_AT_MTLS), "",
-            |_| "fails: OSM does not rewrite hooks, and the port requires mutual TLS".into(),
+            |_, _| "fails: OSM does not rewrite hooks, and the port requires mutual TLS".into(),
             "use `exec`, or exclude the port from capture"),
         ]);
     NATIVE_SIDECAR_DROPPED = "osm-native-sidecar-dropped", Error, fix: None, scope: Workloads,
@@ -74,31 +74,33 @@ crate::rules::rule::rules! {
     PROBE_COLLISION = "osm-probe-collision", Error, fix: None, scope: Workloads,
         |cx| cx.each_handler(|pod, handler| probe_collision(cx, pod, handler));
     PROBE_NOT_CHANGED = "osm-probe-not-changed", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &PROBE_NOT_CHANGED, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &PROBE_NOT_CHANGED, Mesh::OSM, &[
             (Cause::Other(&faults::NOT_CHANGED), "port",
-            |_| "fails: OSM did not rewrite it, and the port requires mutual TLS".into(),
+            |_, _| "fails: OSM did not rewrite it, and the port requires mutual TLS".into(),
             "recreate the pod from its original manifest, so that the webhook processes the probe"),
         ]);
-    PROBE_PORT_IN_USE = "osm-probe-port-in-use", Error, fix: None, scope: Workloads, check_probe_port_in_use;
+    PROBE_PORT_IN_USE = "osm-probe-port-in-use", Error, fix: None, scope: Workloads,
+        |cx| verdicts::proxy_ports(cx, &PROBE_PORT_IN_USE, (Mesh::OSM, Cause::Other(&shared_faults::PORT_OF_PROXY)),
+            "set a port of the application");
     PROBE_WITHOUT_ENDPOINT = "osm-probe-without-endpoint", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &PROBE_WITHOUT_ENDPOINT, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &PROBE_WITHOUT_ENDPOINT, Mesh::OSM, &[
             (Cause::Other(&faults::NO_LISTENER), "port",
-            |_| "targets the proxy, which has no listener for it".into(),
+            |_, _| "targets the proxy, which has no listener for it".into(),
             PROBE_WITHOUT_ENDPOINT_HELP),
             (Cause::Other(&faults::NO_HELPER), "port",
-            |_| "targets the helper, which is missing or does not receive the port".into(),
+            |_, _| "targets the helper, which is missing or does not receive the port".into(),
             PROBE_WITHOUT_ENDPOINT_HELP),
         ]);
     TCP_HOST_LOST = "osm-tcp-host-lost", Warning, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &TCP_HOST_LOST, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &TCP_HOST_LOST, Mesh::OSM, &[
             (Cause::Other(&faults::HOST_LOST), "host",
-            |_| "checks the pod itself: OSM drops `host` of a `tcpSocket`".into(),
+            |_, _| "checks the pod itself: OSM drops `host` of a `tcpSocket`".into(),
             "remove `host` if the probe is for the pod itself, otherwise use `exec`"),
         ]);
     TCP_PROBE_ACCEPTED = "osm-tcp-probe-accepted", Error, fix: None, scope: Workloads,
-        |cx| verdicts::report_verdicts(cx, &TCP_PROBE_ACCEPTED, Mesh::OSM, &[
+        |cx| verdicts::report(cx, &TCP_PROBE_ACCEPTED, Mesh::OSM, &[
             (Cause::SidecarAccepts, "",
-            |_| "always succeeds: the OSM proxy accepts every connection".into(),
+            |_, _| "always succeeds: the OSM proxy accepts every connection".into(),
             "use `httpGet` or `exec`, or upgrade OSM to 1.1 or later"),
         ]);
 }
@@ -300,34 +302,6 @@ fn probe_collision(
     let span = handler.handler.kind_span();
     let mut finding = PROBE_COLLISION.finding_on_handler(pod, handler, span, message);
     finding.help = Some(help.to_owned());
-    Some(finding)
-}
-
-fn check_probe_port_in_use(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let probes = cx
-        .handlers()
-        .filter_map(|(pod, handler)| probe_port_in_use(pod, handler));
-    let declared = verdicts::proxy_port_findings(cx, &PROBE_PORT_IN_USE, Mesh::OSM);
-    probes.chain(declared).collect()
-}
-
-fn probe_port_in_use(
-    pod: &WorkloadPrediction<'_>,
-    handler: &HandlerPrediction<'_>,
-) -> Option<Finding> {
-    let is_osm = pod.mesh.value == Some(Mesh::OSM);
-    if !is_osm || handler.verdict.cause != Cause::Other(&shared_faults::PORT_OF_PROXY) {
-        return None;
-    }
-    let port = handler.port?;
-    let owner = port_owner(pod, port)?;
-    let message = format!(
-        "{} targets port {port}, which belongs to the proxy ({owner})",
-        handler.title()
-    );
-    let span = handler.handler.field_span("port");
-    let mut finding = PROBE_PORT_IN_USE.finding_on_handler(pod, handler, span, message);
-    finding.help = Some("set a port of the application".to_owned());
     Some(finding)
 }
 

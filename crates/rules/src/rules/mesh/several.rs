@@ -115,7 +115,7 @@ fn report_pod(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<
         }
         let span = workload.object.name_span();
         let mut finding = about_pod(workload, &entry, span, &place.message);
-        finding.related.push(place.clone());
+        finding.relate(place.clone());
         return Some(finding);
     }
     let template = &workload.template;

@@ -4,7 +4,7 @@ use meshprobe_mesh::finding::{Applicability, Finding, Fix};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction, predict_with};
-use meshprobe_yaml::{Change, Value};
+use meshprobe_yaml::Change;
 
 use crate::rules::RuleContext;
 use crate::rules::support::fix_safety;
@@ -27,13 +27,12 @@ pub(in crate::rules) fn add_fix(
         "set `{}` to \"false\": the mesh then does not rewrite the probes and hooks of the pod",
         keys::REWRITE_PROBERS
     );
-    let change = Change::Set {
-        route: pod
-            .workload
+    let change = Change::set(
+        pod.workload
             .template
             .annotation_route(keys::REWRITE_PROBERS),
-        value: Value::from("false"),
-    };
+        "false",
+    );
     let object = &pod.workload.object;
     finding.fix = Some(Fix::of_object(object, title, applicability, vec![change]));
 }

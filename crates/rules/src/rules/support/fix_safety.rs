@@ -118,9 +118,10 @@ mod tests {
             applicability: Applicability::Safe,
             path: "pod.yaml".into(),
             document: 0,
-            changes: vec![Change::Remove {
-                route: FieldPath::keys(&["metadata", "annotations"]),
-            }],
+            changes: vec![Change::remove(FieldPath::keys(&[
+                "metadata",
+                "annotations",
+            ]))],
             added_document: None,
             edits: Vec::new(),
         });

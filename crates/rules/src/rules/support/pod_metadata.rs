@@ -111,9 +111,7 @@ pub(in crate::rules) fn removal_changes(
         };
         return vec![Change::Remove { route }];
     }
-    let remove = |key: &&str| Change::Remove {
-        route: holder.child((*key).to_owned()),
-    };
+    let remove = |key: &&str| Change::remove(holder.child((*key).to_owned()));
     keys.iter().map(remove).collect()
 }
 

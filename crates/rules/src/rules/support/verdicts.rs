@@ -16,39 +16,61 @@ use crate::rules::{Rule, RuleContext};
 type Verdict = (
     Cause,
     &'static str,
-    fn(&HandlerPrediction<'_>) -> Cow<'static, str>,
+    fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> Cow<'static, str>,
     &'static str,
 );
 
-/// Returns a finding for each handler of a mesh whose verdict has one of the causes.
-pub(in crate::rules) fn report_verdicts(
+/// Returns a finding for each handler, of one mesh or of all, whose verdict has one of the causes.
+pub(in crate::rules) fn report(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
-    mesh: Mesh,
+    mesh: impl Into<Option<Mesh>>,
     verdicts: &[Verdict],
 ) -> Vec<Finding> {
-    let handlers = cx
-        .handlers()
-        .filter(|(pod, _)| pod.mesh.value == Some(mesh));
-    handlers
-        .filter_map(|(pod, handler)| {
-            let mut verdicts = verdicts.iter();
-            let (_, field, text, help) =
-                verdicts.find(|(cause, ..)| handler.verdict.cause == *cause)?;
-            let span = match *field {
-                "" => handler.handler.kind_span(),
-                field => handler.handler.field_span(field),
-            };
-            let message = format!("{} {}", handler.title(), text(handler));
-            let mut finding = rule.finding_on_handler(pod, handler, span, message);
-            finding.help = Some((*help).to_owned());
-            Some(finding)
-        })
-        .collect()
+    let mesh = mesh.into();
+    cx.each_handler(|pod, handler| {
+        let mut verdicts = verdicts.iter();
+        let (_, field, text, help) = verdicts
+            .find(|(cause, ..)| handler.verdict.cause == *cause)
+            .filter(|_| mesh.is_none() || pod.mesh.value == mesh)?;
+        let span = match *field {
+            "" => handler.handler.kind_span(),
+            field => handler.handler.field_span(field),
+        };
+        let message = format!("{} {}", handler.title(), text(pod, handler));
+        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        finding.help = Some((*help).to_owned());
+        Some(finding)
+    })
+}
+
+/// Returns a finding for every probe whose verdict has a cause that it targets a port of the proxy, with this help, and
+/// for every declared port that the proxy uses.
+pub(in crate::rules) fn proxy_ports(
+    cx: &RuleContext<'_, '_>,
+    rule: &Rule,
+    (mesh, cause): (Mesh, Cause),
+    help: &str,
+) -> Vec<Finding> {
+    let mut findings = cx.each_handler(|pod, handler| {
+        if pod.mesh.value != Some(mesh) || handler.verdict.cause != cause {
+            return None;
+        }
+        let port = handler.port?;
+        let owner = port_owner(pod, port)?;
+        let title = handler.title();
+        let message = format!("{title} targets port {port}, which belongs to the proxy ({owner})");
+        let span = handler.handler.field_span("port");
+        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        finding.help = Some(help.to_owned());
+        Some(finding)
+    });
+    findings.extend(declared_proxy_ports(cx, rule, mesh));
+    findings
 }
 
 /// Returns a finding for every declared port that the proxy uses.
-pub(in crate::rules) fn proxy_port_findings(
+pub(in crate::rules) fn declared_proxy_ports(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     mesh: Mesh,
@@ -57,12 +79,7 @@ pub(in crate::rules) fn proxy_port_findings(
     for pod in cx.pods().filter(|pod| is_to_be_injected(cx, pod, mesh)) {
         for container in pod.workload.template.containers_in(ContainerList::Main) {
             for port in container.ports() {
-                let purpose = port.number.and_then(|number| port_owner(pod, number));
-                findings.extend(
-                    purpose.and_then(|purpose| {
-                        report_proxy_port(rule, pod, &container, &port, purpose)
-                    }),
-                );
+                findings.extend(declared_proxy_port(rule, pod, &container, &port));
             }
         }
     }
@@ -76,17 +93,17 @@ fn is_to_be_injected(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>, mes
         && !cx.context.mesh_of(&pod.workload).brings_proxy()
 }
 
-fn report_proxy_port(
+fn declared_proxy_port(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     container: &Container<'_>,
     port: &ContainerPort<'_>,
-    purpose: &str,
 ) -> Option<Finding> {
+    let number = port.number?;
     let message = format!(
-        "container `{}` listens on port {}, on which the proxy also listens ({purpose})",
+        "container `{}` listens on port {number}, on which the proxy also listens ({})",
         container.name(),
-        port.number?
+        port_owner(pod, number)?
     );
     let entry = port.node.entry("containerPort")?;
     let mut finding = rule.finding_on_workload(&pod.workload, entry.value.span(), message);
