@@ -10,9 +10,9 @@ use meshprobe_yaml::{Edit, Span, Style};
 
 use super::changed::Changed;
 use super::check::check;
-use super::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
 use super::outcome::Outcome;
 use super::text_edits::{keeps_meaning, replace};
+use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
 
 /// Suppressions that were added to files, in memory.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use meshprobe_mesh::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
 
-use super::notices::AMBIGUOUS_YAML;
+use meshprobe_rules::rules::notices::AMBIGUOUS_YAML;
 
 /// Returns one finding per annotation of the injected pods that are checked.
 #[must_use]

@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_tree::source::{Content, Document, SourceFile, is_kustomization};
 use meshprobe_yaml::{Ambiguity, Entry, NodeRef, Span, Tree};
 
-use super::notices::{AMBIGUOUS_YAML, DUPLICATE_KEY, SYNTAX_ERROR};
+use meshprobe_rules::rules::notices::{AMBIGUOUS_YAML, DUPLICATE_KEY, SYNTAX_ERROR};
 
 /// Reports everything that kept a document from being checked.
 pub(super) fn of_document(file: &SourceFile, document: &Document) -> Vec<Finding> {

@@ -4,7 +4,7 @@ use meshprobe_mesh::finding::{Finding, Label, Severity, names_and_more};
 use meshprobe_tree::source::{Fault, Role, SourceFile};
 use meshprobe_yaml::Span;
 
-use crate::engine::notices::NOT_UTF8;
+use meshprobe_rules::rules::notices::NOT_UTF8;
 
 /// The maximum number of files that a message names.
 const NAMED: usize = 3;

@@ -3,7 +3,7 @@
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::FailOn;
 
-use super::notices::INTERNAL_ERROR;
+use meshprobe_rules::rules::notices::INTERNAL_ERROR;
 
 /// The exit code of a run. The highest applicable code is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

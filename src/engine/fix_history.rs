@@ -7,9 +7,9 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::{Applicability, Finding, Fix, ObjectRef, RuleId};
 use meshprobe_yaml::{Change, FieldPath};
 
-use crate::engine::notices::UNUSED_SUPPRESSION;
 use crate::engine::outcome::Outcome;
 use crate::engine::route_set::RouteSet;
+use meshprobe_rules::rules::notices::UNUSED_SUPPRESSION;
 
 /// The identity of a finding, independent of its position.
 pub(super) type Key = (

@@ -11,8 +11,8 @@ use meshprobe_yaml::Span;
 use crate::engine::document_diagnostics::{error_if, label, of_document};
 use crate::engine::encrypted;
 use crate::engine::left_out::{FileLeftOut, files_left_out};
-use crate::engine::notices::{NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 use crate::engine::panic_isolation;
+use meshprobe_rules::rules::notices::{NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 
 /// Reports everything that kept a file or document from being checked. Faults of files that the user did not name are
 /// only counted, see [`Summary`](crate::engine::Summary).

@@ -7,7 +7,7 @@ use meshprobe_deploy::kustomize::{Limit, Rendering};
 use meshprobe_mesh::finding::{Finding, Label, Severity, environment_file, names_and_more};
 use meshprobe_yaml::Span;
 
-use super::notices::{FILE_LEFT_OUT, OVERLAY_LEFT_OUT};
+use meshprobe_rules::rules::notices::{FILE_LEFT_OUT, OVERLAY_LEFT_OUT};
 
 /// The maximum number of overlays that a message names.
 const NAMED: usize = 3;

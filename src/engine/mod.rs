@@ -21,7 +21,6 @@ mod fix;
 mod fix_history;
 mod fix_round;
 mod found_findings;
-mod guard_docs;
 mod halving;
 mod input_diagnostics;
 mod kept_facts;
@@ -33,8 +32,6 @@ mod load;
 mod merged_notes;
 mod merged_refusals;
 mod not_judged;
-mod notice;
-mod notices;
 mod outcome;
 mod panic_isolation;
 mod panic_report;
@@ -63,7 +60,6 @@ mod unsupported_parts;
 mod vm;
 mod write;
 
-pub use crate::engine::guard_docs::GUARDS;
 pub use crate::engine::input_diagnostics::input_diagnostics;
 pub use crate::engine::vm::{
     GeneratedFile, GeneratedFiles, mesh_yamls, with_groups, workload_groups, write_generated,
@@ -77,8 +73,7 @@ pub use exit::{Exit, failing};
 pub use fix::{Fixed, fix, fix_unknown};
 pub use live_check::{LiveCheck, LiveFacts, LiveView, check_live};
 pub use load::{load, unread_paths};
-pub use notice::Notice;
-pub use notices::{NOTICES, PROBE_REGRESSION, explained, rule_names};
+pub use meshprobe_rules::rules::notices::{Notice, PROBE_REGRESSION, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use predicted_probes::{Detail, report};

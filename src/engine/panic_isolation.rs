@@ -6,8 +6,8 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_tree::source::{Role, SourceSet};
 use meshprobe_yaml::Span;
 
-use crate::engine::notices::INTERNAL_ERROR;
 use crate::engine::panic_report::{PanicReport, catch_panic, how_to_report};
+use meshprobe_rules::rules::notices::INTERNAL_ERROR;
 
 #[cfg(debug_assertions)]
 use crate::engine::planted_panic;

@@ -9,7 +9,7 @@ use meshprobe_predict::context::Context;
 use meshprobe_tree::source::template_marker;
 use meshprobe_yaml::Span;
 
-use super::notices::NOT_MODELLED;
+use meshprobe_rules::rules::notices::NOT_MODELLED;
 
 /// The maximum number of causes that a message lists.
 const NAMED: usize = 3;

@@ -7,7 +7,7 @@ use meshprobe_predict::context::Dataplane;
 use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
 use meshprobe_rules::rewrite;
 
-use super::notices::NOT_REWRITTEN;
+use meshprobe_rules::rules::notices::NOT_REWRITTEN;
 
 /// Reports every handler that a rewrite would still change, or that it might change if the mesh is not known. A handler
 /// in a file that several overlays include is reported once.

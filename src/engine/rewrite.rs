@@ -22,7 +22,6 @@ use super::context_option::{complete_findings, complete_not_judged};
 use super::merged_notes::merged_notes;
 use super::merged_refusals::merged_refusals;
 use super::not_judged::not_judged;
-use super::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use super::outcome::with_levels;
 use super::rendered_templates::unrendered_templates;
 use super::reversible::ensure_undo;
@@ -31,6 +30,7 @@ use super::text_edits::replace;
 use super::unsupported_parts::unsupported_parts;
 use crate::engine::input_diagnostics::input_diagnostics;
 use crate::engine::panic_isolation::isolate_panics;
+use meshprobe_rules::rules::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 
 /// The result of a rewrite in memory.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_predict::context::{Context, Dataplane, UncheckedPolicy, Unrendered};
 use meshprobe_predict::predict::WorkloadPrediction;
 
-use super::notices::POLICY_LEFT_OUT;
+use meshprobe_rules::rules::notices::POLICY_LEFT_OUT;
 
 /// Returns a finding for each policy that is not taken into account because of a kustomization.
 pub(super) fn policies_left_out(

@@ -10,7 +10,7 @@ use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_yaml::Span;
 
 use super::left_out::left_out;
-use super::notices::NOT_MODELLED;
+use meshprobe_rules::rules::notices::NOT_MODELLED;
 
 /// Reports the parts of kustomizations that are not rendered, with the notes that `is_wanted` selects.
 pub(super) fn unsupported_parts<'r>(

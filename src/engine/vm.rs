@@ -16,11 +16,11 @@ use meshprobe_yaml::Span;
 use crate::engine::analysis::{analyse, with_context};
 use crate::engine::emit::text_of;
 use crate::engine::input_diagnostics::input_diagnostics;
-use crate::engine::notices::EDIT_REFUSED;
 use crate::engine::outcome::with_levels;
 use crate::engine::panic_isolation::isolate_panics;
 use crate::engine::replace::replace;
 use crate::engine::write::{WriteFailure, is_read};
+use meshprobe_rules::rules::notices::EDIT_REFUSED;
 
 /// A generated file in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::{Finding, Label, RuleId};
 use meshprobe_yaml::Span;
 
 use super::collect::{Directive, SuppressedRange};
-use crate::engine::notices::rule_names;
+use meshprobe_rules::rules::notices::rule_names;
 
 /// The file, the rule and the container of a name in a suppression.
 type Key = (Arc<str>, RuleId, Option<String>);

@@ -8,7 +8,7 @@ use meshprobe_predict::predict::WorkloadPrediction;
 
 use super::collect::{entries, lines_before};
 use super::directive::of_annotation;
-use crate::engine::notices::rule_names;
+use meshprobe_rules::rules::notices::rule_names;
 
 /// The rendered workloads with such annotations.
 #[derive(Debug, Default)]

@@ -14,7 +14,7 @@ use super::collect::Directive;
 use super::directive::{Name, ParsedSuppression};
 use super::suppressions::Suppressions;
 use crate::engine::levels::{Ignores, Levels};
-use crate::engine::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
+use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
 
 impl Suppressions {
     /// Reports invalid and unused suppressions. Must be called after all findings are marked.

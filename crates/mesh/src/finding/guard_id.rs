@@ -10,91 +10,98 @@ use super::rule_id::{RuleId, rule_id};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GuardId(RuleId);
 
+/// Calls a macro with all guards and notes of `rewrite`, sorted: the constant, the id and the usual severity of each.
+#[macro_export]
+macro_rules! guards {
+    ($callback:ident) => {
+        $callback! {
+            ALL:
+            ADMISSION_REFUSED = "admission-refused", Error;
+            AGENT_CALLS_ITSELF = "agent-calls-itself", Error;
+            AMBIENT = "ambient", Note;
+            ANNOTATION_TAKEN = "annotation-taken", Error;
+            CONTAINER_NAME = "container-name", Error;
+            CONTEXT_ONLY = "context-only", Error;
+            CUSTOM_TEMPLATE = "custom-template", Error;
+            DUPLICATE_CONTAINER_NAME = "duplicate-container-name", Error;
+            ENV_REFERENCE = "env-reference", Error;
+            FOREIGN_INJECTOR = "foreign-injector", Error;
+            FORM_CHOSEN = "form-chosen", Note;
+            FORM_KEPT = "form-kept", Note;
+            GATEWAY_TEMPLATE = "gateway-template", Error;
+            HOOKS_LEFT = "hooks-left", Note;
+            HOOKS_NEED_RELEASE = "hooks-need-release", Error;
+            HOST_KEPT = "host-kept", Note;
+            HOST_NETWORK = "host-network", Note;
+            INJECTION_UNPROVEN = "injection-unproven", Error;
+            INVALID_HANDLER = "invalid-handler", Error;
+            JOB_IMMUTABLE = "job-immutable", Note;
+            KNATIVE = "knative", Error;
+            KUSTOMIZE_OVERLAY = "kustomize-overlay", Error;
+            KUSTOMIZE_PATCH = "kustomize-patch", Error;
+            NEWER_RELEASE = "newer-release", Warning;
+            OPT_IN_REPLACED = "opt-in-replaced", Note;
+            OPT_OUT = "opt-out", Note;
+            PLACEHOLDER = "placeholder", Error;
+            PORT_ASSUMED = "port-assumed", Note;
+            PORT_RANGE = "port-range", Error;
+            PORT_UNRESOLVED = "port-unresolved", Error;
+            PREVIEW = "preview", Note;
+            PREVIEW_ONLY = "preview-only", Error;
+            PROBE_HOST = "probe-host", Error;
+            PROBE_PATH = "probe-path", Error;
+            PROBER_ENV_CONFLICT = "prober-env-conflict", Error;
+            PROBER_ENV_INVALID = "prober-env-invalid", Error;
+            PROXY_CONFIG_INVALID = "proxy-config-invalid", Error;
+            PROXY_IN_INIT_CONTAINERS = "proxy-in-init-containers", Error;
+            PROXYLESS = "proxyless", Note;
+            PROXYLESS_TEMPLATE = "proxyless-template", Error;
+            RELEASE_ASSUMED = "release-assumed", Note;
+            RELEASE_NOT_PROVEN = "release-not-proven", Error;
+            RELEASE_TOO_OLD = "release-too-old", Error;
+            SOPS = "sops", Error;
+            STATUS_PORT_IN_USE = "status-port-in-use", Error;
+            STATUS_PORT_INVALID = "status-port-invalid", Error;
+            STATUS_PORT_MISMATCH = "status-port-mismatch", Error;
+            SYSTEM_NAMESPACE = "system-namespace", Note;
+            TWO_HANDLERS = "two-handlers", Error;
+            UNDO_DIFFERS = "undo-differs", Error;
+            UNDO_ENTRY_UNREADABLE = "undo-entry-unreadable", Error;
+            UNDO_NOT_LITERAL = "undo-not-literal", Note;
+            UNKNOWN_KIND = "unknown-kind", Warning;
+            UNKNOWN_TEMPLATE = "unknown-template", Error;
+            UNRECORDED_FIELD = "unrecorded-field", Error;
+            VM_MESH_CONFIG_MISSING = "vm-mesh-config-missing", Note;
+            VM_NO_EQUIVALENT = "vm-no-equivalent", Error;
+            VM_PROBE_REFUSED = "vm-probe-refused", Error;
+            VM_PROBE_UNREADABLE = "vm-probe-unreadable", Error;
+        }
+    };
+}
+
 /// Declares a constant for each id, and a list of them.
 macro_rules! guard_ids {
-    ($(#[$list_doc:meta])* $list:ident: $($name:ident = $id:literal),+ $(,)?) => {
+    ($list:ident: $($name:ident = $id:literal, $severity:ident;)+) => {
         impl GuardId {
             $(
                 #[doc = concat!("The id `", $id, "`.")]
                 pub const $name: Self = Self(rule_id!($id));
             )+
 
-            $(#[$list_doc])*
+            /// The ids, sorted.
             pub const $list: &'static [Self] = &[$(Self::$name),+];
         }
     };
 }
 
-guard_ids! {
-    /// The guards and notes of `rewrite`, sorted.
-    ALL:
-    ADMISSION_REFUSED = "admission-refused",
-    AGENT_CALLS_ITSELF = "agent-calls-itself",
-    AMBIENT = "ambient",
-    ANNOTATION_TAKEN = "annotation-taken",
-    CONTAINER_NAME = "container-name",
-    CONTEXT_ONLY = "context-only",
-    CUSTOM_TEMPLATE = "custom-template",
-    DUPLICATE_CONTAINER_NAME = "duplicate-container-name",
-    ENV_REFERENCE = "env-reference",
-    FOREIGN_INJECTOR = "foreign-injector",
-    FORM_CHOSEN = "form-chosen",
-    FORM_KEPT = "form-kept",
-    GATEWAY_TEMPLATE = "gateway-template",
-    HOOKS_LEFT = "hooks-left",
-    HOOKS_NEED_RELEASE = "hooks-need-release",
-    HOST_KEPT = "host-kept",
-    HOST_NETWORK = "host-network",
-    INJECTION_UNPROVEN = "injection-unproven",
-    INVALID_HANDLER = "invalid-handler",
-    JOB_IMMUTABLE = "job-immutable",
-    KNATIVE = "knative",
-    KUSTOMIZE_OVERLAY = "kustomize-overlay",
-    KUSTOMIZE_PATCH = "kustomize-patch",
-    NEWER_RELEASE = "newer-release",
-    OPT_IN_REPLACED = "opt-in-replaced",
-    OPT_OUT = "opt-out",
-    PLACEHOLDER = "placeholder",
-    PORT_ASSUMED = "port-assumed",
-    PORT_RANGE = "port-range",
-    PORT_UNRESOLVED = "port-unresolved",
-    PREVIEW = "preview",
-    PREVIEW_ONLY = "preview-only",
-    PROBE_HOST = "probe-host",
-    PROBE_PATH = "probe-path",
-    PROBER_ENV_CONFLICT = "prober-env-conflict",
-    PROBER_ENV_INVALID = "prober-env-invalid",
-    PROXY_CONFIG_INVALID = "proxy-config-invalid",
-    PROXY_IN_INIT_CONTAINERS = "proxy-in-init-containers",
-    PROXYLESS = "proxyless",
-    PROXYLESS_TEMPLATE = "proxyless-template",
-    RELEASE_ASSUMED = "release-assumed",
-    RELEASE_NOT_PROVEN = "release-not-proven",
-    RELEASE_TOO_OLD = "release-too-old",
-    SOPS = "sops",
-    STATUS_PORT_IN_USE = "status-port-in-use",
-    STATUS_PORT_INVALID = "status-port-invalid",
-    STATUS_PORT_MISMATCH = "status-port-mismatch",
-    SYSTEM_NAMESPACE = "system-namespace",
-    TWO_HANDLERS = "two-handlers",
-    UNDO_DIFFERS = "undo-differs",
-    UNDO_ENTRY_UNREADABLE = "undo-entry-unreadable",
-    UNDO_NOT_LITERAL = "undo-not-literal",
-    UNKNOWN_KIND = "unknown-kind",
-    UNKNOWN_TEMPLATE = "unknown-template",
-    UNRECORDED_FIELD = "unrecorded-field",
-    VM_MESH_CONFIG_MISSING = "vm-mesh-config-missing",
-    VM_NO_EQUIVALENT = "vm-no-equivalent",
-    VM_PROBE_REFUSED = "vm-probe-refused",
-    VM_PROBE_UNREADABLE = "vm-probe-unreadable",
-}
+guards!(guard_ids);
 
+// The ids of rules and notices that `rewrite` also uses as guards, because the same problem prevents a rewrite.
 guard_ids! {
-    /// The ids of rules and notices that `rewrite` also uses as guards, because the same problem prevents a rewrite.
     SHARED:
-    AMBIGUOUS_YAML = "ambiguous-yaml",
-    REWRITTEN_WITHOUT_ENTRY = "rewritten-without-entry",
-    SEVERAL_MESHES = "several-meshes",
+    AMBIGUOUS_YAML = "ambiguous-yaml", Error;
+    REWRITTEN_WITHOUT_ENTRY = "rewritten-without-entry", Error;
+    SEVERAL_MESHES = "several-meshes", Error;
 }
 
 impl GuardId {

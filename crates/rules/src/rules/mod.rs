@@ -2,6 +2,7 @@
 
 mod context;
 mod mesh;
+pub mod notices;
 mod page;
 mod rule;
 mod runner;
