@@ -15,7 +15,7 @@ use meshprobe_tree::source;
 use meshprobe_tree::source::{Cluster, Content, Document, TypeMeta};
 use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Span};
 
-use crate::finding::{Applicability, Fix, Label, ObjectRef};
+use crate::finding::{Applicability, Finding, Fix, Label, ObjectRef, RuleId, Severity};
 
 /// Maximum depth of lists in lists. The parser allows less.
 const LIST_DEPTH: usize = 128;
@@ -377,6 +377,23 @@ impl<'t> Collector<'t, '_> {
             kind: type_meta.kind,
             identity: Identity::of(node),
         });
+    }
+}
+
+impl Finding {
+    /// Creates a finding about an object, at a place in it.
+    pub fn on_object(
+        object: &Object<'_>,
+        span: Span,
+        (id, severity): (impl Into<RuleId>, Severity),
+        message: String,
+    ) -> Self {
+        let label = object.label_at(span, String::new());
+        Self {
+            document: object.document.index,
+            object: Some(object.reference()),
+            ..Self::new(id, severity, label, message)
+        }
     }
 }
 

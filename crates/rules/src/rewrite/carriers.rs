@@ -11,7 +11,7 @@ use meshprobe_yaml::{
     Change, Entry, FieldPath, NodeRef, Span, Style, Tree, Value, apply_embedded, splice,
 };
 
-use crate::rewrite::plan::GuardFailure;
+use crate::rewrite::plan::{GuardFailure, refuse};
 
 /// A place that contains a prober env.
 pub(super) enum Carrier<'t> {
@@ -68,7 +68,7 @@ impl<'t> Carrier<'t> {
             Self::Annotation(entry, config) => {
                 let left = left_text(config).map_err(|reason| {
                     let message = format!("cannot change `{}`: {reason}", keys::PROXY_CONFIG);
-                    GuardFailure::new(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
+                    refuse(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
                 })?;
                 let key = keys::PROXY_CONFIG;
                 match left {

@@ -9,7 +9,7 @@ use meshprobe_predict::context::Context;
 use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::{Entry, NodeRef, Span};
 
-use crate::rewrite::plan::GuardFailure;
+use crate::rewrite::plan::{GuardFailure, refuse};
 
 /// Returns a refusal for everything that would make the injector record a probe.
 pub(super) fn refusals(
@@ -58,11 +58,7 @@ fn wrong_agent_port(
         prediction.title()
     );
     let span = prediction.handler.field_span("port");
-    Some(GuardFailure::new(
-        GuardId::AGENT_CALLS_ITSELF,
-        span,
-        message,
-    ))
+    Some(refuse(GuardId::AGENT_CALLS_ITSELF, span, message))
 }
 
 /// Refuses hooks while the release is unknown: they are not rewritten, and the injector of a later release would
@@ -91,9 +87,7 @@ fn unrewritten_hook(
         prediction.title()
     );
     let help = "set the release with `--mesh-version`, or use `--form annotation`";
-    Some(
-        GuardFailure::new(GuardId::HOOKS_NEED_RELEASE, handler.key.span(), message).with_help(help),
-    )
+    Some(refuse(GuardId::HOOKS_NEED_RELEASE, handler.key.span(), message).with_help(help))
 }
 
 /// Annotations and labels that make other webhooks add containers. Sources: the
@@ -137,5 +131,5 @@ fn foreign_injector(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Opti
          or is added after {}",
         keys::PROXY_CONTAINER
     );
-    Some(GuardFailure::new(GuardId::FOREIGN_INJECTOR, span, message).with_help(help))
+    Some(refuse(GuardId::FOREIGN_INJECTOR, span, message).with_help(help))
 }

@@ -15,7 +15,7 @@ use meshprobe_yaml::{
 };
 
 use crate::rewrite::container_only;
-use crate::rewrite::plan::{GuardFailure, name_span};
+use crate::rewrite::plan::{GuardFailure, name_span, refuse};
 
 /// How one pod is written: in the requested form, or in the form that it already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,11 +192,7 @@ pub(in crate::rewrite) fn merged(
                     "its `{}` already contains another entry `{key}`",
                     keys::PROBERS_ENV
                 );
-                return Err(GuardFailure::new(
-                    GuardId::PROBER_ENV_CONFLICT,
-                    env.span,
-                    message,
-                ));
+                return Err(refuse(GuardId::PROBER_ENV_CONFLICT, env.span, message));
             }
             _ => {
                 all.insert(key, json);
@@ -286,7 +282,7 @@ pub(super) fn set_annotation_env(
     };
     let refusal = |reason: String| {
         let message = format!("cannot extend `{}`: {reason}", keys::PROXY_CONFIG);
-        GuardFailure::new(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
+        refuse(GuardId::PROXY_CONFIG_INVALID, entry.key.span(), message)
     };
     let config = proxy_config(&pod.workload);
     let tree = config.as_ref().and_then(ProxyConfig::tree);

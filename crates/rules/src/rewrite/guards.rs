@@ -14,7 +14,7 @@ use meshprobe_yaml::NodeRef;
 
 use crate::rewrite::form::{EnvCarrier, RewriteForm, SelectedTemplates};
 use crate::rewrite::injection_guards;
-use crate::rewrite::plan::{GuardFailure, name_span};
+use crate::rewrite::plan::{GuardFailure, name_span, refuse};
 
 /// Guards that `--allow` can disable, because the user may know better. `unknown-template` can only be allowed for a
 /// prober env in a container, which every template passes on.
@@ -74,7 +74,7 @@ pub(in crate::rewrite) fn switch(pod: &WorkloadPrediction<'_>) -> Option<GuardFa
     let entry = pod.workload.template.annotation(keys::REWRITE_PROBERS);
     let span = entry.map_or_else(|| name_span(pod), |entry| entry.value.span());
     let message = format!("`{}` is filled in by another tool", keys::REWRITE_PROBERS);
-    Some(GuardFailure::new(GuardId::PLACEHOLDER, span, message))
+    Some(refuse(GuardId::PLACEHOLDER, span, message))
 }
 
 /// Refuses encrypted documents.
@@ -84,7 +84,7 @@ pub(in crate::rewrite) fn document(
 ) -> Option<GuardFailure> {
     pod.workload.object.document.encrypted.then(|| {
         let message = "the document is encrypted with SOPS, and an edit would break its checksum";
-        GuardFailure::new(GuardId::SOPS, name_span(pod), message)
+        refuse(GuardId::SOPS, name_span(pod), message)
             .with_help("decrypt it, rewrite it, and encrypt it again")
     })
 }
@@ -95,10 +95,7 @@ pub(in crate::rewrite) fn ambiguous(
     pod: &WorkloadPrediction<'_>,
 ) -> Option<GuardFailure> {
     let found = pod.workload.object.document.ambiguities.first()?;
-    Some(
-        GuardFailure::new(GuardId::AMBIGUOUS_YAML, found.span, found.message.clone())
-            .with_help(found.help),
-    )
+    Some(refuse(GuardId::AMBIGUOUS_YAML, found.span, found.message.clone()).with_help(found.help))
 }
 
 pub(in crate::rewrite) fn release(
@@ -114,11 +111,7 @@ pub(in crate::rewrite) fn release(
         "`rewrite` does not support Istio {version}; the oldest supported release is \
          {OLDEST_REWRITE}"
     );
-    Some(GuardFailure::new(
-        GuardId::RELEASE_TOO_OLD,
-        name_span(pod),
-        message,
-    ))
+    Some(refuse(GuardId::RELEASE_TOO_OLD, name_span(pod), message))
 }
 
 pub(in crate::rewrite) fn knative(
@@ -127,7 +120,7 @@ pub(in crate::rewrite) fn knative(
 ) -> Option<GuardFailure> {
     (pod.workload.object.group() == KNATIVE_SERVING).then(|| {
         let message = "Knative owns the probes of its revisions and changes them itself";
-        GuardFailure::new(GuardId::KNATIVE, name_span(pod), message)
+        refuse(GuardId::KNATIVE, name_span(pod), message)
             .with_help("to rewrite it anyway, use `--allow knative`")
     })
 }
@@ -137,11 +130,7 @@ pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option
     let env = pod.prober_env.as_ref()?;
     let error = env.probers.as_ref().err()?;
     let message = format!("its `{}` cannot be read: {error}", keys::PROBERS_ENV);
-    Some(GuardFailure::new(
-        GuardId::PROBER_ENV_INVALID,
-        env.span,
-        message,
-    ))
+    Some(refuse(GuardId::PROBER_ENV_INVALID, env.span, message))
 }
 
 /// Refuses a prober env with an entry that prevents the agent from starting.
@@ -165,11 +154,7 @@ pub(in crate::rewrite) fn fatal_entry(pod: &WorkloadPrediction<'_>) -> Option<Gu
         "the agent does not start with the `{}` of the pod: {fault}",
         keys::PROBERS_ENV
     );
-    Some(GuardFailure::new(
-        GuardId::PROBER_ENV_INVALID,
-        env.span,
-        message,
-    ))
+    Some(refuse(GuardId::PROBER_ENV_INVALID, env.span, message))
 }
 
 /// Refuses a probe that targets the agent without an entry in the prober env.
@@ -190,11 +175,7 @@ pub(in crate::rewrite) fn missing_entry(
         prediction.title()
     );
     let span = prediction.handler.field_span("path");
-    Some(GuardFailure::new(
-        GuardId::REWRITTEN_WITHOUT_ENTRY,
-        span,
-        message,
-    ))
+    Some(refuse(GuardId::REWRITTEN_WITHOUT_ENTRY, span, message))
 }
 
 fn agent_path<'a>(prediction: &'a HandlerPrediction<'_>) -> Option<&'a str> {
@@ -219,11 +200,7 @@ pub(super) fn conflict(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     });
     if count > 1 {
         let message = format!("its `{}` is set {count} times", keys::PROBERS_ENV);
-        return Some(GuardFailure::new(
-            GuardId::PROBER_ENV_CONFLICT,
-            env.span,
-            message,
-        ));
+        return Some(refuse(GuardId::PROBER_ENV_CONFLICT, env.span, message));
     }
     let is_injected = pod.workload.template.annotation(keys::STATUS).is_some();
     let paths: Vec<&str> = pod.handlers.iter().filter_map(agent_path).collect();
@@ -236,11 +213,7 @@ pub(super) fn conflict(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
         "its `{}` contains `{stray}`, which no probe targets, and does not contain all probes",
         keys::PROBERS_ENV
     );
-    Some(GuardFailure::new(
-        GuardId::PROBER_ENV_CONFLICT,
-        env.span,
-        message,
-    ))
+    Some(refuse(GuardId::PROBER_ENV_CONFLICT, env.span, message))
 }
 
 /// Refuses a pod with two possible carriers: the env of the sidecar container would be lost or doubled.
@@ -251,7 +224,7 @@ pub(super) fn conflicting_carriers(pod: &WorkloadPrediction<'_>) -> Option<Guard
     is_double.then(|| {
         let message =
             "its prober env is in the annotation, but it also has an `istio-proxy` container";
-        GuardFailure::new(GuardId::PROBER_ENV_CONFLICT, name_span(pod), message)
+        refuse(GuardId::PROBER_ENV_CONFLICT, name_span(pod), message)
     })
 }
 
@@ -293,7 +266,7 @@ fn blocker_refusal(
     };
     let titles: Vec<String> = handlers.iter().map(|handler| handler.title()).collect();
     let message = format!("{}: {}", titles.join(", "), blocker.message);
-    let failure = GuardFailure::new(blocker.guard, span, message);
+    let failure = refuse(blocker.guard, span, message);
     if blocker.guard == GuardId::PROBE_HOST && !writing.opts_out {
         let help = "the other forms rewrite only the other probes of the pod";
         return Some(failure.with_help(help));
@@ -315,7 +288,7 @@ fn lost_merge_key(prediction: &HandlerPrediction<'_>) -> Option<GuardFailure> {
         "{}: a merge key within `{key}` would be lost",
         prediction.title()
     );
-    Some(GuardFailure::new(
+    Some(refuse(
         GuardId::UNRECORDED_FIELD,
         handler.kind_span(),
         message,
@@ -345,7 +318,7 @@ pub(super) fn broken_hooks<'t>(
             );
             let help =
                 "set the release with `--mesh-version`: from 1.25 on, hooks are rewritten too";
-            GuardFailure::new(
+            refuse(
                 GuardId::HOOKS_NEED_RELEASE,
                 hook.handler.key.span(),
                 message,
@@ -364,7 +337,7 @@ pub(super) fn status_port(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> 
         return None;
     }
     let message = format!("`{}: \"{text}\"` is not a port", keys::STATUS_PORT);
-    Some(GuardFailure::new(
+    Some(refuse(
         GuardId::STATUS_PORT_INVALID,
         entry.value.span(),
         message,
@@ -383,11 +356,7 @@ pub(super) fn proxy_config(
             "`{}` is not a string, but annotations must be strings",
             keys::PROXY_CONFIG
         );
-        return Some(GuardFailure::new(
-            GuardId::PROXY_CONFIG_INVALID,
-            span,
-            message,
-        ));
+        return Some(refuse(GuardId::PROXY_CONFIG_INVALID, span, message));
     }
     let config = match ProxyConfig::parse(entry.value.text().unwrap_or_default()) {
         Ok(config) => config,
@@ -400,11 +369,7 @@ pub(super) fn proxy_config(
                     format!("`{}` is ambiguous: {error}", keys::PROXY_CONFIG)
                 }
             };
-            return Some(GuardFailure::new(
-                GuardId::PROXY_CONFIG_INVALID,
-                span,
-                message,
-            ));
+            return Some(refuse(GuardId::PROXY_CONFIG_INVALID, span, message));
         }
     };
     if let Some(fault) = config.fault(pod.release.value) {
@@ -413,11 +378,7 @@ pub(super) fn proxy_config(
             keys::PROXY_CONFIG,
             fault.message
         );
-        return Some(GuardFailure::new(
-            GuardId::PROXY_CONFIG_INVALID,
-            span,
-            message,
-        ));
+        return Some(refuse(GuardId::PROXY_CONFIG_INVALID, span, message));
     }
     let port = config.status_port()?;
     let mesh_port = context.istio(&pod.workload).ports().mesh_status().value;
@@ -432,7 +393,7 @@ pub(super) fn proxy_config(
         "use the annotation `{}`, which both honour",
         keys::STATUS_PORT
     );
-    Some(GuardFailure::new(GuardId::STATUS_PORT_MISMATCH, span, message).with_help(help))
+    Some(refuse(GuardId::STATUS_PORT_MISMATCH, span, message).with_help(help))
 }
 
 /// The release in which proxyless templates began to switch off the rewrite.
@@ -456,7 +417,7 @@ pub(super) fn template(
                 "injection template `{name}` is a custom template, which may not pass \
                  `proxyMetadata` to the sidecar"
             );
-            GuardFailure::new(GuardId::CUSTOM_TEMPLATE, selected.span, message)
+            refuse(GuardId::CUSTOM_TEMPLATE, selected.span, message)
                 .with_help("`--form container` works with every template")
         });
     }
@@ -467,9 +428,7 @@ pub(super) fn template(
         } else {
             "if the mesh has this template, use `--allow unknown-template`"
         };
-        return Some(
-            GuardFailure::new(GuardId::UNKNOWN_TEMPLATE, selected.span, message).with_help(help),
-        );
+        return Some(refuse(GuardId::UNKNOWN_TEMPLATE, selected.span, message).with_help(help));
     }
     without_sidecar(pod, &selected)
 }
@@ -488,7 +447,7 @@ pub(super) fn not_proven(
         );
         let help =
             "use `--form container`, or `--allow release-not-proven` after a test in a cluster";
-        GuardFailure::new(GuardId::RELEASE_NOT_PROVEN, name_span(pod), message).with_help(help)
+        refuse(GuardId::RELEASE_NOT_PROVEN, name_span(pod), message).with_help(help)
     })
 }
 
@@ -503,7 +462,7 @@ fn without_sidecar(
         let release = pod.release.value;
         let is_old = release.is_some_and(|version| version < PROXYLESS_OPT_OUT);
         return (is_old || pod.rewrite.value)
-            .then(|| GuardFailure::new(GuardId::PROXYLESS_TEMPLATE, selected.span, message));
+            .then(|| refuse(GuardId::PROXYLESS_TEMPLATE, selected.span, message));
     }
     selected
         .names
@@ -511,6 +470,6 @@ fn without_sidecar(
         .any(|name| name != "sidecar")
         .then(|| {
             let message = "a gateway template does not pass `proxyMetadata` to a sidecar";
-            GuardFailure::new(GuardId::GATEWAY_TEMPLATE, selected.span, message)
+            refuse(GuardId::GATEWAY_TEMPLATE, selected.span, message)
         })
 }

@@ -10,7 +10,7 @@ use meshprobe_predict::context::{Context, Dataplane, proxy_container};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::placeholder;
 
-use crate::rewrite::plan::{GuardFailure, name_span};
+use crate::rewrite::plan::{GuardFailure, name_span, refuse};
 
 /// Refuses unless injection follows from the tree, an option assumes it, or a stream selects a revision.
 pub(super) fn injection(
@@ -49,7 +49,7 @@ pub(super) fn init_proxy<'t>(
     (proxy.list == ContainerList::Init && !is_own && !is_native).then(|| {
         let message = "its `istio-proxy` container is in `initContainers`, and a classic sidecar \
                        ignores its env";
-        GuardFailure::new(GuardId::PROXY_IN_INIT_CONTAINERS, name_span(pod), message)
+        refuse(GuardId::PROXY_IN_INIT_CONTAINERS, name_span(pod), message)
             .with_help(
                 "move it to the end of `containers`, or use `--assume native-sidecars=true` if the mesh has \
                  native sidecars",
@@ -65,7 +65,7 @@ pub(super) fn rejected_pod(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure>
     let span = reason.place.as_ref().map(|place| place.span);
     let span = span.unwrap_or_else(|| name_span(pod));
     let settle = refused.because.iter().find_map(|reason| reason.settle);
-    let failure = GuardFailure::new(GuardId::ADMISSION_REFUSED, span, reason.message.clone());
+    let failure = refuse(GuardId::ADMISSION_REFUSED, span, reason.message.clone());
     Some(match settle {
         Some(option) if refused.certainty < Certainty::Default => failure.with_help(format!(
             "correct the annotation; it is accepted by other releases (`{option}`)"
@@ -88,7 +88,7 @@ pub(in crate::rewrite) fn injection_unproven(
         None => (unproven_reason(pod), unproven_help(context, pod)),
     };
     let message = format!("nothing proves that it will be injected ({why})");
-    GuardFailure::new(GuardId::INJECTION_UNPROVEN, name_span(pod), message).with_help(help)
+    refuse(GuardId::INJECTION_UNPROVEN, name_span(pod), message).with_help(help)
 }
 
 /// A revision that the manifests of a stream select. A stream contains what is deployed together, which rarely includes the

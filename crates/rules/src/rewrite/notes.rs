@@ -21,12 +21,7 @@ use crate::rewrite::injection_guards::GivenRevision;
 
 fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) -> Finding {
     let object = &pod.workload.object;
-    note_at(
-        pod,
-        id,
-        object.label_at(object.name_span(), String::new()),
-        message,
-    )
+    Finding::on_object(object, object.name_span(), (id, Severity::Note), message)
 }
 
 /// Returns a note that is reported once if it holds in the same way for several workloads.

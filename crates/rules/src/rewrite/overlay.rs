@@ -22,7 +22,7 @@ use meshprobe_predict::predict::{
 use meshprobe_tree::source::SourceSet;
 
 use crate::rewrite::carriers::carriers;
-use crate::rewrite::plan::{Direction, GuardFailure, RewriteInput};
+use crate::rewrite::plan::{Direction, GuardFailure, RewriteInput, refuse};
 
 /// How the overlays treat a workload of a base.
 pub(super) enum OverlayResult<'t> {
@@ -130,7 +130,7 @@ impl<'a, 't> Overlays<'a, 't> {
         let mut renderings = self.renderings.iter();
         let rendering = renderings.find(|rendering| Some(&rendering.id) == id);
         let build = rendering.map_or_else(|| kustomize_build(overlay), Rendering::build);
-        GuardFailure::new(
+        refuse(
             GuardId::KUSTOMIZE_OVERLAY,
             plain.workload.object.name_span(),
             message,
@@ -264,7 +264,7 @@ impl Generated {
         let message =
             format!("`{path}` copies the file into {generated}, whose content would change");
         let help = format!("if that content may change, leave it out with `--exclude {path}`");
-        let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
+        let refusal = refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
         Some(refusal.with_help(help))
     }
 }
@@ -299,10 +299,7 @@ impl<'t> LeftOut<'t> {
         let overlay = overlay.declaring_file();
         let message = format!("the effect of `{overlay}` on it is not known, because {limit}");
         let help = limit.help("rewrite");
-        Some(
-            GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message)
-                .with_help(help),
-        )
+        Some(refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message).with_help(help))
     }
 }
 
@@ -328,7 +325,7 @@ impl UnreadableOverlays {
             overlay.reason
         );
         let help = format!("fix `{path}`, or leave it out with `--exclude {path}`");
-        let refusal = GuardFailure::new(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
+        let refusal = refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
         Some(refusal.with_help(help))
     }
 }

@@ -23,16 +23,17 @@ pub(in crate::rewrite) struct GuardFailure {
     pub(in crate::rewrite) help: Option<String>,
 }
 
-impl GuardFailure {
-    pub(in crate::rewrite) fn new(guard: GuardId, span: Span, message: impl Into<String>) -> Self {
-        Self {
-            guard,
-            span,
-            message: message.into(),
-            help: None,
-        }
+/// Returns the refusal of a guard.
+pub(super) fn refuse(guard: GuardId, span: Span, message: impl Into<String>) -> GuardFailure {
+    GuardFailure {
+        guard,
+        span,
+        message: message.into(),
+        help: None,
     }
+}
 
+impl GuardFailure {
     pub(in crate::rewrite) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
@@ -41,14 +42,12 @@ impl GuardFailure {
     /// Turns the refusal into a finding about the workload.
     pub(in crate::rewrite) fn finding(self, pod: &WorkloadPrediction<'_>) -> Finding {
         let object = &pod.workload.object;
-        let label = object.label_at(self.span, String::new());
-        let mut finding = Finding::new(self.guard, Severity::Error, label, String::new());
+        let id = (self.guard, Severity::Error);
+        let mut finding = Finding::on_object(object, self.span, id, String::new());
         finding.set_refusal(Refusal {
             start: format!("{} is not rewritten: ", pod.workload.title()),
             reason: self.message,
         });
-        finding.document = object.document.index;
-        finding.object = Some(object.reference());
         finding.help = self.help;
         finding
     }

@@ -12,7 +12,9 @@ use meshprobe_yaml::Change;
 use crate::rewrite::form::RewriteForm;
 use crate::rewrite::handlers::{self, kept, point_at_agent, prober, wanted};
 use crate::rewrite::overlay::{self, OverlayResult, Overlays};
-use crate::rewrite::plan::{Decision, Direction, GuardFailure, Plan, PodOutcome, RewriteInput};
+use crate::rewrite::plan::{
+    Decision, Direction, GuardFailure, Plan, PodOutcome, RewriteInput, refuse,
+};
 use crate::rewrite::{guards, notes, preview};
 
 /// Plans the rewrite of every target workload.
@@ -231,7 +233,7 @@ fn is_opted_out(
 fn not_given_refusal(pod: &WorkloadPrediction<'_>) -> GuardFailure {
     let path = pod.workload.object.path();
     let message = format!("`{path}` is not in the given paths, and is only read as context");
-    GuardFailure::new(
+    refuse(
         GuardId::CONTEXT_ONLY,
         pod.workload.object.name_span(),
         message,
@@ -252,11 +254,10 @@ pub(super) fn patch_refusals(rendered: &[WorkloadPrediction<'_>]) -> Vec<(Object
         .map(|prediction| {
             let object = &prediction.workload.object;
             let message = "a kustomization uses its file as a patch";
-            let refusal = GuardFailure::new(GuardId::KUSTOMIZE_PATCH, object.name_span(), message)
-                .with_help(
-                    "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite \
+            let refusal = refuse(GuardId::KUSTOMIZE_PATCH, object.name_span(), message).with_help(
+                "rewrite what the overlay builds: `kustomize build DIR | meshprobe rewrite \
                          --context . -`; or remove the file from the patches of the kustomization",
-                );
+            );
             (object.id(), refusal.finding(prediction))
         })
         .collect()
@@ -286,15 +287,12 @@ pub fn remove_unknown_kinds(
 
 fn unknown_kind_finding(pod: &WorkloadPrediction<'_>) -> Finding {
     let object = &pod.workload.object;
-    let label = object.label_at(object.name_span(), String::new());
-    let guard = GuardId::UNKNOWN_KIND;
-    let mut finding = Finding::new(guard, Severity::Warning, label, String::new());
+    let id = (GuardId::UNKNOWN_KIND, Severity::Warning);
+    let mut finding = Finding::on_object(object, object.name_span(), id, String::new());
     finding.set_refusal(Refusal {
         start: format!("{} is not edited: ", pod.workload.title()),
         reason: "an operator creates its pods, and may change the result of a rewrite".to_owned(),
     });
-    finding.document = object.document.index;
-    finding.object = Some(object.reference());
     finding.help = Some(
         "leave its probes to the injector, which rewrites the pods that the operator creates"
             .to_owned(),

@@ -13,7 +13,7 @@ use meshprobe_yaml::{Change, Value};
 
 use crate::rewrite::guards;
 use crate::rewrite::injection_guards::injection_unproven;
-use crate::rewrite::plan::{GuardFailure, PodOutcome};
+use crate::rewrite::plan::{GuardFailure, PodOutcome, refuse};
 
 /// The configuration of one pod's proxy for its probes.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,11 +70,7 @@ pub(super) fn rewrite<'t>(
             true => place.span,
             false => object.name_span(),
         };
-        refusals.push(GuardFailure::new(
-            GuardId::ANNOTATION_TAKEN,
-            span,
-            why.clone(),
-        ));
+        refusals.push(refuse(GuardId::ANNOTATION_TAKEN, span, why.clone()));
     }
     if !refusals.is_empty() {
         let findings = refusals.into_iter().map(|refusal| refusal.finding(pod));
@@ -153,7 +149,7 @@ fn uses_network_port(prediction: &HandlerPrediction<'_>) -> bool {
 fn refused(pod: &WorkloadPrediction<'_>, mesh: Mesh) -> GuardFailure {
     let reason = pod.dataplane.because.first();
     let reason = reason.map_or("the reason is not known", |reason| reason.message.as_str());
-    GuardFailure::new(
+    refuse(
         GuardId::ADMISSION_REFUSED,
         pod.workload.object.name_span(),
         format!("{} would reject it ({reason})", mesh.title()),
@@ -173,7 +169,7 @@ fn too_old(
         mesh.title(),
         shape.oldest
     );
-    Some(GuardFailure::new(
+    Some(refuse(
         GuardId::RELEASE_TOO_OLD,
         pod.workload.object.name_span(),
         message,
@@ -189,11 +185,11 @@ fn unreadable(prediction: &HandlerPrediction<'_>) -> Option<GuardFailure> {
                 prediction.title(),
                 error.message
             );
-            Some(GuardFailure::new(GuardId::INVALID_HANDLER, span, message))
+            Some(refuse(GuardId::INVALID_HANDLER, span, message))
         }
         (Err(Unreadable::Placeholder(_)), _) | (_, Cause::Placeholder) => {
             let message = format!("{}: a value is a placeholder", prediction.title());
-            Some(GuardFailure::new(GuardId::PLACEHOLDER, span, message))
+            Some(refuse(GuardId::PLACEHOLDER, span, message))
         }
         _ => None,
     }
@@ -205,7 +201,7 @@ fn preview_only(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport)
         mesh.title(),
         shape.not_deployable
     );
-    GuardFailure::new(
+    refuse(
         GuardId::PREVIEW_ONLY,
         pod.workload.object.name_span(),
         message,
@@ -214,18 +210,15 @@ fn preview_only(pod: &WorkloadPrediction<'_>, mesh: Mesh, shape: RewriteSupport)
 }
 
 fn note(pod: &WorkloadPrediction<'_>, mesh: Mesh, caution: &str) -> Finding {
-    let object = &pod.workload.object;
-    let label = object.label_at(object.name_span(), String::new());
     let message = format!(
         "{} is shown as {} would rewrite it: {}",
         pod.workload.title(),
         mesh.title(),
         caution
     );
-    let mut finding = Finding::new(GuardId::PREVIEW, Severity::Note, label, message);
-    finding.document = object.document.index;
-    finding.object = Some(object.reference());
-    finding
+    let object = &pod.workload.object;
+    let id = (GuardId::PREVIEW, Severity::Note);
+    Finding::on_object(object, object.name_span(), id, message)
 }
 
 /// Returns the changes that the webhook makes to a handler.

@@ -20,7 +20,7 @@ use meshprobe_yaml::{Change, NodeRef, Span, Value};
 use crate::rewrite::carriers::{Carrier, has_comment};
 use crate::rewrite::handlers::empty_value;
 use crate::rewrite::overlay::{self, Overlays};
-use crate::rewrite::plan::{Direction, GuardFailure, Plan, RewriteInput, not_undone, refused};
+use crate::rewrite::plan::{Direction, GuardFailure, Plan, RewriteInput, not_undone, refuse, refused};
 use crate::rewrite::{guards, planner};
 
 /// Plans the undo for every target workload: handlers become what the prober env of their pod records, and the carrier
@@ -73,7 +73,7 @@ pub(in crate::rewrite) fn undone<'t>(
     }
     if pod.workload.object.document.encrypted {
         let message = "the document is encrypted with SOPS, and an edit would break its checksum";
-        let refusal = GuardFailure::new(GuardId::SOPS, pod.workload.object.name_span(), message);
+        let refusal = refuse(GuardId::SOPS, pod.workload.object.name_span(), message);
         return Err(refusal.with_help("decrypt it, undo the rewrite, and encrypt it again"));
     }
     if let Some(refusal) = guards::ambiguous(context, pod) {
@@ -84,11 +84,7 @@ pub(in crate::rewrite) fn undone<'t>(
     }
     if let [_, second, ..] = carriers.as_slice() {
         let message = "it contains two prober envs, and only one of them reaches the sidecar";
-        return Err(GuardFailure::new(
-            GuardId::PROBER_ENV_CONFLICT,
-            second.span(),
-            message,
-        ));
+        return Err(refuse(GuardId::PROBER_ENV_CONFLICT, second.span(), message));
     }
     if let Some(refusal) = guards::unreadable_env(pod) {
         return Err(refusal);
@@ -148,11 +144,7 @@ pub(in crate::rewrite) fn undo_notes(
     let object = &pod.workload.object;
     let title = pod.workload.title();
     let note = |id, message: String| {
-        let label = object.label_at(object.name_span(), String::new());
-        let mut finding = Finding::new(id, Severity::Note, label, message);
-        finding.document = object.document.index;
-        finding.object = Some(object.reference());
-        finding
+        Finding::on_object(object, object.name_span(), (id, Severity::Note), message)
     };
     let mut notes = Vec::new();
     if object.kind == "Job" {
@@ -201,15 +193,11 @@ pub(super) fn restored(
     let title = prediction.title();
     if handler.written > 1 {
         let message = format!("{title} has more than one handler");
-        return Err(GuardFailure::new(
-            GuardId::TWO_HANDLERS,
-            handler.key.span(),
-            message,
-        ));
+        return Err(refuse(GuardId::TWO_HANDLERS, handler.key.span(), message));
     }
     let Ok(ProbeHandler::HttpGet(now)) = &handler.action else {
         let message = format!("{title} cannot be read");
-        return Err(GuardFailure::new(
+        return Err(refuse(
             GuardId::INVALID_HANDLER,
             handler.key.span(),
             message,
@@ -225,7 +213,7 @@ pub(super) fn restored(
     );
     let before = recorded.map_err(|error| {
         let message = format!("the entry of {title} is not a prober: {error}");
-        GuardFailure::new(
+        refuse(
             GuardId::UNDO_ENTRY_UNREADABLE,
             handler.field_span("path"),
             message,
@@ -247,7 +235,7 @@ fn restoring_changes(
     let handler = &prediction.handler;
     let differs = |what: &str, field: &str| {
         let message = format!("{} and its entry have different {what}", prediction.title());
-        GuardFailure::new(GuardId::UNDO_DIFFERS, handler.field_span(field), message)
+        refuse(GuardId::UNDO_DIFFERS, handler.field_span(field), message)
             .with_help("make the two agree, or restore the probe by hand")
     };
     let route = handler.route.child("httpGet");
@@ -410,12 +398,9 @@ fn rewritten_at(workload: &Workload<'_>) -> Option<Span> {
 
 fn patch_refusal(workload: &Workload<'_>, span: Span) -> Finding {
     let object = &workload.object;
-    let label = object.label_at(span, String::new());
-    let guard = GuardId::KUSTOMIZE_PATCH;
-    let mut finding = Finding::new(guard, Severity::Error, label, String::new());
+    let id = (GuardId::KUSTOMIZE_PATCH, Severity::Error);
+    let mut finding = Finding::on_object(object, span, id, String::new());
     finding.set_refusal(not_undone(workload, "it is in a patch of a kustomization"));
-    finding.document = object.document.index;
-    finding.object = Some(object.reference());
     let help = "undo it in what the overlay builds: `kustomize build DIR | meshprobe rewrite --undo \
                 --context . -`";
     finding.help = Some(help.into());

@@ -1,16 +1,13 @@
 //! The texts that users paste when a probe fails, each with a page of documentation.
 
-mod normal_text;
-mod page;
 mod pattern;
 mod probes;
 mod registry;
 mod search;
 mod symptom;
 
-pub use page::Cause;
 pub use pattern::{Pattern, Specificity};
 pub use probes::{SymptomProbe, probes};
 pub use registry::all;
 pub use search::{Match, find, normal_line};
-pub use symptom::Symptom;
+pub use symptom::{Cause, Symptom};

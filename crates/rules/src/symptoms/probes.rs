@@ -6,10 +6,9 @@ use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction, handler_
 use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::Span;
 
-use super::normal_text::comparable;
-use super::pattern::Specificity;
-use super::search::{Match, find};
 use crate::rules;
+use crate::symptoms::pattern::{Specificity, comparable};
+use crate::symptoms::search::{Match, find};
 
 /// A probe or hook of a tree that a symptom may be about.
 #[derive(Clone, Debug, PartialEq, Eq)]

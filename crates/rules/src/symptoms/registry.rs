@@ -7,8 +7,8 @@
 //! `pkg/config/validation` of Istio for WorkloadGroups; `src/proxy.rs` of ztunnel; `linkerd/app/inbound/src/policy.rs` of
 //! linkerd2-proxy; `internal/controller/kustomization_controller.go` of Flux's kustomize-controller; `reposerver` of Argo CD.
 
-use super::pattern::{Pattern, Specificity};
-use super::symptom::Symptom;
+use crate::symptoms::pattern::{Pattern, Specificity};
+use crate::symptoms::symptom::Symptom;
 
 /// Declares the symptoms: the id, then for each pattern its specificity and its fragments.
 macro_rules! symptoms {

@@ -2,10 +2,9 @@
 
 use std::cmp::Reverse;
 
-use super::normal_text::normal;
-use super::pattern::{Pattern, Specificity};
-use super::registry::all;
-use super::symptom::Symptom;
+use crate::symptoms::pattern::{Pattern, Specificity, normal};
+use crate::symptoms::registry::all;
+use crate::symptoms::symptom::Symptom;
 
 /// The number of bytes between two fragments of a pattern in a text whose lines were joined. Larger distances would
 /// combine the texts of different events.

@@ -30,11 +30,7 @@ impl Rule {
         span: Span,
         message: String,
     ) -> Finding {
-        let place = object.label_at(span, String::new());
-        let mut finding = Finding::new(self.id, self.severity, place, message);
-        finding.document = object.document.index;
-        finding.object = Some(object.reference());
-        finding
+        Finding::on_object(object, span, (self.id, self.severity), message)
     }
 
     /// Creates a finding about an object that kustomizations or clusters may deploy, for a rule about the whole tree: the
