@@ -24,11 +24,11 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
         )
         .help("render one chart with `--helm CHART`"));
     }
-    if args.vm || args.from_deployment {
+    if args.vm {
         return vm::run(session, args);
     }
     if args.output.is_some() {
-        return Err(Stop::usage("`-o` requires `--vm` or `--from-deployment`")
+        return Err(Stop::usage("`-o` requires `--vm`")
             .help("use `--write` to rewrite in place, or `--diff` to preview the changes"));
     }
     if args.common.renders() && args.write {

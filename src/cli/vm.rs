@@ -1,4 +1,4 @@
-//! `meshprobe rewrite --vm` and `--from-deployment`, which generate files for virtual machines.
+//! `meshprobe rewrite --vm`, which generates files for virtual machines.
 
 use std::path::Path;
 
@@ -25,24 +25,10 @@ pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     run.layer.allow.extend(args.allow.iter().copied());
     let settings = run.layer.resolved(FailOn::default());
     print_files(session, &run.set, &args.common);
-    let mut findings = Vec::new();
-    let mut set = run.set.clone();
-    let mut generated = GeneratedFiles::default();
-    if args.from_deployment {
-        generated = run.on_threads(session, || engine::workload_groups(&set, &settings));
-        print_findings(session, &set, &generated.findings, &args.common);
-        findings.append(&mut generated.findings);
-        set = engine::with_groups(&set, &generated.files);
-    }
-    if args.vm {
-        let refused = generated.refused;
-        generated = run.on_threads(session, || engine::mesh_yamls(&set, &settings));
-        generated.refused += refused;
-        print_findings(session, &set, &generated.findings, &args.common);
-        findings.append(&mut generated.findings);
-    }
+    let generated = run.on_threads(session, || engine::mesh_yamls(&run.set, &settings));
+    print_findings(session, &run.set, &generated.findings, &args.common);
     let unwritten = deliver(session, &generated, args, &run.set)?;
-    let refused = failing(&findings, FailOn::Severity(Severity::Error));
+    let refused = failing(&generated.findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
         .or(refused, Exit::Findings)
@@ -78,34 +64,30 @@ fn deliver(
     set: &SourceSet,
 ) -> Result<usize, Stop> {
     let files = &all.files;
-    let (file, source) = if args.vm {
-        ("mesh.yaml", "WorkloadGroup")
-    } else {
-        ("workloadgroup.yaml", "workload with a readinessProbe")
-    };
     let print_summary = |summary: &str| {
         if !args.common.quiet {
             session.errln(summary);
         }
     };
     if files.is_empty() {
-        print_summary(&format!("Nothing written: found no {source} for {file}."));
+        print_summary("Nothing written: found no WorkloadGroup for mesh.yaml.");
         return Ok(0);
     }
     let Some(directory) = &args.output else {
-        if files.len() > 1 && args.vm {
+        if files.len() > 1 {
             return Err(Stop::usage(format!(
-                "cannot print {} {file} files to standard output; expected one",
+                "cannot print {} mesh.yaml files to standard output; expected one",
                 files.len()
             ))
             .help("use `-o DIR` to write them to a folder"));
         }
-        let texts: Vec<&str> = files.iter().map(|file| file.text.as_str()).collect();
-        session.print_manifests(&texts.join("---\n"))?;
+        for file in files {
+            session.print_manifests(&file.text)?;
+        }
         return Ok(0);
     };
-    let failures = engine::write_generated(all, file, session.directory()?, directory, set)
-        .map_err(|reason| {
+    let failures =
+        engine::write_generated(all, session.directory()?, directory, set).map_err(|reason| {
             let directory = directory.display();
             Stop::usage(format!("invalid value `{directory}` for `-o`: {reason}"))
         })?;

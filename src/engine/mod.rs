@@ -61,9 +61,7 @@ mod vm;
 mod write;
 
 pub use crate::engine::input_diagnostics::input_diagnostics;
-pub use crate::engine::vm::{
-    GeneratedFile, GeneratedFiles, mesh_yamls, with_groups, workload_groups, write_generated,
-};
+pub use crate::engine::vm::{GeneratedFile, GeneratedFiles, mesh_yamls, write_generated};
 pub use added_suppressions::{AddedSuppressions, add_ignore, suppression_edit};
 pub use changed::Changed;
 pub use chart_run::{ChartRun, chart_runs};

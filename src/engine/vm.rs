@@ -9,11 +9,11 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::settings::Settings;
 use meshprobe_rules::rewrite::{self, GeneratedDocument};
 use meshprobe_tree::source::{
-    Role, SourceFile, SourceSet, canonical, io_error_reason, resolved_as_named, shown_path,
+    SourceSet, canonical, io_error_reason, resolved_as_named, shown_path,
 };
 use meshprobe_yaml::Span;
 
-use crate::engine::analysis::{analyse, with_context};
+use crate::engine::analysis::with_context;
 use crate::engine::emit::text_of;
 use crate::engine::input_diagnostics::input_diagnostics;
 use crate::engine::outcome::with_levels;
@@ -21,6 +21,9 @@ use crate::engine::panic_isolation::isolate_panics;
 use crate::engine::replace::replace;
 use crate::engine::write::{WriteFailure, is_read};
 use meshprobe_rules::rules::notices::EDIT_REFUSED;
+
+/// The name of a generated file.
+const FILE: &str = "mesh.yaml";
 
 /// A generated file in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,37 +61,6 @@ pub fn mesh_yamls(set: &SourceSet, settings: &Settings) -> GeneratedFiles {
         refused,
         ..finished(set, made, findings, settings)
     }
-}
-
-/// Generates a `WorkloadGroup` for every workload with a readinessProbe.
-#[must_use]
-pub fn workload_groups(set: &SourceSet, settings: &Settings) -> GeneratedFiles {
-    let generated = isolate_panics(set, |set| {
-        let made = analyse(set, settings, |analysis| {
-            rewrite::workload_groups(analysis.context, &analysis.predictions)
-        });
-        (made.made, made.refused, made.findings)
-    });
-    let (made, refused, mut findings) = generated.value;
-    findings.extend(generated.faults);
-    findings.extend(input_diagnostics(set));
-    GeneratedFiles {
-        refused,
-        ..finished(set, made, findings, settings)
-    }
-}
-
-/// Returns the files as context, and the generated groups as targets, to generate `mesh.yaml` for the groups.
-#[must_use]
-pub fn with_groups(set: &SourceSet, groups: &[GeneratedFile]) -> SourceSet {
-    let mut files = set.files.clone();
-    for file in &mut files {
-        file.role = Role::Context;
-    }
-    let texts: Vec<&str> = groups.iter().map(|group| group.text.as_str()).collect();
-    let path = Arc::from("generated WorkloadGroups");
-    files.push(SourceFile::new(path, texts.join("---\n").into()));
-    SourceSet::new(files)
 }
 
 fn finished(
@@ -136,7 +108,6 @@ fn unwritable(name: &str, reason: &str) -> Finding {
 /// repository that leads out of it. Nothing is then written.
 pub fn write_generated(
     made: &GeneratedFiles,
-    file: &str,
     working_directory: &Path,
     directory: &Path,
     set: &SourceSet,
@@ -149,7 +120,7 @@ pub fn write_generated(
     let files = &made.files;
     let path_of = |made: &GeneratedFile| -> PathBuf {
         if is_single {
-            return PathBuf::from(file);
+            return PathBuf::from(FILE);
         }
         let namespace = if made.namespace.is_empty() {
             "default"
@@ -157,7 +128,7 @@ pub fn write_generated(
             &made.namespace
         };
         let folders = Path::new(&folder_name(namespace)).join(folder_name(&made.name));
-        folders.join(file)
+        folders.join(FILE)
     };
     let mut paths = BTreeSet::new();
     for made in files {

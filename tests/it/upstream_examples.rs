@@ -76,7 +76,6 @@ fn tcp_probes_of_a_pod() {
             &["predict", "--assume", inside],
             &["predict", "--assume", inside, "--override", "rewrite=false"],
             &["rewrite", "--assume", inside, "--mesh-version", "1.28"],
-            &["rewrite", "--from-deployment"],
         ],
     );
 }

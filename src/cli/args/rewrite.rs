@@ -42,16 +42,7 @@ pub(in crate::cli) struct RewriteArgs {
     #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
     pub(in crate::cli) vm: bool,
 
-    /// Create a WorkloadGroup for each workload whose pods have a readinessProbe.
-    ///
-    /// For virtual machines that run the applications of these pods. Port names become numbers, and
-    /// the kubelet's defaults are written out, because the agent of a machine has other defaults.
-    /// Prints manifests or, with -o DIR, writes workloadgroup.yaml; with --vm, writes the mesh.yaml
-    /// of these groups instead.
-    #[arg(long, help_heading = "Virtual machines", conflicts_with_all = ["write", "diff", "undo", "form"])]
-    pub(in crate::cli) from_deployment: bool,
-
-    /// Write the files of --vm or --from-deployment to this folder.
+    /// Write the files of --vm to this folder.
     ///
     /// Files of the folder are not read.
     #[arg(short, long, value_name = "DIR", help_heading = "Virtual machines", conflicts_with_all = ["write", "diff"])]
@@ -60,11 +51,11 @@ pub(in crate::cli) struct RewriteArgs {
     /// Show pods as the webhook of a mesh other than Istio would change them.
     ///
     /// Do not deploy the output: a rewrite in the manifest conflicts with the webhooks of these meshes.
-    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "undo", "vm", "from_deployment"])]
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "undo", "vm"])]
     pub(in crate::cli) preview: bool,
 
     /// Print the static Envoy listeners and clusters that OSM configures for probes.
-    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "diff", "output", "undo", "preview", "vm", "from_deployment"])]
+    #[arg(long, help_heading = "Rewrite", conflicts_with_all = ["write", "diff", "output", "undo", "preview", "vm"])]
     pub(in crate::cli) emit_envoy: bool,
 
     /// Rewrite pods even if this guard refuses them (repeatable).

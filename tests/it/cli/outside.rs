@@ -31,22 +31,23 @@ fn keys(project: &Project) -> String {
 #[test]
 fn a_file_is_not_written_through_a_committed_link_to_a_folder_outside() {
     let project = repository_next_to_home();
-    let web = WEB.replace("livenessProbe", "readinessProbe");
-    project.write("repo/a.yaml", format!("{NAMESPACE}---\n{web}"));
+    let group = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: web, namespace: shop}\n\
+                 spec:\n  template: {serviceAccount: web}\n  probe: {failureThreshold: 3, httpGet: {port: 80}}\n";
+    project.write("repo/a.yaml", group);
     symlink("../home", project.path("repo/out")).unwrap();
     track(&project);
-    let write = ["rewrite", "--from-deployment", "-o", "out", "."];
+    let write = ["rewrite", "--vm", "-o", "out", "."];
     let run = project.run_in("repo", &write, "");
     run.exits(2).stderr_contains(
         "invalid value `out` for `-o`: the link `out` leads out of the repository",
     );
-    assert!(!project.path("home/workloadgroup.yaml").exists());
+    assert!(!project.path("home/mesh.yaml").exists());
     // A link that git does not track belongs to the user.
     fs::remove_file(project.path("repo/out")).unwrap();
     track(&project);
     symlink("../home", project.path("repo/out")).unwrap();
     project.run_in("repo", &write, "").exits(0);
-    assert!(project.path("home/workloadgroup.yaml").exists());
+    assert!(project.path("home/mesh.yaml").exists());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Files for virtual machines: `rewrite --vm` and `rewrite --from-deployment`.
+//! Files for virtual machines: `rewrite --vm`.
 
 use crate::support::project::Project;
 
@@ -166,84 +166,6 @@ fn the_nearest_mesh_configuration_applies() {
 }
 
 #[test]
-fn a_group_is_made_of_a_deployment_with_the_defaults_of_the_kubelet() {
-    let project = Project::with(&[("web.yaml", DEPLOYMENT)]);
-    let run = project
-        .run(&["rewrite", "--from-deployment", "-q"])
-        .exits(0);
-    insta::assert_snapshot!("from_deployment", run.stdout);
-    let run = project
-        .run(&["rewrite", "--from-deployment", "--vm", "-q"])
-        .exits(0);
-    insta::assert_snapshot!("from_deployment_vm", run.stdout);
-    project
-        .run(&["rewrite", "--from-deployment", "-o", "out"])
-        .exits(0);
-    assert!(
-        project
-            .read("out/workloadgroup.yaml")
-            .contains("kind: WorkloadGroup")
-    );
-}
-
-/// `check` has no findings for the generated group.
-#[test]
-fn a_generated_group_has_no_findings() {
-    let project = Project::with(&[("web.yaml", DEPLOYMENT)]);
-    let generated = project
-        .run(&["rewrite", "--from-deployment", "-q"])
-        .exits(0);
-    let group = Project::with(&[("group.yaml", &generated.stdout)]);
-    group
-        .run(&["check", "--fail-on", "note"])
-        .exits(0)
-        .stdout_contains("No findings");
-}
-
-#[test]
-fn probes_that_machines_cannot_have_are_refused() {
-    let probe = "            timeoutSeconds: 3\n            httpGet:\n              path: /readyz\n              port: admin\n              httpHeaders:\n                - {name: X-Probe, value: \"1\"}\n";
-    assert!(DEPLOYMENT.contains(probe));
-    let with = |name: &str, other: &str| {
-        DEPLOYMENT.replace(probe, other).replace(
-            "metadata: {name: web,",
-            &format!("metadata: {{name: {name},"),
-        )
-    };
-    let second = format!(
-        "{probe}        - name: two\n          readinessProbe:\n            tcpSocket: {{port: 1}}\n"
-    );
-    let all = [
-        with("grpc", "            grpc: {port: 9090}\n"),
-        with("several", &second),
-        with("unresolved", "            tcpSocket: {port: nowhere}\n"),
-        with("open", "            tcpSocket: {port: \"${PORT}\"}\n"),
-        with(
-            "ahead",
-            "            httpGet: {path: /app-health/web/readyz, port: 15020}\n",
-        ),
-        with("tls", "            httpGet: {port: 9090, scheme: HTTPS}\n"),
-    ];
-    let project = Project::with(&[("all.yaml", &all.join("---\n"))]);
-    let run = project
-        .run(&["rewrite", "--from-deployment", "all.yaml"])
-        .exits(1);
-    insta::assert_snapshot!("from_deployment_refused", run.stderr);
-    insta::assert_snapshot!("from_deployment_tls", run.stdout);
-    // Up to 1.23, certificates were not verified.
-    let old = project
-        .run(&[
-            "rewrite",
-            "--from-deployment",
-            "--mesh-version",
-            "1.23",
-            "all.yaml",
-        ])
-        .exits(1);
-    assert!(!old.stderr.contains("vm-https-verified"), "{}", old.stderr);
-}
-
-#[test]
 fn options_for_manifests_cannot_be_used_for_virtual_machines() {
     let project = Project::with(&[("group.yaml", GROUP)]);
     for other in ["--write", "--diff", "--undo", "--form=container"] {
@@ -267,21 +189,4 @@ fn a_self_referencing_probe_is_refused() {
         .run(&["rewrite", "--vm"])
         .exits(1)
         .stderr_contains("error[vm-probe-refused]");
-}
-
-/// The agent of a virtual machine sends no request for a path that it cannot parse; the kubelet escapes it.
-#[test]
-fn a_path_that_the_agent_of_a_machine_cannot_parse_is_escaped() {
-    for (written, generated) in [
-        ("/ready%", "/ready%25\""),
-        ("/ready?done=100%", "/ready?done=100%\""),
-        ("//web/ready", "path: //web/ready"),
-    ] {
-        let text = DEPLOYMENT.replace("path: /readyz", &format!("path: \"{written}\""));
-        let project = Project::with(&[("web.yaml", text.as_str())]);
-        project
-            .run(&["rewrite", "--from-deployment", "-q"])
-            .exits(0)
-            .stdout_contains(generated);
-    }
 }

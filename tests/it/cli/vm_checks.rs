@@ -136,24 +136,6 @@ fn a_refused_group_does_not_change_the_path_of_other_files() {
     assert!(project.read("out/shop/good/mesh.yaml").contains("8080"));
 }
 
-/// A WorkloadEntry has no protocols for its ports.
-#[test]
-fn ports_that_are_not_tcp_are_left_out() {
-    let dns = "{name: dns, containerPort: 53, protocol: UDP}";
-    let http = "{name: http, containerPort: 80, protocol: TCP}";
-    let pod = Pod::new("dns").field("image: d");
-    let pod = pod.field(&format!("ports: [{dns}, {http}]"));
-    let pod = pod.probe("readinessProbe", "httpGet: {port: http}");
-    let project = Project::with(&[("dns.yaml", &pod.to_string())]);
-    let run = project.run(&["rewrite", "--from-deployment", "dns.yaml"]);
-    assert!(
-        run.stdout.contains("  ports:\n      http: 80\n"),
-        "{}",
-        run.stdout
-    );
-    assert!(!run.stdout.contains("53"), "{}", run.stdout);
-}
-
 /// istioctl decodes the annotation and the mesh configuration before it writes `mesh.yaml`.
 #[test]
 fn wrong_types_in_the_proxy_configuration_are_not_written() {

@@ -36,7 +36,7 @@ fn tracked(prepare: impl FnOnce(&Project)) -> Project {
 
 #[test]
 fn writing() {
-    let machine = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: mine}\nspec: {template: {}}\n";
+    let machine = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: mine}\nspec: {template: {}, probe: {httpGet: {port: 80}}}\n";
     page::check(
         "Writing",
         &[
@@ -156,11 +156,11 @@ fn writing() {
                 rewrite,
             ),
             row(
-                "`--from-deployment -o` onto a file that was read",
-                &shop_with(|project| project.write("workloadgroup.yaml", machine)),
+                "`--vm -o` onto a file that was read",
+                &shop_with(|project| project.write("mesh.yaml", machine)),
                 2,
                 "-o",
-                |project| project.run(&["rewrite", "--from-deployment", "--quiet", "-o", ".", "."]),
+                |project| project.run(&["rewrite", "--vm", "--quiet", "-o", ".", "."]),
             ),
             row(
                 "a report onto a file that was read",

@@ -198,7 +198,7 @@ fn machines() -> String {
         write!(
             text,
             "\n## Istio, virtual machines, release 1.{}\n\nOffer: **rewrite** (`rewrite --vm` writes \
-             `mesh.yaml`, `--from-deployment` derives a WorkloadGroup).\n\n| handler | rewritten to | \
+             `mesh.yaml`).\n\n| handler | rewritten to | \
              outcome | found by |\n|---|---|---|---|\n",
             release.1
         )

@@ -72,7 +72,6 @@ macro_rules! guards {
             UNKNOWN_TEMPLATE = "unknown-template", Error;
             UNRECORDED_FIELD = "unrecorded-field", Error;
             VM_MESH_CONFIG_MISSING = "vm-mesh-config-missing", Note;
-            VM_NO_EQUIVALENT = "vm-no-equivalent", Error;
             VM_PROBE_REFUSED = "vm-probe-refused", Error;
             VM_PROBE_UNREADABLE = "vm-probe-unreadable", Error;
         }

@@ -50,7 +50,7 @@ pub use prediction::{
 pub use rival_meshes::{how_to_judge_for_rivals, injecting_meshes};
 pub use route::{Hop, HopKind, HopState, RouteFacts};
 pub use single::predict_with;
-pub use url_path::{PathMisread, path_on_machine};
+pub use url_path::PathMisread;
 pub use words::{
     handler_text, handler_title, is_quoted_number, port_node_text, port_text, rewritten_text,
 };

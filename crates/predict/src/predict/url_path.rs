@@ -1,6 +1,5 @@
 //! Compares the requests that the kubelet and the agent send for the path of a probe.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use meshprobe_mesh::kube::HttpGet;
@@ -108,16 +107,4 @@ fn agent_target(path: &str) -> Option<String> {
     let slash = if path.starts_with('/') { "" } else { "/" };
     let url = format!("http://agent{slash}{path}");
     GoUrl::parse(&url).map(|url| url.request_target())
-}
-
-/// Returns a path for the agent of a virtual machine for which it requests what the kubelet requests for the given one.
-/// It parses the path as the kubelet does, but sends no request if it cannot.
-///
-/// Source: `HTTPProber.Probe` of Istio 1.10 to 1.31 (`pkg/istio-agent/health/health_probers.go`).
-#[must_use]
-pub fn path_on_machine(path: &str) -> Cow<'_, str> {
-    match GoUrl::parse(path) {
-        Some(_) => Cow::Borrowed(path),
-        None => Cow::Owned(target_of_raw_path(path)),
-    }
 }

@@ -23,4 +23,4 @@ pub use plan::{Decision, Direction, Plan, PodRewrite, RewriteInput};
 pub use planner::{plan, remove_unknown_kinds, unrewritten_handlers};
 pub use preview::{ProxyConfigurations, proxies};
 pub use undo::undo;
-pub use vm::{GeneratedDocument, mesh_yamls, workload_groups};
+pub use vm::{GeneratedDocument, mesh_yamls};

@@ -1,16 +1,11 @@
-//! Virtual machines: `mesh.yaml` for the machines of a `WorkloadGroup`, as `istioctl x workload
-//! entry configure` writes it, and a `WorkloadGroup` for a workload that runs in pods today.
+//! Virtual machines: `mesh.yaml` for the machines of a `WorkloadGroup`, as `istioctl x workload entry configure` writes it.
 
-mod derive;
-
-use meshprobe_mesh::finding::{Finding, GuardId, RuleId, Severity};
+use meshprobe_mesh::finding::{Finding, GuardId, Severity};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::istio::vm::{self, FaultKind};
 use meshprobe_predict::context::Context;
 use meshprobe_yaml::Span;
 use serde_yaml::Value as Yaml;
-
-pub use crate::rewrite::vm::derive::workload_groups;
 
 /// A document that is generated from others.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,21 +116,7 @@ fn refused(guard: GuardId, object: &Object<'_>, span: Span, reason: &str) -> Fin
         object.kind,
         object.name()
     );
-    about(guard, Severity::Error, object, span, message)
-}
-
-fn about(
-    id: impl Into<RuleId>,
-    severity: Severity,
-    object: &Object<'_>,
-    span: Span,
-    message: String,
-) -> Finding {
-    let label = object.label_at(span, String::new());
-    let mut finding = Finding::new(id, severity, label, message);
-    finding.document = object.document.index;
-    finding.object = Some(object.reference());
-    finding
+    Finding::on_object(object, span, (guard, Severity::Error), message)
 }
 
 fn probe_only(group: &Object<'_>) -> Finding {
@@ -144,14 +125,8 @@ fn probe_only(group: &Object<'_>) -> Finding {
          mesh configuration, or several",
         group.name()
     );
-    let span = group.name_span();
-    let mut finding = about(
-        GuardId::VM_MESH_CONFIG_MISSING,
-        Severity::Note,
-        group,
-        span,
-        message,
-    );
+    let id = (GuardId::VM_MESH_CONFIG_MISSING, Severity::Note);
+    let mut finding = Finding::on_object(group, group.name_span(), id, message);
     finding.help = Some(
         "merge it into the mesh.yaml of istioctl, or add the ConfigMap `istio` with `--context`"
             .to_owned(),
