@@ -175,7 +175,7 @@ fn styled(text: String, style: Style) -> Value {
 }
 
 /// Counts the prober envs of a pod.
-pub(in crate::rewrite) fn carriers(workload: &Workload<'_>) -> usize {
+pub(super) fn carriers(workload: &Workload<'_>) -> usize {
     Carrier::all_of(workload).len()
 }
 

@@ -19,19 +19,19 @@ use crate::rewrite::plan::{GuardFailure, name_span, refuse};
 
 /// How one pod is written: in the requested form, or in the form that it already has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rewrite) struct RewriteForm {
-    pub(in crate::rewrite) form: Form,
+pub(super) struct RewriteForm {
+    pub(super) form: Form,
     /// What carries the env.
-    pub(in crate::rewrite) place: EnvCarrier,
+    pub(super) place: EnvCarrier,
     /// Whether the rewritten pod opts out of the webhook's rewrite.
-    pub(in crate::rewrite) opts_out: bool,
+    pub(super) opts_out: bool,
     /// Why `auto` chose a new container.
-    pub(in crate::rewrite) reason: Option<ContainerReason>,
+    pub(super) reason: Option<ContainerReason>,
 }
 
 /// What carries the prober env.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rewrite) enum EnvCarrier {
+pub(super) enum EnvCarrier {
     /// The annotation `proxy.istio.io/config`.
     Annotation,
     /// The `istio-proxy` container of the manifest.
@@ -43,7 +43,7 @@ pub(in crate::rewrite) enum EnvCarrier {
 impl RewriteForm {
     /// Decides how to write `pod`. The user requests a form with `choice`; a pod that is already rewritten keeps its
     /// carrier, because two carriers would give the sidecar two prober envs.
-    pub(in crate::rewrite) fn of(
+    pub(super) fn of(
         choice: FormChoice,
         context: &Context<'_>,
         pod: &WorkloadPrediction<'_>,
@@ -79,11 +79,7 @@ impl RewriteForm {
     /// Returns the port that the rewritten probes target. With the opt-out the injector does not change them, so it is
     /// the port of the agent. Without it, the injector sets the port itself, and treats only probes at the status port
     /// of the mesh as rewritten.
-    pub(in crate::rewrite) fn port(
-        self,
-        context: &Context<'_>,
-        pod: &WorkloadPrediction<'_>,
-    ) -> i64 {
+    pub(super) fn port(self, context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> i64 {
         if self.opts_out {
             pod.status_port.value
         } else {
@@ -92,7 +88,7 @@ impl RewriteForm {
     }
 
     /// Returns a refusal for each probe that already targets the agent and would break in this form.
-    pub(in crate::rewrite) fn loops(
+    pub(super) fn loops(
         self,
         context: &Context<'_>,
         pod: &WorkloadPrediction<'_>,
@@ -104,7 +100,7 @@ impl RewriteForm {
     }
 
     /// Returns the refusals that apply only to this form. `wanted` are the handlers to rewrite.
-    pub(in crate::rewrite) fn refusals(
+    pub(super) fn refusals(
         self,
         context: &Context<'_>,
         pod: &WorkloadPrediction<'_>,
@@ -118,7 +114,7 @@ impl RewriteForm {
 
     /// Returns the changes that add `probers` to the prober env of the sidecar and, if the form requires it, switch off
     /// the webhook's rewrite.
-    pub(in crate::rewrite) fn set_prober_env(
+    pub(super) fn set_prober_env(
         self,
         pod: &WorkloadPrediction<'_>,
         probers: BTreeMap<String, String>,
@@ -138,7 +134,7 @@ impl RewriteForm {
 }
 
 /// Returns the form of a pod whose manifest shows that meshprobe rewrote it.
-pub(in crate::rewrite) fn existing_form(pod: &WorkloadPrediction<'_>) -> Option<Form> {
+pub(super) fn existing_form(pod: &WorkloadPrediction<'_>) -> Option<Form> {
     let env = pod.prober_env.as_ref()?;
     if env.place == ProberEnvPlace::ProxyMetadata {
         return Some(Form::Annotation);
@@ -164,7 +160,7 @@ pub(in crate::rewrite) fn existing_form(pod: &WorkloadPrediction<'_>) -> Option<
 }
 
 /// Returns the change that sets the opt-out.
-pub(in crate::rewrite) fn opt_out(pod: &WorkloadPrediction<'_>) -> Change {
+pub(super) fn opt_out(pod: &WorkloadPrediction<'_>) -> Change {
     Change::set(
         pod.workload
             .template
@@ -177,7 +173,7 @@ pub(in crate::rewrite) fn opt_out(pod: &WorkloadPrediction<'_>) -> Change {
 ///
 /// # Errors
 /// A refusal if an existing entry has another value.
-pub(in crate::rewrite) fn merged(
+pub(super) fn merged(
     pod: &WorkloadPrediction<'_>,
     probers: BTreeMap<String, String>,
 ) -> Result<BTreeMap<String, String>, GuardFailure> {
@@ -204,7 +200,7 @@ pub(in crate::rewrite) fn merged(
 
 /// Why `auto` chooses the form `container`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rewrite) enum ContainerReason {
+pub(super) enum ContainerReason {
     /// The release is unknown.
     ReleaseUnknown,
     /// The release is newer than the newest one that the oracle has compared.
@@ -219,15 +215,15 @@ pub(in crate::rewrite) enum ContainerReason {
 
 /// The form for a pod that is not rewritten yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::rewrite) struct ChosenForm {
-    pub(in crate::rewrite) form: Form,
+pub(super) struct ChosenForm {
+    pub(super) form: Form,
     /// Why `auto` chose `container`; `None` if the user named the form or `auto` chose `annotation`.
-    pub(in crate::rewrite) reason: Option<ContainerReason>,
+    pub(super) reason: Option<ContainerReason>,
 }
 
 impl ChosenForm {
     /// Returns the form that `choice` means for `pod`.
-    pub(in crate::rewrite) fn of(
+    pub(super) fn of(
         choice: FormChoice,
         context: &Context<'_>,
         pod: &WorkloadPrediction<'_>,
@@ -365,18 +361,15 @@ pub(super) fn add_container_env(pod: &WorkloadPrediction<'_>, json: String) -> C
 }
 
 /// The templates that a pod is injected with.
-pub(in crate::rewrite) struct SelectedTemplates {
-    pub(in crate::rewrite) names: Vec<String>,
+pub(super) struct SelectedTemplates {
+    pub(super) names: Vec<String>,
     /// Where they are selected; the name of the workload if that is in another file.
-    pub(in crate::rewrite) span: Span,
+    pub(super) span: Span,
 }
 
 impl SelectedTemplates {
     /// Returns the templates that the annotation names, or else those of the installation. An alias represents several.
-    pub(in crate::rewrite) fn of(
-        context: &Context<'_>,
-        pod: &WorkloadPrediction<'_>,
-    ) -> Option<Self> {
+    pub(super) fn of(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Self> {
         let install = context.istio(&pod.workload).installation();
         let (names, span) = if let Some(entry) = pod.workload.template.annotation(keys::TEMPLATES) {
             let names = entry
@@ -404,13 +397,13 @@ impl SelectedTemplates {
     }
 
     /// Returns the first template that is not one of Istio's own.
-    pub(in crate::rewrite) fn unknown(&self) -> Option<&String> {
+    pub(super) fn unknown(&self) -> Option<&String> {
         let is_own = |name: &str| known_keys::TEMPLATES.contains(&name);
         self.names.iter().find(|name| !is_own(name))
     }
 
     /// Returns the first template that an installation defines itself.
-    pub(in crate::rewrite) fn custom(
+    pub(super) fn custom(
         &self,
         context: &Context<'_>,
         pod: &WorkloadPrediction<'_>,

@@ -27,7 +27,7 @@ pub const ALLOWABLE: [GuardId; 5] = [
 ];
 
 /// Returns every reason not to rewrite a pod that contains handlers to rewrite.
-pub(in crate::rewrite) fn refusals<'t>(
+pub(super) fn refusals<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     wanted: &[&HandlerPrediction<'t>],
@@ -67,7 +67,7 @@ pub(in crate::rewrite) fn refusals<'t>(
 }
 
 /// Refuses if another tool fills in the annotation that switches the rewrite.
-pub(in crate::rewrite) fn switch(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+pub(super) fn switch(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     if pod.rewrite.certainty != Certainty::Unknown {
         return None;
     }
@@ -78,10 +78,7 @@ pub(in crate::rewrite) fn switch(pod: &WorkloadPrediction<'_>) -> Option<GuardFa
 }
 
 /// Refuses encrypted documents.
-pub(in crate::rewrite) fn document(
-    _: &Context<'_>,
-    pod: &WorkloadPrediction<'_>,
-) -> Option<GuardFailure> {
+pub(super) fn document(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     pod.workload.object.document.encrypted.then(|| {
         let message = "the document is encrypted with SOPS, and an edit would break its checksum";
         refuse(GuardId::SOPS, name_span(pod), message)
@@ -90,18 +87,12 @@ pub(in crate::rewrite) fn document(
 }
 
 /// Refuses documents that parsers read differently: no rewrite keeps all readings.
-pub(in crate::rewrite) fn ambiguous(
-    _: &Context<'_>,
-    pod: &WorkloadPrediction<'_>,
-) -> Option<GuardFailure> {
+pub(super) fn ambiguous(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let found = pod.workload.object.document.ambiguities.first()?;
     Some(refuse(GuardId::AMBIGUOUS_YAML, found.span, found.message.clone()).with_help(found.help))
 }
 
-pub(in crate::rewrite) fn release(
-    context: &Context<'_>,
-    pod: &WorkloadPrediction<'_>,
-) -> Option<GuardFailure> {
+pub(super) fn release(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let version = context
         .istio(&pod.workload)
         .version()
@@ -114,10 +105,7 @@ pub(in crate::rewrite) fn release(
     Some(refuse(GuardId::RELEASE_TOO_OLD, name_span(pod), message))
 }
 
-pub(in crate::rewrite) fn knative(
-    _: &Context<'_>,
-    pod: &WorkloadPrediction<'_>,
-) -> Option<GuardFailure> {
+pub(super) fn knative(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     (pod.workload.object.group() == KNATIVE_SERVING).then(|| {
         let message = "Knative owns the probes of its revisions and changes them itself";
         refuse(GuardId::KNATIVE, name_span(pod), message)
@@ -126,7 +114,7 @@ pub(in crate::rewrite) fn knative(
 }
 
 /// Refuses a prober env that cannot be read.
-pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+pub(super) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let env = pod.prober_env.as_ref()?;
     let error = env.probers.as_ref().err()?;
     let message = format!("its `{}` cannot be read: {error}", keys::PROBERS_ENV);
@@ -134,7 +122,7 @@ pub(in crate::rewrite) fn unreadable_env(pod: &WorkloadPrediction<'_>) -> Option
 }
 
 /// Refuses a prober env with an entry that prevents the agent from starting.
-pub(in crate::rewrite) fn fatal_entry(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
+pub(super) fn fatal_entry(pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let env = pod.prober_env.as_ref()?;
     let probers = env.probers.as_ref().ok()?;
     let fault = probers
@@ -158,7 +146,7 @@ pub(in crate::rewrite) fn fatal_entry(pod: &WorkloadPrediction<'_>) -> Option<Gu
 }
 
 /// Refuses a probe that targets the agent without an entry in the prober env.
-pub(in crate::rewrite) fn missing_entry(
+pub(super) fn missing_entry(
     pod: &WorkloadPrediction<'_>,
     prediction: &HandlerPrediction<'_>,
 ) -> Option<GuardFailure> {

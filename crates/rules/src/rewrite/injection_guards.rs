@@ -79,7 +79,7 @@ const REVISION: &str = "--assume revision=";
 
 /// Returns the refusal of a pod of which it is not known whether it is injected. The reason and the help are those of
 /// the fact that is missing: the Namespace, the control plane of a revision, or another one.
-pub(in crate::rewrite) fn injection_unproven(
+pub(super) fn injection_unproven(
     context: &Context<'_>,
     pod: &WorkloadPrediction<'_>,
 ) -> GuardFailure {
@@ -93,14 +93,11 @@ pub(in crate::rewrite) fn injection_unproven(
 
 /// A revision that the manifests of a stream select. A stream contains what is deployed together, which rarely includes the
 /// control plane, so it is taken as given that one serves the revision.
-pub(in crate::rewrite) struct GivenRevision(SelectedRevision);
+pub(super) struct GivenRevision(SelectedRevision);
 
 impl GivenRevision {
     /// Returns the revision if nothing else about the injection of the pod is assumed.
-    pub(in crate::rewrite) fn of(
-        context: &Context<'_>,
-        pod: &WorkloadPrediction<'_>,
-    ) -> Option<Self> {
+    pub(super) fn of(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Self> {
         let object = &pod.workload.object;
         let file = context.sources.file(&object.document.path);
         let is_stream = file.is_none_or(|file| file.location.is_none());
@@ -115,7 +112,7 @@ impl GivenRevision {
     }
 
     /// Returns the assumption, and the option that states it.
-    pub(in crate::rewrite) fn assumption(&self) -> String {
+    pub(super) fn assumption(&self) -> String {
         let SelectedRevision { name, selected_by } = &self.0;
         format!("a control plane serves revision `{name}`, which {selected_by} [{REVISION}{name}]")
     }

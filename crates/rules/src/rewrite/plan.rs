@@ -12,15 +12,15 @@ use meshprobe_yaml::{Change, FieldPath, Span};
 
 /// The refusal of a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::rewrite) struct GuardFailure {
+pub(super) struct GuardFailure {
     /// The public id.
-    pub(in crate::rewrite) guard: GuardId,
+    pub(super) guard: GuardId,
     /// The position that causes the refusal.
-    pub(in crate::rewrite) span: Span,
+    pub(super) span: Span,
     /// The reason, in one sentence.
-    pub(in crate::rewrite) message: String,
+    pub(super) message: String,
     /// What to do about it.
-    pub(in crate::rewrite) help: Option<String>,
+    pub(super) help: Option<String>,
 }
 
 /// Returns the refusal of a guard.
@@ -34,13 +34,13 @@ pub(super) fn refuse(guard: GuardId, span: Span, message: impl Into<String>) -> 
 }
 
 impl GuardFailure {
-    pub(in crate::rewrite) fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// Turns the refusal into a finding about the workload.
-    pub(in crate::rewrite) fn finding(self, pod: &WorkloadPrediction<'_>) -> Finding {
+    pub(super) fn finding(self, pod: &WorkloadPrediction<'_>) -> Finding {
         let object = &pod.workload.object;
         let id = (self.guard, Severity::Error);
         let mut finding = Finding::on_object(object, self.span, id, String::new());
@@ -53,19 +53,19 @@ impl GuardFailure {
     }
 }
 
-pub(in crate::rewrite) fn name_span(pod: &WorkloadPrediction<'_>) -> Span {
+pub(super) fn name_span(pod: &WorkloadPrediction<'_>) -> Span {
     pod.workload.object.name_span()
 }
 
 /// The plan for one pod.
 #[derive(Debug, Default)]
-pub(in crate::rewrite) struct PodOutcome {
-    pub(in crate::rewrite) changes: Vec<Change>,
-    pub(in crate::rewrite) findings: Vec<Finding>,
+pub(super) struct PodOutcome {
+    pub(super) changes: Vec<Change>,
+    pub(super) findings: Vec<Finding>,
 }
 
 impl PodOutcome {
-    pub(in crate::rewrite) fn left(findings: impl IntoIterator<Item = Finding>) -> Self {
+    pub(super) fn left(findings: impl IntoIterator<Item = Finding>) -> Self {
         Self {
             changes: Vec::new(),
             findings: findings.into_iter().collect(),
@@ -73,7 +73,7 @@ impl PodOutcome {
     }
 }
 
-pub(in crate::rewrite) fn refused(refusal: GuardFailure, pod: &WorkloadPrediction<'_>) -> Finding {
+pub(super) fn refused(refusal: GuardFailure, pod: &WorkloadPrediction<'_>) -> Finding {
     let parts = not_undone(&pod.workload, &refusal.message);
     let mut finding = refusal.finding(pod);
     finding.set_refusal(parts);
@@ -81,7 +81,7 @@ pub(in crate::rewrite) fn refused(refusal: GuardFailure, pod: &WorkloadPredictio
 }
 
 /// Returns the refusal to undo the rewrite of a workload.
-pub(in crate::rewrite) fn not_undone(workload: &Workload<'_>, reason: &str) -> Refusal {
+pub(super) fn not_undone(workload: &Workload<'_>, reason: &str) -> Refusal {
     Refusal {
         start: format!("the rewrite of {} is not undone: ", workload.title()),
         reason: reason.to_owned(),
@@ -118,7 +118,7 @@ pub struct PodRewrite {
 }
 
 impl PodRewrite {
-    pub(in crate::rewrite) fn is_of(&self, object: &Object<'_>) -> bool {
+    pub(super) fn is_of(&self, object: &Object<'_>) -> bool {
         let document = object.document;
         self.path == document.path && self.document == document.index && self.object == object.route
     }
@@ -136,7 +136,7 @@ pub enum Direction {
 
 impl Direction {
     /// Returns what to do if a file cannot be changed because of the overlay that `build` builds.
-    pub(in crate::rewrite) fn help(self, build: &str) -> String {
+    pub(super) fn help(self, build: &str) -> String {
         match self {
             Self::Rewrite => {
                 format!(
@@ -151,11 +151,7 @@ impl Direction {
         }
     }
 
-    pub(in crate::rewrite) fn finding(
-        self,
-        refusal: GuardFailure,
-        pod: &WorkloadPrediction<'_>,
-    ) -> Finding {
+    pub(super) fn finding(self, refusal: GuardFailure, pod: &WorkloadPrediction<'_>) -> Finding {
         match self {
             Self::Rewrite => refusal.finding(pod),
             Self::Undo => refused(refusal, pod),
@@ -180,7 +176,7 @@ pub enum Decision {
 
 impl Decision {
     /// Returns the decision about a workload that is not changed, with these findings.
-    pub(in crate::rewrite) fn unchanged(findings: &[Finding]) -> Self {
+    pub(super) fn unchanged(findings: &[Finding]) -> Self {
         let switched_off = [GuardId::OPT_OUT.rule(), GuardId::PROXYLESS.rule()];
         if findings
             .iter()
@@ -218,7 +214,7 @@ impl Plan {
         self.findings.push(reason);
     }
 
-    pub(in crate::rewrite) fn add(
+    pub(super) fn add(
         &mut self,
         prediction: &WorkloadPrediction<'_>,
         changes: Vec<Change>,

@@ -20,7 +20,9 @@ use meshprobe_yaml::{Change, NodeRef, Span, Value};
 use crate::rewrite::carriers::{Carrier, has_comment};
 use crate::rewrite::handlers::empty_value;
 use crate::rewrite::overlay::{self, Overlays};
-use crate::rewrite::plan::{Direction, GuardFailure, Plan, RewriteInput, not_undone, refuse, refused};
+use crate::rewrite::plan::{
+    Direction, GuardFailure, Plan, RewriteInput, not_undone, refuse, refused,
+};
 use crate::rewrite::{guards, planner};
 
 /// Plans the undo for every target workload: handlers become what the prober env of their pod records, and the carrier
@@ -55,14 +57,14 @@ pub fn undo(seen: &RewriteInput<'_, '_>) -> Plan {
 }
 
 /// The undo of one pod.
-pub(in crate::rewrite) struct Undone {
-    pub(in crate::rewrite) changes: Vec<Change>,
+pub(super) struct Undone {
+    pub(super) changes: Vec<Change>,
     /// The values that are not restored literally, in sentences.
-    pub(in crate::rewrite) remarks: Vec<String>,
+    pub(super) remarks: Vec<String>,
 }
 
 /// Undoes the rewrite of one pod; returns `None` if the pod is not pre-rewritten.
-pub(in crate::rewrite) fn undone<'t>(
+pub(super) fn undone<'t>(
     context: &Context<'t>,
     pod: &WorkloadPrediction<'t>,
     overlays: &Overlays<'_, 't>,
@@ -120,10 +122,7 @@ pub(in crate::rewrite) fn undone<'t>(
 
 /// Returns whether the mesh rewrites probes by default. A release before the oldest supported one, which the image of a
 /// partial container may name, is ignored, because the pod was rewritten.
-pub(in crate::rewrite) fn rewrite_default<'t>(
-    context: &Context<'t>,
-    workload: &Workload<'t>,
-) -> Fact<bool> {
+pub(super) fn rewrite_default<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Fact<bool> {
     let fact = context.istio(workload).rewriting().mesh_default();
     let release = context.istio(workload).version().value;
     let is_older = release.is_some_and(|release| release < OLDEST_REWRITE);
@@ -137,10 +136,7 @@ pub(in crate::rewrite) fn rewrite_default<'t>(
 }
 
 /// Returns the notes about a pod that was restored.
-pub(in crate::rewrite) fn undo_notes(
-    pod: &WorkloadPrediction<'_>,
-    remarks: &[String],
-) -> Vec<Finding> {
+pub(super) fn undo_notes(pod: &WorkloadPrediction<'_>, remarks: &[String]) -> Vec<Finding> {
     let object = &pod.workload.object;
     let title = pod.workload.title();
     let note = |id, message: String| {

@@ -318,7 +318,7 @@ fn set(policy: &Object<'_>, path: &[&'static str], value: Value) -> Change {
 }
 
 /// Returns a mapping with one entry.
-pub(super) fn map(key: &str, value: Value) -> Value {
+fn map(key: &str, value: Value) -> Value {
     Value::Map(vec![(key.to_owned(), value)])
 }
 

@@ -29,17 +29,11 @@ crate::rules::rule::rules! {
     HEADER_NAME = "vm-header-name", Error, fix: None, scope: Tree,
         |cx| report_kind(cx, &HEADER_NAME, |kind| matches!(kind, vm::FaultKind::HeaderName),
             |group, fault| {
-            let name = match group.node.at(&fault.within) {
-                Some(_) => format!(
-                    "the invalid name `{}`",
-                    source(group, fault.span)
-                ),
-                None => "no name".to_owned(),
-            };
-            format!(
-                "a header of the probe of {} has {name}: istiod refuses it",
-                title(group),
-            )
+                let name = match group.node.at(&fault.within) {
+                    Some(_) => format!("the invalid name `{}`", source(group, fault.span)),
+                    None => "no name".to_owned(),
+                };
+                format!("a header of the probe of {} has {name}: istiod refuses it", title(group))
             },
             "use a name of letters, digits and `-`; to set the host, use the header `Host`");
     HOST_NOT_LOCAL = "vm-host-not-local", Warning, fix: None, scope: Tree,
@@ -54,16 +48,11 @@ crate::rules::rule::rules! {
     PORT = "vm-port", Error, fix: None, scope: Tree,
         |cx| report_kind(cx, &PORT, |kind| matches!(kind, vm::FaultKind::PortOutOfRange(_)),
             |group, fault| {
-            let target = match fault.kind {
-                vm::FaultKind::PortOutOfRange(Some(port)) => {
-                    format!("targets port {port}, which is out of range")
-                }
-                _ => "has no port".to_owned(),
-            };
-            format!(
-                "the probe of {} {target}: istiod refuses it (`must be in the range 1..65535`)",
-                title(group),
-            )
+                let target = match fault.kind {
+                    vm::FaultKind::PortOutOfRange(Some(port)) => format!("targets port {port}, which is out of range"),
+                    _ => "has no port".to_owned(),
+                };
+                format!("the probe of {} {target}: istiod refuses it (`must be in the range 1..65535`)", title(group))
             },
             "set the number of the port that the application listens on");
     PORT_NAME = "vm-port-name", Error, fix: Sometimes, scope: Tree,
@@ -431,16 +420,14 @@ fn entry_not_health_checked(group: &Object<'_>, entry: &Object<'_>) -> Option<Fi
 }
 
 /// Iterates over the `WorkloadGroup`s of the tree; over none if the options exclude a mesh.
-pub(super) fn groups<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
+fn groups<'s, 't>(cx: &RuleContext<'s, 't>) -> impl Iterator<Item = &'s Object<'t>> + use<'s, 't> {
     let groups = cx.context.inventory.workload_groups.iter();
     let may_have_mesh = cx.may_have_mesh();
     groups.filter(move |_| may_have_mesh)
 }
 
 /// Iterates over the faults of all groups.
-pub(super) fn faults<'s, 't>(
+fn faults<'s, 't>(
     cx: &RuleContext<'s, 't>,
 ) -> impl Iterator<Item = (&'s Object<'t>, vm::Fault)> + use<'s, 't> {
     groups(cx).flat_map(|group| {
@@ -450,7 +437,7 @@ pub(super) fn faults<'s, 't>(
 }
 
 /// Returns the entry of `spec.probe`, unless it is null.
-pub(super) fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
+fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
     let entry = group.node.get("spec")?.entry("probe")?;
     entry.value.is_mapping().then_some(entry)
 }
@@ -470,17 +457,17 @@ fn finding_on_probe(rule: &Rule, group: &Object<'_>, span: Span, message: String
 }
 
 /// Returns the name of a group for messages: "WorkloadGroup `web`".
-pub(super) fn title(group: &Object<'_>) -> String {
+fn title(group: &Object<'_>) -> String {
     format!("WorkloadGroup `{}`", group.name())
 }
 
 /// Returns the source text of a span, quotes included.
-pub(super) fn source<'t>(group: &Object<'t>, span: Span) -> &'t str {
+fn source<'t>(group: &Object<'t>, span: Span) -> &'t str {
     span.slice(group.node.tree().text())
 }
 
 /// Returns the name of the field that has the fault.
-pub(super) fn field(fault: &vm::Fault) -> String {
+fn field(fault: &vm::Fault) -> String {
     match fault.within.steps().last() {
         Some(Step::Key(key)) => key.to_string(),
         _ => fault.within.to_string(),

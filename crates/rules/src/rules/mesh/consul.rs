@@ -34,12 +34,11 @@ crate::rules::rule::rules! {
             TO_HTTP),
             (Cause::Other(&faults::PLAIN_AT_MTLS), "",
             |_, handler| {
-            let why = if handler.container.is_native_sidecar() {
-                "Consul does not rewrite probes of init containers"
-            } else {
-                "Consul leaves it unchanged"
-            };
-            format!("fails: it sends plain text, the port requires mutual TLS, and {why}").into()
+                let why = match handler.container.is_native_sidecar() {
+                    true => "Consul does not rewrite probes of init containers",
+                    false => "Consul leaves it unchanged",
+                };
+                format!("fails: it sends plain text, the port requires mutual TLS, and {why}").into()
             },
             TO_EXEC),
             (Cause::Other(&shared_faults::HOOK_AT_MTLS), "",

@@ -29,10 +29,10 @@ crate::rules::rule::rules! {
         |cx| verdicts::report(cx, &HTTPS_PROBE_DENIED, Mesh::LINKERD, &[
             (Cause::Other(&faults::NO_PROBE_ROUTE), "",
             |_, handler| {
-        let mut because = handler.verdict.because.iter();
-        let reason = because.find(|reason| reason.place.is_none());
-        let why = reason.map_or("Linkerd creates no route for it", |reason| &reason.message);
-        format!("is denied: {why}").into()
+                let mut because = handler.verdict.because.iter();
+                let reason = because.find(|reason| reason.place.is_none());
+                let why = reason.map_or("Linkerd creates no route for it", |reason| &reason.message);
+                format!("is denied: {why}").into()
             },
             "target a plain-text port, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);

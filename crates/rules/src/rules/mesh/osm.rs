@@ -18,13 +18,11 @@ crate::rules::rule::rules! {
         |cx| verdicts::report(cx, &ALREADY_REWRITTEN, Mesh::OSM, &[
             (Cause::Other(&faults::TARGETS_ITSELF), "port",
             |_, handler| {
-            let why = match handler.port {
-                Some(HEALTHCHECK_PORT) => {
-                    "OSM redirects it to the proxy and adds no helper that responds"
-                }
-                _ => "OSM records it as the original, so the proxy sends requests to itself",
-            };
-            format!("is already rewritten: {why}").into()
+                let why = match handler.port {
+                    Some(HEALTHCHECK_PORT) => "OSM redirects it to the proxy and adds no helper that responds",
+                    _ => "OSM records it as the original, so the proxy sends requests to itself",
+                };
+                format!("is already rewritten: {why}").into()
             },
             ALREADY_REWRITTEN_HELP),
             (Cause::Other(&faults::WITHOUT_PROXY), "port",
@@ -43,11 +41,8 @@ crate::rules::rule::rules! {
         |cx| verdicts::report(cx, &HTTP_HOST, Mesh::OSM, &[
             (Cause::Other(&shared_faults::HOST_KEPT), "host",
             |_, handler| {
-        let port = handler
-            .rewritten_to
-            .as_ref()
-            .map_or(0, |rewritten_to| rewritten_to.port);
-        format!("targets port {port} of its `host`, where no part of the pod listens").into()
+                let port = handler.rewritten_to.as_ref().map_or(0, |rewritten_to| rewritten_to.port);
+                format!("targets port {port} of its `host`, where no part of the pod listens").into()
             },
             "remove `host`; to send a host name to the application, set the header `Host`"),
         ]);
