@@ -45,7 +45,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     };
     let predicted = run.on_threads(session, || {
         engine::predict(&run.set, &settings, |context, predictions, not_judged| {
-            let reports = engine::report(context, predictions, detail, &|_| true);
+            let reports = engine::report(context, predictions, detail, None);
             (reports, Notices::new(context, predictions, not_judged))
         })
     });

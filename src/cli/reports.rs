@@ -258,5 +258,5 @@ fn remaining_summary_size(report: &Path) -> usize {
 
 /// Returns the predictions with all facts.
 fn probes_of(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<WorkloadReport> {
-    engine::report(context, predictions, Detail::Facts, &|_| true)
+    engine::report(context, predictions, Detail::Facts, None)
 }

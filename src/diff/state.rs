@@ -149,7 +149,7 @@ fn probes_of(
     let machines = machines
         .iter()
         .map(|machine| (&machine.group, (Pod::default(), Arc::default())));
-    let reports = report(context, predictions, Detail::Outcomes, &|_| true);
+    let reports = report(context, predictions, Detail::Outcomes, None);
     let objects = pods.chain(machines).zip(reports);
     objects
         .flat_map(|((object, pod), report)| ProbeState::of_object((object, report), pod, &relative))

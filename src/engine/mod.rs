@@ -74,7 +74,7 @@ pub use load::{load, unread_paths};
 pub use meshprobe_rules::rules::notices::{Notice, PROBE_REGRESSION, explained, rule_names};
 pub use outcome::Outcome;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
-pub use predicted_probes::{Detail, report};
+pub use predicted_probes::{Detail, Wanted, report};
 pub use prediction_run::{Predicted, predict};
 pub use probe_report::{DocumentKey, ProbeReport, ReasonEntry, WorkloadReport};
 pub use rendered_overlays::RenderedOverlays;

@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::{Certainty, Label, ObjectRef, sentence_list};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::rewrite::rewritten_since;
-use meshprobe_mesh::mesh::{Fact, Mesh};
+use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
 use meshprobe_predict::context::{Context, Dataplane};
 use meshprobe_predict::predict::{
     self, Alternative, EnvironmentNames, HandlerPrediction, MachinePrediction, RouteFacts,
@@ -30,14 +30,17 @@ pub enum Detail {
     Facts,
 }
 
+/// Returns whether a handler is reported, given the place of its key and its reasons.
+pub type Wanted<'a> = &'a dyn Fn(&Label, &[Reason]) -> bool;
+
 /// Reports the handlers of all workloads that are targets, then the checks of virtual machines, in the order of the
-/// predictions. Omits handlers whose key is at a place that is not wanted.
+/// predictions. With `is_wanted`, omits handlers for whose key and reasons it returns false, and objects without others.
 #[must_use]
 pub fn report(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
     detail: Detail,
-    is_wanted: &dyn Fn(&Label) -> bool,
+    is_wanted: Option<Wanted<'_>>,
 ) -> Vec<WorkloadReport> {
     let names = EnvironmentNames::of(predictions);
     let shared = shared_workloads(predictions, &names);
@@ -46,15 +49,16 @@ pub fn report(
         names: &names,
         detail,
     };
+    let has_filter = is_wanted.is_some();
     let mut reports = Vec::new();
     for pod in predictions.iter().filter(|pod| pod.is_target) {
         let object = &pod.workload.object;
-        let key = |handler: &HandlerPrediction<'_>| object.label_at(handler.handler.key.span(), "");
-        let handlers = pod.handlers.iter();
-        let handlers: Vec<_> = handlers
-            .filter(|handler| is_wanted(&key(handler)))
-            .collect();
-        if handlers.is_empty() && !pod.handlers.is_empty() {
+        let is_wanted = |handler: &&HandlerPrediction<'_>| {
+            let key = || object.label_at(handler.handler.key.span(), "");
+            is_wanted.is_none_or(|is_wanted| is_wanted(&key(), &handler.verdict.because))
+        };
+        let handlers: Vec<_> = pod.handlers.iter().filter(is_wanted).collect();
+        if has_filter && handlers.is_empty() {
             continue;
         }
         let mut workload = reporter.workload(pod, &handlers);
@@ -64,8 +68,8 @@ pub fn report(
     }
     let machines = predict::machines(context).into_iter();
     let machines = machines.filter(|machine| {
-        let key = machine.probe.key.span();
-        is_wanted(&machine.group.label_at(key, ""))
+        let key = || machine.group.label_at(machine.probe.key.span(), "");
+        is_wanted.is_none_or(|is_wanted| is_wanted(&key(), &machine.because))
     });
     reports.extend(machines.map(|machine| reporter.machine(&machine)));
     reports

@@ -1,20 +1,17 @@
 //! What requests ask about: the node at a position, the probes of a file, and the lines that decide about them.
 
-use std::cell::OnceCell;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
-use gen_lsp_types::{Location, TextDocumentPositionParams};
+use gen_lsp_types::TextDocumentPositionParams;
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::Reason;
-use meshprobe_predict::predict::{
-    EnvironmentNames, HandlerPrediction, Outcome, WorkloadPrediction,
-};
+use meshprobe_predict::predict::Outcome;
 use meshprobe_tree::source::SourceFile;
 use meshprobe_yaml::{Entry, NodeRef, Span};
 
 use super::analysis::Analysis;
+use crate::engine::{Detail, ProbeReport, Wanted, WorkloadReport, report};
 
 /// A position in a file, with the mappings around it.
 #[derive(Debug)]
@@ -125,94 +122,63 @@ fn is_inside(node: NodeRef<'_>, offset: usize) -> bool {
 }
 
 /// A probe, and the reason why a line decides its outcome.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::lsp) struct Decision<'s, 't> {
-    /// The probe.
-    pub(in crate::lsp) of: PredictedHandler<'s, 't>,
+#[derive(Debug)]
+pub(in crate::lsp) struct Decision {
+    /// `shop/Deployment/web: readinessProbe of container web`.
+    pub(in crate::lsp) title: String,
+    pub(in crate::lsp) probe: ProbeReport,
     /// The reason, which has a place.
-    pub(in crate::lsp) reason: &'s Reason,
+    pub(in crate::lsp) message: String,
 }
 
 /// Returns the probes whose outcome a line within a span decides, each once.
-pub(in crate::lsp) fn decided_by<'s, 't>(
-    analysis: &Analysis<'s, 't>,
+pub(in crate::lsp) fn decided_by(
+    analysis: &Analysis<'_, '_>,
     file: &SourceFile,
     within: Span,
-) -> Vec<Decision<'s, 't>> {
-    let decides = |reason: &&'s Reason| {
+) -> Vec<Decision> {
+    let decides = |reason: &Reason| {
         let place = reason.place.as_ref();
         let span = place.and_then(|place| span_in(file, place));
         span.is_some_and(|span| within.contains(span))
     };
-    handlers(analysis)
-        .filter_map(|of| {
-            let reason = of.handler.verdict.because.iter().find(decides)?;
-            Some(Decision { of, reason })
-        })
-        .collect()
+    let mut decisions = Vec::new();
+    for workload in probes(analysis, &|_, because| because.iter().any(decides)) {
+        for probe in workload.handlers {
+            let mut because = probe.because.iter().map(|entry| &entry.reason);
+            if let Some(reason) = because.find(|reason| decides(reason)) {
+                decisions.push(Decision {
+                    title: format!("{}: {}", workload.title, probe.title()),
+                    message: reason.message.clone(),
+                    probe,
+                });
+            }
+        }
+    }
+    decisions
 }
 
-/// Returns the locations of the lines that decide a probe, the most important first.
-pub(in crate::lsp) fn deciding_locations(
+/// Returns the probes and hooks whose key is in a file. A document that several overlays include has one per overlay.
+pub(in crate::lsp) fn probes_in(
     analysis: &Analysis<'_, '_>,
-    of: &PredictedHandler<'_, '_>,
-) -> Vec<Location> {
-    let because = of.handler.verdict.because.iter();
-    let places = because.filter_map(|reason| reason.place.as_ref());
-    places
-        .filter_map(|place| analysis.location(&place.path, place.span))
-        .collect()
-}
-
-impl PredictedHandler<'_, '_> {
-    /// Returns the location of its key.
-    pub(in crate::lsp) fn location(&self, analysis: &Analysis<'_, '_>) -> Option<Location> {
-        let key = self.key();
-        analysis.location(&key.path, key.span)
-    }
-}
-
-/// A probe or hook with its prediction. A document that several overlays include has one per overlay.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::lsp) struct PredictedHandler<'s, 't> {
-    /// The workload.
-    pub(in crate::lsp) workload: &'s WorkloadPrediction<'t>,
-    /// The probe or hook.
-    pub(in crate::lsp) handler: &'s HandlerPrediction<'t>,
-}
-
-impl PredictedHandler<'_, '_> {
-    /// Returns the place of its key.
-    pub(in crate::lsp) fn key(&self) -> Label {
-        let key = self.handler.handler.key.span();
-        self.workload.workload.object.label_at(key, String::new())
-    }
-}
-
-/// Iterates over the probes and hooks of all workloads that are reported.
-pub(in crate::lsp) fn handlers<'s, 't>(
-    analysis: &Analysis<'s, 't>,
-) -> impl Iterator<Item = PredictedHandler<'s, 't>> + use<'s, 't> {
-    let predictions = analysis.facts.map(|facts| facts.predictions);
-    predictions
-        .unwrap_or_default()
-        .iter()
-        .filter(|workload| workload.is_target)
-        .flat_map(|workload| {
-            let handlers = workload.handlers.iter();
-            handlers.map(move |handler| PredictedHandler { workload, handler })
-        })
-}
-
-/// Iterates over the probes and hooks whose key is in a file, with the span of the key.
-pub(in crate::lsp) fn handlers_in<'s, 't>(
-    analysis: &Analysis<'s, 't>,
-    file: &'t SourceFile,
-) -> impl Iterator<Item = (Span, PredictedHandler<'s, 't>)> + use<'s, 't> {
-    handlers(analysis).filter_map(move |handler| {
-        let key = handler.key();
-        Some((span_in(file, &key)?, handler))
+    file: &SourceFile,
+) -> impl Iterator<Item = (Option<Arc<str>>, ProbeReport)> {
+    let workloads = probes(analysis, &|key, _| key.path == file.path).into_iter();
+    workloads.flat_map(|workload| {
+        let handlers = workload.handlers.into_iter();
+        handlers.map(move |probe| (workload.environment.clone(), probe))
     })
+}
+
+/// Returns the probes and hooks of workloads that are reported and wanted.
+fn probes(analysis: &Analysis<'_, '_>, is_wanted: Wanted<'_>) -> Vec<WorkloadReport> {
+    let Some(facts) = analysis.facts else {
+        return Vec::new();
+    };
+    let (context, predictions) = (facts.context, facts.predictions);
+    let mut reports = report(context, predictions, Detail::Outcomes, Some(is_wanted));
+    reports.retain(|report| !report.is_machine);
+    reports
 }
 
 /// Returns the span of a place in a file; `None` if it is in another file.
@@ -220,82 +186,44 @@ pub(in crate::lsp) fn span_in(file: &SourceFile, place: &Label) -> Option<Span> 
     (place.path == file.path).then_some(place.span)
 }
 
-/// The names of the environments, which few probes need.
-#[derive(Debug)]
-pub(in crate::lsp) struct Names<'s, 't> {
-    predictions: &'s [WorkloadPrediction<'t>],
-    names: OnceCell<EnvironmentNames>,
-}
+/// The predictions for one probe, each with its environment.
+#[derive(Debug, Default)]
+pub(in crate::lsp) struct Outcomes(pub(in crate::lsp) Vec<(Option<Arc<str>>, ProbeReport)>);
 
-impl<'s, 't> Names<'s, 't> {
-    /// Computes the names when the first is needed.
-    pub(in crate::lsp) fn of(analysis: &Analysis<'s, 't>) -> Self {
-        let predictions = analysis.facts.map(|facts| facts.predictions);
-        Self {
-            predictions: predictions.unwrap_or_default(),
-            names: OnceCell::new(),
-        }
-    }
-
-    fn name(&self, overlay: &Arc<str>) -> Arc<str> {
-        let names = || EnvironmentNames::of(self.predictions);
-        self.names.get_or_init(names).name(overlay)
-    }
-}
-
-/// The outcomes of one probe, each with the environments that have it.
-#[derive(Clone, Debug, Default)]
-pub(in crate::lsp) struct Outcomes<'s, 't> {
-    predictions: Vec<PredictedHandler<'s, 't>>,
-}
-
-impl<'s, 't> Outcomes<'s, 't> {
-    /// Adds the prediction for another environment.
-    pub(in crate::lsp) fn add(&mut self, prediction: PredictedHandler<'s, 't>) {
-        self.predictions.push(prediction);
-    }
-
+impl Outcomes {
     /// Returns whether the probe is part of a mesh anywhere.
     pub(in crate::lsp) fn is_in_mesh(&self) -> bool {
-        let mut outcomes = self.predictions.iter().map(outcome);
-        outcomes.any(|outcome| outcome != Outcome::NotInMesh)
+        let mut probes = self.0.iter();
+        probes.any(|(_, probe)| probe.outcome != Outcome::NotInMesh)
     }
 
     /// Returns the first prediction.
-    pub(in crate::lsp) fn first(&self) -> Option<&PredictedHandler<'s, 't>> {
-        self.predictions.first()
+    pub(in crate::lsp) fn first(&self) -> Option<&ProbeReport> {
+        self.0.first().map(|(_, probe)| probe)
     }
 
     /// Returns the outcome, such as `fails`, or `fails (prod-us), ok (prod-eu)` if the environments differ.
-    pub(in crate::lsp) fn text(&self, names: &Names<'_, '_>) -> String {
-        let mut groups: Vec<(Outcome, Vec<&PredictedHandler<'_, '_>>)> = Vec::new();
-        for prediction in &self.predictions {
-            let outcome = outcome(prediction);
-            match groups.iter_mut().find(|(known, _)| *known == outcome) {
-                Some((_, group)) => group.push(prediction),
-                None => groups.push((outcome, vec![prediction])),
+    pub(in crate::lsp) fn text(&self) -> String {
+        let mut groups: Vec<(Outcome, Vec<&str>)> = Vec::new();
+        for (environment, probe) in &self.0 {
+            let at = groups.iter().position(|(known, _)| *known == probe.outcome);
+            let at = at.unwrap_or_else(|| {
+                groups.push((probe.outcome, Vec::new()));
+                groups.len() - 1
+            });
+            if let Some((_, names)) = groups.get_mut(at) {
+                names.extend(environment.as_deref());
             }
         }
         if let [(outcome, _)] = groups.as_slice() {
             return outcome.as_str().to_owned();
         }
-        let mut text = String::new();
-        for (outcome, group) in groups {
-            let overlays = group
-                .iter()
-                .filter_map(|of| of.workload.workload.object.overlay.as_ref());
-            let environments: Vec<Arc<str>> = overlays.map(|overlay| names.name(overlay)).collect();
-            let separator = if text.is_empty() { "" } else { ", " };
-            // Writing to a string cannot fail.
-            let _ = write!(text, "{separator}{}", outcome.as_str());
-            if !environments.is_empty() {
-                let _ = write!(text, " ({})", environments.join(", "));
-            }
-        }
-        text
+        let texts = groups
+            .iter()
+            .map(|(outcome, names)| match names.as_slice() {
+                [] => outcome.as_str().to_owned(),
+                names => format!("{} ({})", outcome.as_str(), names.join(", ")),
+            });
+        texts.collect::<Vec<_>>().join(", ")
     }
-}
-
-fn outcome(prediction: &PredictedHandler<'_, '_>) -> Outcome {
-    prediction.handler.verdict.outcome
 }

@@ -8,10 +8,10 @@ use meshprobe_tree::source::SourceFile;
 use meshprobe_yaml::Span;
 
 use crate::lsp::analysis::Analysis;
-use crate::lsp::insight::{Names, Outcomes, handlers_in};
+use crate::lsp::insight::{Outcomes, probes_in};
 
 /// The probes of a workload, by the place of their keys, with their container and slot.
-type Probes<'s, 't> = BTreeMap<Span, (String, &'static str, Outcomes<'s, 't>)>;
+type Probes = BTreeMap<Span, (String, &'static str, Outcomes)>;
 
 /// Returns one lens per workload of a document that is part of a mesh.
 pub(super) fn answer(
@@ -20,32 +20,27 @@ pub(super) fn answer(
 ) -> Option<Vec<CodeLens>> {
     let shown = analysis.shown(&params.text_document.uri)?;
     let file = shown.file;
-    let names = Names::of(analysis);
-    let mut workloads: BTreeMap<Span, Probes<'_, '_>> = BTreeMap::new();
-    for (key, of) in handlers_in(analysis, file) {
+    let mut workloads: BTreeMap<Span, Probes> = BTreeMap::new();
+    for found in probes_in(analysis, file) {
+        let (_, probe) = &found;
+        let key = probe.place.span;
         let Some(place) = place_of_object(file, key) else {
             continue;
         };
-        let new = || {
-            let container = of.handler.container.name().to_owned();
-            (
-                container,
-                of.handler.handler.slot.key(),
-                Outcomes::default(),
-            )
-        };
+        let new = || (probe.container.clone(), probe.slot, Outcomes::default());
         let probes = workloads.entry(place).or_default();
-        probes.entry(key).or_insert_with(new).2.add(of);
+        let known = probes.entry(key).or_insert_with(new);
+        known.2.0.push(found);
     }
-    let is_in_mesh = |probes: &Probes<'_, '_>| {
+    let is_in_mesh = |probes: &Probes| {
         let mut outcomes = probes.values().map(|(.., outcomes)| outcomes);
         outcomes.any(Outcomes::is_in_mesh)
     };
-    let lens = |(place, probes): (Span, Probes<'_, '_>)| {
+    let lens = |(place, probes): (Span, Probes)| {
         Some(CodeLens {
             range: shown.range(place)?,
             command: Some(Command {
-                title: title(&names, &probes),
+                title: title(&probes),
                 tooltip: None,
                 // A lens without a command is only text.
                 command: String::new(),
@@ -61,10 +56,10 @@ pub(super) fn answer(
 }
 
 /// Returns `web: livenessProbe ok, readinessProbe fails`, with the containers in the order of the file.
-fn title(names: &Names<'_, '_>, probes: &Probes<'_, '_>) -> String {
+fn title(probes: &Probes) -> String {
     let mut containers: Vec<(&str, Vec<String>)> = Vec::new();
     for (container, slot, outcomes) in probes.values() {
-        let text = format!("{slot} {}", outcomes.text(names));
+        let text = format!("{slot} {}", outcomes.text());
         match containers.last_mut() {
             Some((last, texts)) if last == container => texts.push(text),
             _ => containers.push((container, vec![text])),

@@ -4,8 +4,10 @@ use gen_lsp_types::{
     Definition, DefinitionParams, Location, ReferenceParams, TextDocumentPositionParams,
 };
 
+use meshprobe_mesh::finding::Label;
+
 use crate::lsp::analysis::Analysis;
-use crate::lsp::insight::{Cursor, decided_by, deciding_locations, handlers_in};
+use crate::lsp::insight::{Cursor, decided_by, probes_in};
 
 /// Returns the lines that decide the probe at the position; at such a line, the probes that it decides. At another line of an
 /// object that decides probes, returns those that the text around the line decides.
@@ -39,16 +41,16 @@ fn locations(
         }
     };
     let is_around = |span| cursor.entries.iter().any(|entry| entry.key.span() == span);
-    let here: Vec<_> = handlers_in(analysis, cursor.file)
-        .filter(|(span, _)| is_around(*span))
+    let location = |label: &Label| analysis.location(&label.path, label.span);
+    let here: Vec<_> = probes_in(analysis, cursor.file)
+        .filter(|(_, probe)| is_around(probe.place.span))
         .collect();
-    for (_, handler) in &here {
-        if with_itself {
-            handler.location(analysis).into_iter().for_each(&mut add);
-        }
-        deciding_locations(analysis, handler)
-            .into_iter()
-            .for_each(&mut add);
+    for (_, probe) in &here {
+        let own = Some(&probe.place).filter(|_| with_itself);
+        let because = probe.because.iter();
+        let because = because.filter_map(|entry| entry.reason.place.as_ref());
+        let places = own.into_iter().chain(because);
+        places.filter_map(location).for_each(&mut add);
     }
     if here.is_empty() {
         let spans = cursor.subjects();
@@ -59,10 +61,8 @@ fn locations(
             let entry = cursor.entry()?;
             add(analysis.location(&cursor.file.path, entry.key.span())?);
         }
-        let probes = decisions
-            .iter()
-            .filter_map(|decision| decision.of.location(analysis));
-        probes.for_each(add);
+        let places = decisions.iter().map(|decision| &decision.probe.place);
+        places.filter_map(location).for_each(add);
     }
     (!found.is_empty()).then_some(found)
 }

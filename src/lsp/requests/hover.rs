@@ -3,6 +3,7 @@
 
 use gen_lsp_types::{Hover, HoverParams};
 use meshprobe_mesh::finding::Label;
+use meshprobe_mesh::mesh::Reason;
 use meshprobe_yaml::Span;
 
 use super::known_key;
@@ -31,12 +32,17 @@ pub(super) fn answer(analysis: &Analysis<'_, '_>, params: &HoverParams) -> Optio
 /// Returns the explanations of the probe around the position, one for each group of environments, with the span of its key.
 fn explanation(analysis: &Analysis<'_, '_>, cursor: &Cursor<'_>) -> Option<(Span, String)> {
     let facts = analysis.facts?;
-    let is_around = |label: &Label| {
+    let is_around = |label: &Label, _: &[Reason]| {
         let span = span_in(cursor.file, label);
         let mut entries = cursor.entries.iter();
         span.is_some_and(|span| entries.any(|entry| entry.key.span() == span))
     };
-    let reports = report(facts.context, facts.predictions, Detail::Facts, &is_around);
+    let reports = report(
+        facts.context,
+        facts.predictions,
+        Detail::Facts,
+        Some(&is_around),
+    );
     let mut probes = reports.iter().flat_map(|workload| &workload.handlers);
     let key = probes.next()?.place.span;
     let link = |place: &str| url(analysis, place);
@@ -60,9 +66,9 @@ fn about_line<'t>(analysis: &Analysis<'_, 't>, cursor: &Cursor<'t>) -> Option<St
 }
 
 /// Returns the number of the probes that a line decides and breaks, and the probes, those that it breaks first.
-fn list(analysis: &Analysis<'_, '_>, decisions: &[Decision<'_, '_>]) -> String {
-    let is_broken = |decision: &&Decision<'_, '_>| {
-        let outcome = decision.of.handler.verdict.outcome;
+fn list(analysis: &Analysis<'_, '_>, decisions: &[Decision]) -> String {
+    let is_broken = |decision: &&Decision| {
+        let outcome = decision.probe.outcome;
         outcome.is_bad() || outcome.is_invalid()
     };
     let (broken, others): (Vec<_>, Vec<_>) = decisions.iter().partition(is_broken);
@@ -90,23 +96,19 @@ fn probes(count: usize) -> String {
 }
 
 /// Returns `- **fails** [shop/Deployment/web: readinessProbe of container web](…): STRICT for namespace shop`.
-fn item(analysis: &Analysis<'_, '_>, decision: &Decision<'_, '_>) -> String {
-    let of = &decision.of;
-    let object = &of.workload.workload;
-    let namespace = of.workload.namespace.as_ref();
-    let namespace = namespace.map(|name| format!("{name}/")).unwrap_or_default();
-    let title = format!("{namespace}{}: {}", object.title(), of.handler.title());
-    let key = of.key();
+fn item(analysis: &Analysis<'_, '_>, decision: &Decision) -> String {
+    let key = &decision.probe.place;
     let file = analysis.set.file(&key.path);
     let place = file.map(|file| format!("{}:{}", key.path, file.line_of(key.span)));
+    let title = inline_markdown(&decision.title);
     let title = match place.and_then(|place| url(analysis, &place)) {
-        Some(url) => format!("[{}]({url})", inline_markdown(&title)),
-        None => inline_markdown(&title),
+        Some(url) => format!("[{title}]({url})"),
+        None => title,
     };
-    let outcome = of.handler.verdict.outcome.as_str();
+    let outcome = decision.probe.outcome.as_str();
     format!(
         "- **{outcome}** {title}: {}\n",
-        inline_markdown(&decision.reason.message)
+        inline_markdown(&decision.message)
     )
 }
 

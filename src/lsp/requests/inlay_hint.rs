@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use gen_lsp_types::{InlayHint, InlayHintParams};
-use meshprobe_predict::predict::rewritten_text;
 use meshprobe_tree::source::SourceFile;
 use meshprobe_yaml::Span;
 
 use crate::lsp::analysis::Analysis;
-use crate::lsp::insight::{Names, Outcomes, handlers_in};
+use crate::lsp::insight::{Outcomes, probes_in};
 
 /// Returns the hints for the probes in a range. Probes outside of a mesh have none.
 pub(super) fn answer(
@@ -18,10 +17,9 @@ pub(super) fn answer(
     let shown = analysis.shown(&params.text_document.uri)?;
     let file = shown.file;
     let wanted = params.range;
-    let names = Names::of(analysis);
-    let mut probes: BTreeMap<Span, Outcomes<'_, '_>> = BTreeMap::new();
-    for (key, handler) in handlers_in(analysis, file) {
-        probes.entry(key).or_default().add(handler);
+    let mut probes: BTreeMap<Span, Outcomes> = BTreeMap::new();
+    for found in probes_in(analysis, file) {
+        probes.entry(found.1.place.span).or_default().0.push(found);
     }
     let in_mesh = probes
         .into_iter()
@@ -31,12 +29,10 @@ pub(super) fn answer(
         let is_wanted = at.start <= wanted.end && wanted.start <= at.end;
         is_wanted.then(|| InlayHint {
             position: at.end,
-            label: label(&names, &outcomes).into(),
+            label: label(&outcomes).into(),
             kind: None,
             text_edits: None,
-            tooltip: outcomes
-                .first()
-                .map(|first| first.handler.verdict.cause.describe().into()),
+            tooltip: outcomes.first().map(|first| first.why.into()),
             padding_left: Some(true),
             padding_right: None,
             data: None,
@@ -46,18 +42,14 @@ pub(super) fn answer(
 }
 
 /// Returns `→ :15020/app-health/web/readyz  ok`, or only the outcome if the mesh does not rewrite the probe.
-fn label(names: &Names<'_, '_>, outcomes: &Outcomes<'_, '_>) -> String {
-    let outcome = outcomes.text(names);
-    let rewritten = outcomes.first().and_then(|first| {
-        let to = first.handler.rewritten_to.as_ref()?;
-        Some(rewritten_text(to, first.handler.rewritten_host()))
-    });
-    match rewritten {
+fn label(outcomes: &Outcomes) -> String {
+    let outcome = outcomes.text();
+    match outcomes.first().map(|first| first.rewritten_to.as_str()) {
+        None | Some("") => outcome,
         Some(target) => {
-            let target = target.strip_prefix("http ").unwrap_or(&target);
+            let target = target.strip_prefix("http ").unwrap_or(target);
             format!("→ {target}  {outcome}")
         }
-        None => outcome,
     }
 }
 

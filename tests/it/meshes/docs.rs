@@ -97,7 +97,7 @@ fn judged(mesh: Mesh, setup: &MeshSetup, release: (u16, u16)) -> (Vec<Line>, &'s
     let context = Context::new(&sources, &[], &settings);
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
-    let reports = report(&context, &predictions, Detail::Outcomes, &|_| true);
+    let reports = report(&context, &predictions, Detail::Outcomes, None);
     let rows: Vec<_> = reports.iter().flat_map(|pod| &pod.handlers).collect();
     assert_eq!(rows.len(), HANDLERS.len(), "{}", setup.title);
     let lines = rows
