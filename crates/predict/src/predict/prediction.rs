@@ -212,14 +212,6 @@ pub struct WorkloadPrediction<'t> {
 }
 
 impl<'t> WorkloadPrediction<'t> {
-    /// Iterates over the handlers that the table shows, each with its workload.
-    pub fn shown(&self) -> impl Iterator<Item = (&WorkloadPrediction<'t>, &HandlerPrediction<'t>)> {
-        self.handlers
-            .iter()
-            .filter(|_| self.is_target)
-            .map(move |handler| (self, handler))
-    }
-
     /// Returns whether no handler has the outcome `unknown`.
     #[must_use]
     pub fn has_all_verdicts(&self) -> bool {
