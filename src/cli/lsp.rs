@@ -14,15 +14,14 @@ use serde_json::Value;
 
 use super::args::{CheckArgs, Cli, Command, LspArgs, OptionName};
 use super::baseline::Known;
-use super::capture::Capture;
-use super::check;
 use super::input::{Planned, RenderFallback, plan};
-use super::session::Session;
+use super::session::{Capture, Session};
 use super::stop::Stop;
-use super::surroundings;
 use super::threads::{cores, pool};
+use super::{check, surroundings};
 use crate::engine::Exit;
-use crate::lsp::{self, Environment, Loader, Plan, Root, SettingsError};
+use crate::lsp;
+use crate::lsp::{Environment, Loader, Plan, Root, SettingsError};
 
 pub(super) fn run(session: &Session, args: &LspArgs) -> Result<Exit, Stop> {
     let (connection, threads) = Connection::stdio();

@@ -18,9 +18,8 @@ mod with_server {
     use meshprobe_tree::filesystem::Confinement;
 
     use super::super::args::McpArgs;
-    use super::super::capture::Capture;
     use super::super::run::run_arguments;
-    use super::super::session::Session;
+    use super::super::session::{Capture, Session};
     use super::super::stop::Stop;
 
     pub(in crate::cli) fn run(session: &Session, args: &McpArgs) -> Result<Exit, Stop> {

@@ -2,7 +2,6 @@
 
 mod args;
 mod baseline;
-mod capture;
 mod check;
 mod config;
 mod diff;
@@ -16,9 +15,7 @@ mod output;
 mod panic;
 mod paths;
 mod predict;
-mod progress;
 mod render;
-mod report_files;
 mod reports;
 mod rewrite;
 mod rule;
@@ -30,7 +27,6 @@ mod stop;
 mod surroundings;
 mod terminal;
 mod threads;
-mod version;
 mod vm;
 
 pub use lsp::serve as serve_lsp;

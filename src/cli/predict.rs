@@ -4,19 +4,20 @@ use meshprobe_mesh::finding::Severity;
 use meshprobe_mesh::mesh::{Mesh, Version};
 use meshprobe_mesh::settings::FailOn;
 use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_predict::predict;
+use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::SourceSet;
 
 use super::args::{PredictArgs, TableFormat};
 use super::environments::reject_unknown_environments;
 use super::input::{RenderFallback, prepare, print_files, print_findings};
-use super::report_files::{shared_files, write_file};
-use super::reports::report_root;
+use super::reports::{report_root, shared_files, write_file};
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
-use crate::engine::{self, Detail, Exit, UnknownEnvironments, failing, write_report};
-use crate::report::{self, PredictReport, Report, TerminalStyle};
+use crate::engine::{Detail, Exit, UnknownEnvironments, failing, write_report};
+use crate::report::{PredictReport, Report, TerminalStyle};
+use crate::{engine, report};
 
 const NO_WORKLOADS: &str = "Nothing was predicted: the files do not contain workloads.";
 const NONE_SELECTED: &str = "Nothing was predicted: the files do not contain workloads that `--overlay` or `--cluster` \

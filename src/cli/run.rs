@@ -7,6 +7,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
+use meshprobe_mesh::mesh;
+use meshprobe_mesh::mesh::ProvenRelease;
 use meshprobe_tree::source::{io_error_reason, read_file};
 
 use super::args::{Cli, Command};
@@ -14,7 +16,7 @@ use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
 use super::{
-    check, diff, explain, lsp, mcp, misnamed, panic, predict, rewrite, rule, schema, shell, version,
+    check, diff, explain, lsp, mcp, misnamed, panic, predict, rewrite, rule, schema, shell,
 };
 use crate::engine::Exit;
 use crate::krm;
@@ -110,7 +112,7 @@ fn is_called_as_function(arguments: &[OsString]) -> bool {
 
 fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
     if cli.version {
-        session.print_text(&version::text(cli.verbose))?;
+        session.print_text(&text(cli.verbose))?;
         return Ok(Exit::Success);
     }
     match cli.command {
@@ -202,4 +204,29 @@ fn answer(session: &Session, bytes: &[u8], config: Option<&Path>) -> Result<Exit
         session.print_manifests(text)?;
     }
     Ok(answer.exit)
+}
+
+/// Returns the version of the program; in the long form also the newest proven release of each mesh.
+pub(super) fn text(is_verbose: bool) -> String {
+    let mut text = format!("meshprobe {}\n", env!("CARGO_PKG_VERSION"));
+    if is_verbose {
+        text.push_str(
+            "\nNewest release of each mesh that was compared with meshprobe (docs/oracles.md):\n",
+        );
+        for mesh in mesh::all() {
+            let proven = mesh::newest_proven(mesh).map_or_else(|| "none".to_owned(), describe);
+            text.push_str(&format!("  {}: {proven}\n", mesh.title()));
+        }
+    }
+    text
+}
+
+fn describe(proven: ProvenRelease) -> String {
+    let ProvenRelease {
+        release,
+        reference,
+        commit,
+        pods,
+    } = proven;
+    format!("{release} ({reference}, commit {commit}, {pods} pods)")
 }

@@ -1,20 +1,20 @@
 //! The streams, the working directory and the environment of a run.
-//!
-//! The binary passes those of the process. Tests pass their own, so that many runs share one process.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind, IsTerminal as _, Read, Write};
+use std::io;
+use std::io::{ErrorKind, IsTerminal as _, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use meshprobe_tree::filesystem::{Confinement, FileSystem};
 use meshprobe_tree::source::{io_error_reason, read_stream};
 
 use super::stop::Stop;
-use crate::report::{self, Report, escape_commands, escape_control};
+use crate::report;
+use crate::report::{Report, escape_commands, escape_control};
 
 /// The streams, the working directory and the environment of one run.
 pub struct Session {
@@ -345,4 +345,28 @@ pub(super) enum OutputStream {
 /// Locks a stream, which stays usable after a panic while it was locked.
 fn locked<T>(stream: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     stream.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A stream that keeps the bytes that are written to it. Clones share the bytes.
+#[derive(Clone, Default)]
+pub(super) struct Capture(Arc<Mutex<Vec<u8>>>);
+
+impl Capture {
+    /// Returns what was written; bytes that are not UTF-8 are replaced.
+    pub(super) fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+impl Write for Capture {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use meshprobe_mesh::finding::{FileEdit, Finding, RuleId};
 use meshprobe_mesh::settings::Settings;
+use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
 use meshprobe_tree::source::{Document, Role, SourceFile, SourceSet};
 use meshprobe_yaml::{Edit, Span, Style};
 
-use super::changed::Changed;
 use super::check::check;
+use super::fix_round::{keeps_meaning, replace};
 use super::outcome::Outcome;
-use super::text_edits::{keeps_meaning, replace};
-use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
+use super::write::Changed;
 
 /// Suppressions that were added to files, in memory.
 #[derive(Debug)]

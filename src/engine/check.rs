@@ -8,33 +8,32 @@ use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_predict::predict;
+use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_rules::rules;
 use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse_while};
-use super::context_fixes::limit_to_targets;
-use super::context_option::{complete_findings, complete_not_judged};
+use super::context_fixes::{complete_findings, complete_not_judged, limit_to_targets};
+use super::fix_history::keep_suppressed_values;
+use super::input_diagnostics::{broken_texts, input_diagnostics, surrounding_diagnostics};
 use super::levels::{Ignores, Levels};
 use super::not_judged::not_judged;
-use super::outcome::{Leveled, Outcome, apply_levels};
+use super::outcome::{Leveled, Outcome, UnknownEnvironments, apply_levels, unknown_environments};
+use super::panic_isolation::isolate_panics;
 use super::place_fixes::place_fixes;
-
-#[cfg(debug_assertions)]
-use super::planted_panic;
-use super::refused_builds::refused_builds;
 use super::rendered_overlays::RenderedOverlays;
 use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
 use super::summary::{ConfiguredPredictions, Summary};
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
-use super::unknown_environments::{UnknownEnvironments, unknown_environments};
-use super::unrendered::{explain_unrendered, policies_left_out};
-use super::unsupported_parts::unsupported_parts;
-use crate::engine::fix_history::keep_suppressed_values;
-use crate::engine::input_diagnostics::{broken_texts, input_diagnostics, surrounding_diagnostics};
-use crate::engine::panic_isolation::isolate_panics;
+use super::unsupported_parts::{
+    explain_unrendered, policies_left_out, refused_builds, unsupported_parts,
+};
+
+#[cfg(debug_assertions)]
+use super::planted_panic;
 
 /// Checks all files.
 #[must_use]

@@ -1,23 +1,25 @@
-//! Checks two states of a tree that have the same facts.
+//! Checks two states of a tree that have the same facts, and what serves several states.
 
 use std::borrow::Cow;
 
 use meshprobe_deploy::kustomize::Rendering;
+use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::Context;
-use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_predict::predict;
+use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::SourceSet;
 
-use super::check::{Fixes, problems};
-use super::kept_facts::{Read, check_kept};
+use super::analysis::Analysis;
+use super::check::{Fixes, check_analysed, finish, problems};
 use super::live_edit::{FactChange, Kept, LiveEdit};
 use super::outcome::Outcome;
-
-#[cfg(debug_assertions)]
-use super::panic_isolation::trip_planted;
 use super::panic_report::catch_panic;
 use super::rendered_overlays::RenderedOverlays;
 use super::suppress::Suppressions;
+
+#[cfg(debug_assertions)]
+use super::panic_isolation::trip_planted;
 
 /// The outcome of a state, and the view of its predictions.
 type Viewed<T> = (Outcome, Option<T>);
@@ -90,4 +92,28 @@ fn check<'t, T>(
     check_kept(state, predictions, read, Fixes::Removed, |predictions| {
         predict::view_by_place(predictions, |sorted| view(context, sorted))
     })
+}
+
+/// What is read from the texts of files: suppressions, and problems with the files.
+pub(super) type Read = (Suppressions, Vec<Finding>);
+
+/// Runs the rules on the predictions of a state, and returns the outcome with the result of `view`. The predictions remain
+/// for the next state.
+pub(super) fn check_kept<'t, T>(
+    (context, renderings): (&Context<'t>, &'t [Rendering]),
+    predictions: &mut Vec<WorkloadPrediction<'t>>,
+    (suppressions, problems): Read,
+    fixes: Fixes,
+    view: impl FnOnce(&mut Vec<WorkloadPrediction<'t>>) -> T,
+) -> (Outcome, Option<T>) {
+    let analysis = Analysis {
+        renderings,
+        context,
+        predictions: std::mem::take(predictions),
+    };
+    let (set, settings) = (context.sources, context.settings);
+    let mut checked = check_analysed(set, settings, &analysis, suppressions);
+    *predictions = analysis.predictions;
+    checked.view = Some(view(predictions));
+    finish(set, settings, fixes, checked, (Vec::new(), problems))
 }

@@ -1,7 +1,8 @@
-//! Limits the fixes of files that `--fix` does not change.
+//! Limits the fixes of files that `--fix` does not change, and completes commands with the root of the tree.
 
 use meshprobe_mesh::finding::{Applicability, Finding};
-use meshprobe_tree::source::SourceSet;
+use meshprobe_predict::context::NotJudged;
+use meshprobe_tree::source::{SourceSet, placeholder};
 
 /// Marks the fixes of files that are only context, or rendered, as display-only. The help names a file that is context
 /// if the fix is applied once the file is among the given paths.
@@ -39,4 +40,30 @@ fn limit_fix(set: &SourceSet, finding: &mut Finding) {
     });
     let reason = format!("`{path}` is only read as context");
     fix.limit_to(Applicability::display_only_because(reason));
+}
+
+/// Completes the commands of findings.
+pub(super) fn complete_findings(set: &SourceSet, findings: &mut [Finding]) {
+    for finding in findings {
+        let help = finding.help.as_mut();
+        for text in help.into_iter().chain(&mut finding.assumptions) {
+            set.context_option.apply_to(text);
+        }
+    }
+}
+
+/// Completes the commands that would judge something.
+pub(super) fn complete_not_judged(set: &SourceSet, not_judged: &mut [NotJudged]) {
+    for entry in not_judged {
+        if has_unfilled_command(&entry.help) {
+            entry.help = "fill in the placeholders, and check the rendered manifests".to_owned();
+        }
+        set.context_option.apply_to(&mut entry.help);
+    }
+}
+
+/// Returns whether a text contains a command with a placeholder, which no shell fills in.
+fn has_unfilled_command(text: &str) -> bool {
+    let mut quoted = text.split('`').skip(1).step_by(2);
+    quoted.any(|part| part.contains("meshprobe") && placeholder::contains(part))
 }

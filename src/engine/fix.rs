@@ -7,13 +7,11 @@ use meshprobe_mesh::finding::{Fix, RuleId};
 use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::source::SourceSet;
 
-use super::changed::Changed;
 use super::check::check;
-use super::fix_round::{apply_round, is_wanted};
-use super::found_findings::FoundFindings;
+use super::fix_history::FixHistory;
+use super::fix_round::{FoundFindings, apply_round, is_wanted};
 use super::outcome::Outcome;
-use super::write::WriteFailure;
-use crate::engine::fix_history::FixHistory;
+use super::write::{Changed, WriteFailure};
 
 /// The maximum number of rounds: a fix can reveal findings whose fixes are applied in the next round.
 const MAX_ROUNDS: usize = 20;

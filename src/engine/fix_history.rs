@@ -1,15 +1,14 @@
-//! Remembers what the fixes of a run must not undo: values that they wrote, and suppressions that suppressed a finding at
-//! the start.
+//! Remembers what the fixes of a run must not undo: values that they wrote, and suppressed values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use meshprobe_mesh::finding::{Applicability, Finding, Fix, ObjectRef, RuleId};
-use meshprobe_yaml::{Change, FieldPath};
-
-use crate::engine::outcome::Outcome;
-use crate::engine::route_set::RouteSet;
 use meshprobe_rules::rules::notices::UNUSED_SUPPRESSION;
+use meshprobe_yaml::{Change, FieldPath, Step};
+
+use super::outcome::Outcome;
 
 /// The identity of a finding, independent of its position.
 pub(super) type Key = (
@@ -137,6 +136,57 @@ pub(super) fn keep_suppressed_values(suppressed: &[Finding], findings: &mut [Fin
             fix.limit_to(Applicability::unsafe_because(
                 "a suppressed finding is about the same setting, which you decided to keep",
             ));
+        }
+    }
+}
+
+/// A sorted set of routes: the routes within a route follow it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RouteSet(BTreeSet<Vec<Step>>);
+
+impl RouteSet {
+    /// Adds a route.
+    pub(super) fn insert(&mut self, route: &FieldPath) {
+        self.0.insert(route.steps().to_vec());
+    }
+
+    /// Returns whether the set contains `route` or a route within it.
+    pub(super) fn has_within(&self, route: &FieldPath) -> bool {
+        let steps = route.steps();
+        let from: (Bound<&[Step]>, Bound<&[Step]>) = (Bound::Included(steps), Bound::Unbounded);
+        let next = self.0.range::<[Step], _>(from).next();
+        next.is_some_and(|found| found.starts_with(steps))
+    }
+
+    /// Returns whether the set contains `route`, a route within it, or a route around it.
+    pub(super) fn overlaps(&self, route: &FieldPath) -> bool {
+        let steps = route.steps();
+        let is_within = |len| steps.get(..len).is_some_and(|part| self.0.contains(part));
+        (0..=steps.len()).any(is_within) || self.has_within(route)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_overlaps_with_routes_within_and_around_it() {
+        let mut set = RouteSet::default();
+        set.insert(&FieldPath::keys(&["spec", "a"]));
+        set.insert(&FieldPath::keys(&["spec", "ab", "c"]));
+        for (keys, overlaps, within) in [
+            (&["spec"][..], true, true),
+            (&["spec", "a"], true, true),
+            (&["spec", "a", "b"], true, false),
+            (&["spec", "ab"], true, true),
+            (&["spec", "abc"], false, false),
+            (&["metadata"], false, false),
+            (&[], true, true),
+        ] {
+            let route = FieldPath::keys(keys);
+            assert_eq!(set.overlaps(&route), overlaps, "{keys:?}");
+            assert_eq!(set.has_within(&route), within, "{keys:?}");
         }
     }
 }

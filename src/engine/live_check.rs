@@ -7,18 +7,19 @@ use meshprobe_deploy::kustomize::Rendering;
 use meshprobe_deploy::kustomize::roots::Group;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::Context;
-use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_predict::predict;
+use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::SourceSet;
 use rayon::ThreadPool;
 
 use super::check::{Fixes, check};
-use super::kept_facts::{Read, check_kept};
+use super::check_both::{Read, check_kept};
+use super::input_diagnostics::input_diagnostics;
 use super::live_edit::{FactChange, Kept, LiveEdit, is_workload};
 use super::outcome::Outcome;
 use super::panic_report::catch_panic;
 use super::rendered_overlays::RenderedOverlays;
 use super::suppress::Suppressions;
-use crate::engine::input_diagnostics::input_diagnostics;
 
 /// The number of edits after which all facts are collected again. Each of them keeps a list of the files in memory.
 const EDITS: usize = 12;

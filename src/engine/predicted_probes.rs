@@ -9,17 +9,17 @@ use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::rewrite::rewritten_since;
 use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
 use meshprobe_predict::context::{Context, Dataplane};
+use meshprobe_predict::predict;
 use meshprobe_predict::predict::{
-    self, Alternative, EnvironmentNames, HandlerPrediction, MachinePrediction, RouteFacts,
+    Alternative, EnvironmentNames, HandlerPrediction, MachinePrediction, RouteFacts,
     WorkloadPrediction, handler_text, rewritten_text,
 };
 use meshprobe_tree::source::{SourceSet, chart_of_output};
 
 use super::probe_report::{
     AgentTarget, BecomesReport, DocumentKey, FactLine, FactReport, HeaderReport, ProbeReport,
-    ReasonEntry, WorkloadReport,
+    ReasonEntry, RenderedEntry, WorkloadReport, source_location,
 };
-use super::source_location::{RenderedEntry, source_location};
 
 /// How much a report contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

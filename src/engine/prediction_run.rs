@@ -3,12 +3,13 @@
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict::{self, WorkloadPrediction};
+use meshprobe_predict::predict;
+use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
 use super::analysis::{Analysis, analyse};
-use super::context_option::{complete_findings, complete_not_judged};
+use super::context_fixes::{complete_findings, complete_not_judged};
 use super::input_diagnostics::{broken_texts, input_diagnostics};
 use super::not_judged::not_judged;
 use super::panic_isolation::isolate_panics;

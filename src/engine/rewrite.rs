@@ -11,26 +11,25 @@ use meshprobe_mesh::kube::ObjectId;
 use meshprobe_mesh::settings::Settings;
 use meshprobe_predict::context::NotJudged;
 use meshprobe_predict::predict::WorkloadPrediction;
-use meshprobe_rules::rewrite::{self, Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
+use meshprobe_rules::rewrite;
+use meshprobe_rules::rewrite::{Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
+use meshprobe_rules::rules::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
 use meshprobe_tree::source::{Role, SourceSet};
-use meshprobe_yaml::{self as yaml, Change, Edit, EditError, Span};
+use meshprobe_yaml as yaml;
+use meshprobe_yaml::{Change, Edit, EditError, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
-use super::changed::Changed;
-use super::context_option::{complete_findings, complete_not_judged};
-use super::merged_notes::merged_notes;
-use super::merged_refusals::merged_refusals;
+use super::context_fixes::{complete_findings, complete_not_judged};
+use super::fix_round::replace;
+use super::input_diagnostics::input_diagnostics;
 use super::not_judged::not_judged;
 use super::outcome::with_levels;
+use super::panic_isolation::isolate_panics;
 use super::rendered_templates::unrendered_templates;
-use super::reversible::ensure_undo;
-use super::rewrite_counts::WorkloadResult;
-use super::text_edits::replace;
+use super::rewrite_counts::{WorkloadResult, ensure_undo, merged_notes, merged_refusals};
 use super::unsupported_parts::unsupported_parts;
-use crate::engine::input_diagnostics::input_diagnostics;
-use crate::engine::panic_isolation::isolate_panics;
-use meshprobe_rules::rules::notices::{AMBIGUOUS_YAML, EDIT_REFUSED};
+use super::write::Changed;
 
 /// The result of a rewrite in memory.
 #[derive(Debug, Default)]

@@ -1,16 +1,19 @@
-//! Reports the parts of kustomizations that are not rendered.
+//! Reports what kustomizations contain and do not render: parts, refused builds, and objects that are not deployed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use meshprobe_deploy::kustomize::{Note, Rendering};
-use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_deploy::kustomize::{Note, REFUSED, Rendering, kustomize_build};
+use meshprobe_mesh::finding::{Finding, Label, Severity, names_and_more};
 use meshprobe_mesh::kube::RenderingId;
+use meshprobe_predict::context::{Context, Dataplane, UncheckedPolicy, Unrendered};
 use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_rules::rules::notices::{NOT_MODELLED, POLICY_LEFT_OUT};
+use meshprobe_tree::source::template_marker;
 use meshprobe_yaml::Span;
 
 use super::left_out::left_out;
-use meshprobe_rules::rules::notices::NOT_MODELLED;
 
 /// Reports the parts of kustomizations that are not rendered, with the notes that `is_wanted` selects.
 pub(super) fn unsupported_parts<'r>(
@@ -146,4 +149,175 @@ pub(super) fn renderings_of<'a, 't: 'a>(
     predictions
         .filter_map(|prediction| prediction.workload.object.rendered_by)
         .collect()
+}
+
+/// The maximum number of causes that a message lists.
+const CAUSES: usize = 3;
+
+/// The maximum number of further places that a finding labels.
+const LABELLED: usize = 10;
+
+/// What kustomize refuses in one file: its notes by place and message, and the renderings that include it.
+#[derive(Default)]
+struct RefusedFile<'r> {
+    notes: BTreeMap<(Span, &'r str), &'r Note>,
+    renderings: Vec<&'r Rendering>,
+}
+
+/// Returns one warning for each kustomization with something that kustomize refuses; a note for a template that the tree
+/// does not deploy.
+pub(super) fn refused_builds<'r>(
+    context: &Context<'_>,
+    renderings: impl Iterator<Item = &'r Rendering>,
+) -> Vec<Finding> {
+    let mut found: BTreeMap<&str, RefusedFile<'_>> = BTreeMap::new();
+    for rendering in renderings {
+        for note in rendering.notes.iter().filter(|note| note.is_refused) {
+            let file = found.entry(&note.path).or_default();
+            file.notes.entry((note.span, &note.message)).or_insert(note);
+            if file
+                .renderings
+                .last()
+                .is_none_or(|last| last.id != rendering.id)
+            {
+                file.renderings.push(rendering);
+            }
+        }
+    }
+    let found = found.into_values();
+    found.filter_map(|file| finding(context, &file)).collect()
+}
+
+fn finding(context: &Context<'_>, file: &RefusedFile<'_>) -> Option<Finding> {
+    let renderings = &file.renderings;
+    let notes: Vec<&Note> = file.notes.values().copied().collect();
+    let (first, others) = notes.split_first()?;
+    let is_placeholder = |rendering: &&Rendering| {
+        let mut notes = notes.iter();
+        notes.all(|note| rendering.is_placeholder(note))
+    };
+    let is_template = |rendering: &&Rendering| is_undeployed_template(context, rendering);
+    let severity = match renderings.iter().all(is_placeholder) || renderings.iter().all(is_template)
+    {
+        true => Severity::Note,
+        false => Severity::Warning,
+    };
+    let label = |note: &Note, message: &str| Label {
+        path: Arc::clone(&note.path),
+        span: note.span,
+        message: message.to_owned(),
+    };
+    let mut causes: Vec<&str> = Vec::new();
+    for cause in notes.iter().map(|note| cause(note)) {
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    let causes = causes.into_iter().map(str::to_owned);
+    let message = format!("{}: {REFUSED}", names_and_more(causes, CAUSES));
+    let mut finding = Finding::new(NOT_MODELLED, severity, label(first, ""), message);
+    let others = others.iter().filter(|note| note.span != first.span);
+    let related = others.map(|note| label(note, cause(note)));
+    finding.related = related.take(LABELLED).collect();
+    let overlays = renderings.iter();
+    finding.overlays = overlays
+        .map(|rendering| Arc::clone(rendering.environment()))
+        .collect();
+    finding.help = match notes.iter().all(|note| note.absent.is_some()) {
+        true => Some("correct the path, or remove the entry".to_owned()),
+        false => {
+            let build = renderings.first().map(|rendering| rendering.build());
+            build.map(|build| format!("correct it; `{build}` prints the error"))
+        }
+    };
+    Some(finding)
+}
+
+/// Returns the message of a note without its consequence.
+fn cause(note: &Note) -> &str {
+    let message = note.message.strip_suffix(REFUSED);
+    message.map_or(&*note.message, |message| message.trim_end_matches(": "))
+}
+
+/// Returns whether a kustomization is scaffolding: it or a file that it lists contains placeholders, and the tree, which
+/// deploys other folders, does not deploy it.
+fn is_undeployed_template(context: &Context<'_>, rendering: &Rendering) -> bool {
+    let root = &*rendering.id.root;
+    let has_placeholder = || {
+        let listed = rendering.used.iter().map(|(path, _)| &**path);
+        let mut files = listed
+            .chain([root])
+            .filter_map(|path| context.sources.file(path));
+        files.any(|file| template_marker(&file.text).is_some())
+    };
+    rendering.deployed.is_none() && context.inventory.is_left_to_others(root) && has_placeholder()
+}
+
+/// Returns a finding for each policy that is not taken into account because of a kustomization.
+pub(super) fn policies_left_out(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> Vec<Finding> {
+    let is_ambient = |pod: &WorkloadPrediction<'_>| pod.dataplane.value == Dataplane::Ambient;
+    let has_ambient = predictions.iter().any(is_ambient);
+    let policies = context.inventory.unchecked.iter();
+    policies
+        .filter(|policy| has_ambient || !policy.is_network_policy)
+        .map(policy_left_out)
+        .collect()
+}
+
+fn policy_left_out(policy: &UncheckedPolicy) -> Finding {
+    let kustomization = policy.kustomization.as_ref();
+    let subject =
+        kustomization.map_or_else(|| "a kustomization".into(), |path| format!("`{path}`"));
+    let title = &policy.title;
+    let (reason, help) = match policy.why {
+        Unrendered::Patch => (
+            "uses its file as a patch, and the object that it changes is not among the files"
+                .to_owned(),
+            format!(
+                "check the output of the build: `{} | meshprobe check --context . -`",
+                kustomize_build(kustomization.map_or("", |path| path))
+            ),
+        ),
+        Unrendered::Dropped => {
+            let path = kustomization.map_or("KUSTOMIZATION", |path| path);
+            let help = format!("if it is deployed in another way, add `--exclude {path}`");
+            ("lists it and does not deploy it".to_owned(), help)
+        }
+    };
+    let message = format!("{title} is not taken into account: {subject} {reason}");
+    // A kustomization only decides about the workloads that it renders.
+    let severity = match policy.why {
+        Unrendered::Dropped if policy.concerns_others => Severity::Warning,
+        Unrendered::Dropped | Unrendered::Patch => Severity::Note,
+    };
+    let mut finding = Finding::new(POLICY_LEFT_OUT, severity, policy.place.clone(), message);
+    finding.document = policy.document;
+    finding.help = Some(help);
+    finding
+}
+
+/// Explains why a finding is about an object that a kustomization seems to use in another way.
+pub(super) fn explain_unrendered(context: &Context<'_>, finding: &mut Finding) {
+    let found = context
+        .inventory
+        .unrendered(&finding.primary.path, finding.document);
+    let Some(why) = found.filter(|_| finding.overlays.is_empty()) else {
+        return;
+    };
+    let reason = match why {
+        Unrendered::Patch => {
+            "a kustomization names this file as a patch, but no object that is rendered contains it: it is \
+             checked as a manifest"
+        }
+        Unrendered::Dropped => {
+            "no kustomization that lists this object deploys it: it is checked as it is written"
+        }
+    };
+    finding.help = Some(match finding.help.take() {
+        Some(help) => format!("{help} ({reason})"),
+        None => reason.to_owned(),
+    });
 }

@@ -7,20 +7,20 @@ use std::sync::Arc;
 
 use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::settings::Settings;
-use meshprobe_rules::rewrite::{self, GeneratedDocument};
+use meshprobe_rules::rewrite;
+use meshprobe_rules::rewrite::GeneratedDocument;
+use meshprobe_rules::rules::notices::EDIT_REFUSED;
 use meshprobe_tree::source::{
     SourceSet, canonical, io_error_reason, resolved_as_named, shown_path,
 };
 use meshprobe_yaml::Span;
 
-use crate::engine::analysis::with_context;
-use crate::engine::emit::text_of;
-use crate::engine::input_diagnostics::input_diagnostics;
-use crate::engine::outcome::with_levels;
-use crate::engine::panic_isolation::isolate_panics;
-use crate::engine::replace::replace;
-use crate::engine::write::{WriteFailure, is_read};
-use meshprobe_rules::rules::notices::EDIT_REFUSED;
+use super::analysis::with_context;
+use super::emit::text_of;
+use super::input_diagnostics::input_diagnostics;
+use super::outcome::with_levels;
+use super::panic_isolation::isolate_panics;
+use super::write::{WriteFailure, is_read, replace};
 
 /// The name of a generated file.
 const FILE: &str = "mesh.yaml";

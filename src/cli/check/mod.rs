@@ -1,9 +1,11 @@
 //! `meshprobe check`.
 
+use fix::{Invocation, add_ignore, diff, fix};
 use meshprobe_mesh::settings::FailOn;
 
 use super::args::CheckArgs;
-use super::baseline::{self, Known};
+use super::baseline;
+use super::baseline::Known;
 use super::environments::reject_unknown_environments;
 use super::input::{RenderFallback, prepare, print_files};
 use super::reports::{Reported, Reports};
@@ -12,15 +14,10 @@ use super::stop::Stop;
 use crate::engine::Exit;
 use crate::report::Hint;
 
-mod add_ignore;
-mod fix;
-mod invocation;
-mod options;
-
-use add_ignore::add_ignore;
-use fix::{diff, fix};
-use invocation::Invocation;
 pub(super) use options::options;
+
+mod fix;
+mod options;
 
 pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
     let options = options(args)?;

@@ -6,19 +6,14 @@ use std::sync::Arc;
 use meshprobe_mesh::settings::{ConfiguredFacts, FactOverrides, FormChoice, Layer};
 use meshprobe_tree::filesystem::FileSystem;
 use meshprobe_tree::source::{Input, shown_path};
+use read::{ConfigFile, check_baseline, context, nearest, read};
 
 use super::args::Common;
 use super::paths::resolve_named_path;
 use super::stop::Stop;
 use super::surroundings::common_folder;
 
-mod file;
-mod named_paths;
 mod read;
-
-use file::{ConfigFile, nearest};
-use named_paths::{check_baseline, context};
-use read::read;
 
 /// The settings of a run from the configuration file and the options.
 pub(super) struct LoadedConfig {

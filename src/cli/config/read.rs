@@ -1,16 +1,19 @@
-//! Reads a configuration file.
+//! Finds and reads the configuration file of a run, and the paths that it names.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meshprobe_mesh::settings::{self, Layer};
+use meshprobe_mesh::settings;
+use meshprobe_mesh::settings::Layer;
 use meshprobe_tree::filesystem::FileSystem;
-use meshprobe_tree::source::{canonical, io_error_reason, read_text, shown_path};
-use meshprobe_yaml::{self as yaml, LineIndex, Span};
+use meshprobe_tree::source::{
+    CONFIG_NAMES, Input, canonical, io_error_reason, read_text, shown_path,
+};
+use meshprobe_yaml as yaml;
+use meshprobe_yaml::{LineIndex, Span};
 
-use super::super::args::Common;
-use super::super::stop::Stop;
-use super::file::ConfigFile;
+use crate::cli::args::Common;
+use crate::cli::stop::Stop;
 use crate::engine::rule_names;
 
 /// Reads the settings of a configuration file. Its relative paths and patterns become those of the working directory.
@@ -96,5 +99,140 @@ fn relative_to(base: &Path, directory: &Path) -> PathBuf {
     match directory.strip_prefix(base) {
         Ok(down) => down.components().map(|_| "..").collect(),
         Err(_) => base.to_path_buf(),
+    }
+}
+
+/// A configuration file, and which paths it may contain.
+pub(super) enum ConfigFile {
+    /// A file that the user named; it may contain any path.
+    Named(PathBuf),
+    /// A file of the tree: its path, its resolved path, and the folder that its paths must not leave.
+    Found(PathBuf, PathBuf, PathBuf),
+}
+
+impl ConfigFile {
+    /// Returns the path of the file.
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Named(file) | Self::Found(file, ..) => file,
+        }
+    }
+
+    /// Returns the folder of the file.
+    pub(super) fn folder(&self) -> Option<&Path> {
+        self.path().parent()
+    }
+}
+
+/// Finds the nearest configuration file in `directory` or above, up to the root of the repository.
+pub(super) fn nearest(directory: &Path, files: &FileSystem) -> Result<Option<ConfigFile>, Stop> {
+    for above in directory.ancestors() {
+        if let Some(file) = config_in(above, directory, files)? {
+            return Ok(Some(file));
+        }
+        if files.exists(&above.join(".git")) {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+/// Finds the configuration file of a folder.
+///
+/// # Errors
+/// There are two, or a link leads out of the repository.
+fn config_in(
+    folder: &Path,
+    directory: &Path,
+    files: &FileSystem,
+) -> Result<Option<ConfigFile>, Stop> {
+    let mut found = None;
+    for name in CONFIG_NAMES {
+        let file = folder.join(name);
+        if files.symlink_kind(&file).is_err() {
+            continue;
+        }
+        let boundary = files.boundary(folder);
+        let real = files.resolved_within(folder, Path::new(name), &boundary);
+        let real = real.map_err(|why| {
+            let shown = shown_path(&file, directory);
+            Stop::usage(format!("cannot read `{shown}`: {why}"))
+                .help("use `--config` to read it anyway")
+        })?;
+        if !files.is_file(&real) {
+            continue;
+        }
+        if let Some(ConfigFile::Found(first, ..)) = found {
+            let (first, second) = (shown_path(&first, directory), shown_path(&file, directory));
+            return Err(Stop::usage(format!(
+                "found two configuration files, `{first}` and `{second}`"
+            ))
+            .help("delete one of them, or name one with `--config`"));
+        }
+        found = Some(ConfigFile::Found(file, real, boundary));
+    }
+    Ok(found)
+}
+
+/// Rejects a baseline outside of the repository.
+///
+/// # Errors
+/// The configuration was found in the tree, and its baseline leads out of the repository or cannot be resolved.
+pub(super) fn check_baseline(
+    file: &ConfigFile,
+    baseline: Option<&str>,
+    (files, directory): (&FileSystem, &Path),
+) -> Result<(), Stop> {
+    let (ConfigFile::Found(shown, _, boundary), Some(baseline)) = (file, baseline) else {
+        return Ok(());
+    };
+    let shown = shown_path(shown, directory);
+    match files.resolved_within(directory, Path::new(baseline), boundary) {
+        Ok(_) => Ok(()),
+        Err(why) => Err(Stop::usage(format!(
+            "{shown}: cannot read `{baseline}` for `baseline`: {why}"
+        ))
+        .help(format!(
+            "write it with `--write-baseline {baseline}`, or pass it with `--baseline`"
+        ))),
+    }
+}
+
+/// Returns the paths under `context` of a configuration file.
+///
+/// # Errors
+/// The file was found in the tree, and a path leads out of the repository or cannot be resolved.
+pub(super) fn context(
+    file: &ConfigFile,
+    paths: Vec<String>,
+    (files, directory): (&FileSystem, &Path),
+) -> Result<Vec<Input>, Stop> {
+    let (shown, boundary) = match file {
+        ConfigFile::Named(_) => {
+            return Ok(paths
+                .into_iter()
+                .map(|path| Input::Path(path.into()))
+                .collect());
+        }
+        ConfigFile::Found(shown, _, boundary) => (shown, boundary),
+    };
+    let mut found = Vec::new();
+    let mut errors = Vec::new();
+    for path in paths {
+        match files.resolved_within(directory, Path::new(&path), boundary) {
+            Ok(real) => found.push(Input::Resolved(real)),
+            Err(why) => {
+                let shown = shown_path(shown, directory);
+                errors.push(format!(
+                    "{shown}: cannot read `{path}` for `context`: {why}; pass it with `--context`, \
+                     or pass the configuration file with `--config`"
+                ));
+            }
+        }
+    }
+    if errors.is_empty() {
+        Ok(found)
+    } else {
+        Err(Stop::Usage(errors))
     }
 }

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use meshprobe_mesh::settings::{FailOn, RequiredVerdicts};
 
-use super::super::args::{ChangeFormat, DiffArgs};
-use super::super::report_files::{shared_files, write_file};
-use super::super::reports::report_root;
-use super::super::session::{OutputStream, Session};
-use super::super::stop::Stop;
-use super::super::terminal::terminal_style;
+use crate::cli::args::{ChangeFormat, DiffArgs};
+use crate::cli::reports::{report_root, shared_files, write_file};
+use crate::cli::session::{OutputStream, Session};
+use crate::cli::stop::Stop;
+use crate::cli::terminal::terminal_style;
 use crate::engine::write_report;
-use crate::report::changes::{self, ChangeReport, Changes};
-use crate::report::{self, Report, ReportRoot, Results, TerminalStyle};
+use crate::report;
+use crate::report::changes::{ChangeReport, Changes};
+use crate::report::{Report, ReportRoot, Results, TerminalStyle, changes};
 
 /// Writes the reports that the options request.
 pub(super) struct Reports<'a> {

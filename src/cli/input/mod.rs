@@ -7,24 +7,21 @@ use meshprobe_tree::filesystem::FileSystem;
 use meshprobe_tree::source::{Input, Rendered, RenderedChart, Request};
 
 use super::args::Common;
-use super::progress::Progress;
-use super::render;
 use super::session::Session;
 use super::stop::Stop;
-use super::surroundings;
+use super::terminal::Progress;
 use super::threads::{cores, pool};
+use super::{render, surroundings};
 use crate::engine;
-
-mod mode;
-mod plan;
-mod printed;
-mod request;
-mod run;
 
 pub(super) use mode::RenderFallback;
 pub(super) use plan::{Planned, plan};
-pub(super) use printed::{print_files, print_findings};
-pub(super) use run::{NOTHING_READ, Run};
+pub(super) use run::{NOTHING_READ, Run, print_files, print_findings};
+
+mod mode;
+mod plan;
+mod request;
+mod run;
 
 /// Reads the settings and the files of a run, which writes files to `output`.
 ///

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use meshprobe_tree::source::{Exclude, Input, Request, WalkOptions};
 
-use super::super::args::Common;
-use super::super::progress::Progress;
-use super::super::render;
-use super::super::session::Session;
-use super::super::stop::Stop;
 use super::mode::RenderFallback;
+use crate::cli::args::Common;
+use crate::cli::render;
+use crate::cli::session::Session;
+use crate::cli::stop::Stop;
+use crate::cli::terminal::Progress;
 
 /// Returns the request for what the arguments name, with the working directory if they name nothing.
 ///

@@ -1,18 +1,22 @@
-//! The settings and files of a run.
+//! The settings and files of a run, and what it prints about them to standard error.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_mesh::settings::Layer;
 use meshprobe_tree::filesystem::FileSystem;
-use meshprobe_tree::source::{Fault, Input, Request, SharedFiles, SourceFile, SourceSet};
+use meshprobe_tree::source::{
+    Content, Fault, Input, Request, Role, SharedFiles, SourceFile, SourceSet,
+};
 
-use super::super::args::Common;
-use super::super::progress::Progress;
-use super::super::session::Session;
-use super::super::stop::Stop;
-use super::super::threads::{cores, pool};
-use crate::engine::{self, Exit};
+use crate::cli::args::Common;
+use crate::cli::session::{OutputStream, Session};
+use crate::cli::stop::Stop;
+use crate::cli::terminal::{Progress, terminal_style};
+use crate::cli::threads::{cores, pool};
+use crate::engine::Exit;
+use crate::{engine, report};
 
 /// What to do if no file is read.
 pub(in crate::cli) const NOTHING_READ: &str = "pass the files (*.yaml, *.yml, *.json) or folders that contain the manifests; `--no-ignore` also reads files that \
@@ -117,5 +121,60 @@ impl Run {
         Exit::Success
             .or(unread, Exit::Failure)
             .or(self.set.files.iter().any(not_rendered), Exit::Failure)
+    }
+}
+
+/// Prints each file with its kind if `--verbose` is given.
+pub(in crate::cli) fn print_files(session: &Session, set: &SourceSet, common: &Common) {
+    if common.verbose {
+        for file in &set.files {
+            let context = match file.role {
+                Role::Target => "",
+                Role::Context | Role::Repository => " (context)",
+            };
+            session.errln(&format!("{}: {}{context}", file.path, kinds(file)));
+        }
+    }
+}
+
+/// Prints findings to standard error, without notes if `--quiet` is given.
+pub(in crate::cli) fn print_findings(
+    session: &Session,
+    set: &SourceSet,
+    findings: &[Finding],
+    common: &Common,
+) {
+    let least = if common.quiet {
+        Severity::Warning
+    } else {
+        Severity::Note
+    };
+    let shown: Vec<Finding> = findings
+        .iter()
+        .filter(|finding| finding.severity >= least)
+        .cloned()
+        .collect();
+    let style = terminal_style(session, OutputStream::Stderr, common.color);
+    session.eprint(&report::full(set, &shown, style));
+}
+
+/// Returns the kinds of the documents of a file.
+fn kinds(file: &SourceFile) -> String {
+    let kinds: Vec<&str> = file
+        .documents
+        .iter()
+        .map(|document| match document.content {
+            Content::Empty => "empty",
+            Content::Tree(_) if document.patch => "patch of a kustomization",
+            Content::Tree(_) if document.encrypted => "encrypted",
+            Content::Tree(_) => "Kubernetes",
+            Content::Plain(_) | Content::NotKubernetes => "not Kubernetes",
+            Content::Template => "template",
+            Content::Broken { .. } => "broken",
+        })
+        .collect();
+    match file.fault {
+        Some(_) => "not read".into(),
+        None => kinds.join(", "),
     }
 }

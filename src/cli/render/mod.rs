@@ -2,7 +2,5 @@
 
 mod process;
 mod renderers;
-mod tree_charts;
 
-pub(super) use renderers::all;
-pub(super) use tree_charts::tree_charts;
+pub(super) use renderers::{all, tree_charts};

@@ -5,10 +5,9 @@ use std::ptr::from_ref;
 use hashbrown::HashMap;
 use meshprobe_mesh::finding::{Finding, Label, RuleId};
 use meshprobe_predict::predict::WorkloadPrediction;
-
-use super::collect::{entries, lines_before};
-use super::directive::of_annotation;
 use meshprobe_rules::rules::notices::rule_names;
+
+use super::collect::{entries, lines_before, of_annotation};
 
 /// The rendered workloads with such annotations.
 #[derive(Debug, Default)]

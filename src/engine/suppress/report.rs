@@ -7,14 +7,13 @@ use meshprobe_mesh::finding::{
     Applicability, FileEdit, Finding, Fix, Label, RuleId, Severity, SuppressedBy,
 };
 use meshprobe_mesh::settings::{Ignore, Scope, UnknownRule};
+use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
 use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::Span;
 
-use super::collect::Directive;
-use super::directive::{Name, ParsedSuppression};
+use super::collect::{Directive, Name, ParsedSuppression};
 use super::suppressions::Suppressions;
 use crate::engine::levels::{Ignores, Levels};
-use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION, rule_names};
 
 impl Suppressions {
     /// Reports invalid and unused suppressions. Must be called after all findings are marked.
