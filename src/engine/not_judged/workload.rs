@@ -1,4 +1,4 @@
-//! Workloads without a verdict, and kustomizations whose workloads are not known.
+//! Workloads without a verdict, kustomizations whose workloads are not known, and files that cannot be read.
 
 use std::sync::Arc;
 
@@ -6,6 +6,7 @@ use meshprobe_deploy::kustomize::{Rendering, Topic};
 use meshprobe_mesh::finding::Label;
 use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 use meshprobe_predict::predict::WorkloadPrediction;
+use meshprobe_tree::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
 use meshprobe_yaml::Span;
 
 use crate::engine::analysis::Analysis;
@@ -136,4 +137,31 @@ fn causes(rendering: &Rendering) -> Vec<String> {
 fn are_about_schemas(rendering: &Rendering) -> bool {
     let mut unknown = rendering.notes.iter().filter(|note| note.adds_unknown);
     unknown.clone().next().is_some() && unknown.all(|note| note.topic == Topic::Schema)
+}
+
+/// Returns the targets that cannot be read, except those that the user named: they make the run fail.
+pub(super) fn unreadable_files(set: &SourceSet) -> Vec<NotJudged> {
+    let found = set.targets().filter(|file| !file.explicit);
+    found.filter_map(unreadable).collect()
+}
+
+fn unreadable(file: &SourceFile) -> Option<NotJudged> {
+    let (reason, help) = match &file.fault {
+        Some(Fault::Unreadable(reason)) => {
+            let help = "make it readable, or leave it out with `--exclude`";
+            (reason.as_str(), help)
+        }
+        Some(Fault::DanglingLink) => {
+            let help = "correct the link, or leave it out with `--exclude`";
+            (NO_SUCH_FILE, help)
+        }
+        _ => return None,
+    };
+    let message = format!("cannot read `{}`: {reason}", file.path);
+    Some(NotJudged::of_file(
+        NotJudgedReason::UnreadableFile,
+        file,
+        message,
+        help,
+    ))
 }

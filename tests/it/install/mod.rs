@@ -8,48 +8,16 @@ mod rendered;
 mod sail;
 
 use meshprobe::finding::Certainty;
+use meshprobe::gitops;
+use meshprobe::gitops::configs::Configs;
+use meshprobe::gitops::releases::ReleaseTree;
+use meshprobe::gitops::repositories::Repositories;
 use meshprobe::kube::Object;
 use meshprobe::mesh::istio::install::{
-    Carrier, CarrierContext, ConfigValue, Install, NativeSidecars, Part, PlainFile, SourcePlace,
-    SourcePlaces, from_object, from_values_file,
+    Carrier, Install, NativeSidecars, Part, PlainFile, from_object, from_values_file, of_object,
 };
 use meshprobe::mesh::{Fact, Version};
 use meshprobe::source::{Content, SourceFile, SourceSet};
-use meshprobe::yaml::NodeRef;
-
-/// Finds the first ConfigMap with a name.
-#[derive(Debug)]
-struct Places<'o, 't>(&'o [Object<'t>]);
-
-impl SourcePlaces for Places<'_, '_> {
-    fn place(&self, _: &Object<'_>, _: NodeRef<'_>) -> SourcePlace {
-        SourcePlace::Here
-    }
-
-    fn config_value(
-        &self,
-        _: &Object<'_>,
-        (kind, name): (&str, &str),
-        key: &str,
-    ) -> Result<Option<ConfigValue>, String> {
-        let found = self
-            .0
-            .iter()
-            .find(|object| (object.kind, object.name()) == (kind, name));
-        Ok(found.and_then(|object| {
-            let entry = object.node.get("data")?.entry(key)?;
-            Some(ConfigValue {
-                text: entry.value.text()?.to_owned(),
-                key: object.label_at(entry.key.span(), ""),
-                value: object.label_at(entry.value.span(), ""),
-            })
-        }))
-    }
-
-    fn joined(&self, folder: &str, entry: &str) -> String {
-        format!("{folder}{entry}")
-    }
-}
 
 /// Reads files as the program does; the only helper of this folder that does so.
 fn sources(files: &[(&str, &str)]) -> SourceSet {
@@ -73,14 +41,27 @@ fn plain_file(file: &SourceFile) -> Option<PlainFile<'_>> {
 /// Returns all installations in the files, in order: objects first, then values files.
 fn installs(files: &[(&str, &str)]) -> Vec<Install> {
     let sources = sources(files);
+    let renderings = gitops::render(&sources);
     let documents = sources.files.iter().flat_map(|file| &file.documents);
-    let objects: Vec<Object<'_>> = documents.flat_map(Object::all_in).collect();
+    // ApplicationSets generate Applications.
+    let generated = renderings.iter().flat_map(|rendering| rendering.objects());
+    let generated = generated.filter(|object| object.kind == "Application");
+    let objects = documents.flat_map(Object::all_in).chain(generated);
+    let objects: Vec<Object<'_>> = objects.collect();
     let plain: Vec<PlainFile<'_>> = sources.files.iter().filter_map(plain_file).collect();
-    let places = Places(&objects);
-    let around = CarrierContext::new(&objects, &plain).with_places(&places);
-    let of_objects = objects
-        .iter()
-        .flat_map(|object| from_object(object, &around));
+    let repositories = Repositories::of(&sources, objects.iter());
+    let mut configs = Configs::default();
+    let is_config = |object: &&Object<'_>| matches!(object.kind, "ConfigMap" | "Secret");
+    let maps = objects.iter().filter(is_config);
+    maps.for_each(|object| configs.push(object.clone()));
+    let parts = (&repositories, &configs);
+    let tree = ReleaseTree::new(&sources, parts, &plain, &objects, Box::new(|_, _| true));
+    let of_objects = objects.iter().flat_map(|object| {
+        let releases = tree.of(object);
+        let installs = releases.iter();
+        let installs = installs.flat_map(|release| of_object(object, &release.found));
+        installs.chain(from_object(object)).collect::<Vec<_>>()
+    });
     let of_files = plain.iter().flat_map(|file| {
         let chart = plain
             .iter()

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 use hashbrown::HashMap;
+use meshprobe_mesh::kube::delivery::SourceName;
 use meshprobe_mesh::kube::{Object, RenderingId, Requirements};
 use meshprobe_tree::source::{SourceSet, paths};
 use meshprobe_yaml::{FieldPath, NodeRef, parse_embedded};
 
-use crate::gitops::named_source::SourceName;
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kustomize::budget::{self, Budget};
 use crate::kustomize::copy::read;

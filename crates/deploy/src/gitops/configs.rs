@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hashbrown::{Equivalent, HashMap};
+use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, is_in_ancestor_folder, nearness};
 use meshprobe_tree::source::paths::{child, common, folder, is_within};
 use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization};
@@ -91,6 +92,62 @@ impl<'t> Configs<'t> {
             return Err(format!("only `{path}` generates {kind} `{name}`"));
         }
         Ok(Some((first, read)))
+    }
+}
+
+/// Value of a ConfigMap or Secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigValue {
+    /// The decoded text.
+    pub text: String,
+    /// The place of its key.
+    pub key: Label,
+    /// The place of the value: a whole file if a generator copies that.
+    pub value: Label,
+}
+
+impl Configs<'_> {
+    /// Returns the value of a key of the ConfigMap or Secret that `user` refers to; `None` if the tree has none. `may_apply`
+    /// returns whether a file may belong to the environment of another one.
+    ///
+    /// # Errors
+    /// Several objects with different values may apply, or the object is encrypted, or its value is not in the tree, or
+    /// it does not contain the key.
+    pub fn value(
+        &self,
+        sources: &SourceSet,
+        (wanted, key): (ConfigReference<'_>, &str),
+        user: &Object<'_>,
+        may_apply: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Option<ConfigValue>, String> {
+        let may_apply =
+            |config: &Object<'_>| may_apply(config.location_file(), user.location_file());
+        let text = |config: &Object<'_>| config_value(config, key).map(|value| value.text);
+        let found = self.find(sources, wanted, user, may_apply, text)?;
+        found
+            .map(|(config, _)| config_value(config, key))
+            .transpose()
+    }
+}
+
+/// Returns the value of a key of a ConfigMap or Secret.
+fn config_value(config: &Object<'_>, key: &str) -> Result<ConfigValue, String> {
+    let title = format!("{} `{}`", config.kind, config.name());
+    let found = entries(config).filter(|(entry, _)| entry.key.text() == Some(key));
+    match found.last() {
+        Some((entry, Some(text))) => Ok(ConfigValue {
+            text,
+            key: config.label_at(entry.key.span(), ""),
+            value: config.label_at(entry.value.span(), ""),
+        }),
+        Some((entry, None)) if entry.value.is_mapping() => {
+            Err(format!("the file of {title} is not in the tree"))
+        }
+        Some(_) => Err(format!("{title} is encrypted")),
+        None if entries(config).any(|(entry, _)| entry.value.is_mapping()) => {
+            Err(format!("a file of {title} is not in the tree"))
+        }
+        None => Err(format!("{title} has no key `{key}`")),
     }
 }
 

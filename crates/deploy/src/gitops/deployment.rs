@@ -8,12 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use meshprobe_mesh::kube::delivery::{
+    NamedSource, SourceName, application, argo_sources, named_sources,
+};
 use meshprobe_mesh::kube::{Destination, Object};
 use meshprobe_tree::source::{Cluster, SourceSet, paths};
 use meshprobe_yaml::{NodeRef, Span};
 
 use crate::gitops::deployed_folder;
-use crate::gitops::named_source::{NamedSource, SourceName, argo_sources, named_sources};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kustomize::dialect::Dialect;
 
@@ -164,32 +166,26 @@ fn destination<'t>(object: &Object<'t>) -> Option<Destination<'t>> {
 }
 
 /// Returns the paths that an object names as folders to deploy. They may contain placeholders and globs.
+#[must_use]
 pub fn named_paths<'t>(object: &Object<'t>) -> Vec<&'t str> {
-    let Some(spec) = object.node.get("spec") else {
-        return Vec::new();
-    };
     let path = |node: NodeRef<'t>| node.get("path").and_then(NodeRef::text);
-    match (object.group(), object.kind) {
-        ("kustomize.toolkit.fluxcd.io", "Kustomization") => path(spec).into_iter().collect(),
-        ("argoproj.io", "Application") => argo_sources(spec).filter_map(path).collect(),
-        ("argoproj.io", "ApplicationSet") => {
-            let template = spec
-                .get("template")
-                .and_then(|template| template.get("spec"));
-            let generators = spec.get("generators");
-            let generators = generators.into_iter().flat_map(NodeRef::items);
-            let directories = generators
-                .filter_map(|generator| generator.get("git")?.get("directories"))
-                .flat_map(NodeRef::items);
-            template
-                .into_iter()
-                .flat_map(argo_sources)
-                .chain(directories)
-                .filter_map(path)
-                .collect()
-        }
-        _ => Vec::new(),
+    if object.kind != "ApplicationSet" {
+        let sources = named_sources(object);
+        return sources
+            .iter()
+            .filter_map(|source| path(source.node))
+            .collect();
     }
+    let generators = object
+        .node
+        .get("spec")
+        .and_then(|spec| spec.get("generators"));
+    let generators = generators.into_iter().flat_map(NodeRef::items);
+    let directories = generators
+        .filter_map(|generator| generator.get("git")?.get("directories"))
+        .flat_map(NodeRef::items);
+    let sources = application(object).into_iter().flat_map(argo_sources);
+    sources.chain(directories).filter_map(path).collect()
 }
 
 /// A source of an object of Flux or Argo CD whose folder is not in the tree.

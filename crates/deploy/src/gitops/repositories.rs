@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::kube::delivery::{NamedSource, SourceName, named_sources};
 use meshprobe_tree::source::{SourceSet, paths};
 use meshprobe_yaml::NodeRef;
 
 use crate::gitops::deployed_folder;
-use crate::gitops::named_source::{NamedSource, SourceName, named_sources};
 use crate::gitops::own_urls::{OwnUrls, Relation};
 use crate::gitops::repository_url::RepositoryUrl;
 

@@ -1,6 +1,7 @@
 //! Decides which objects of a file can be deployed as written, whether or not a kustomization uses
 //! the file.
 
+use meshprobe_mesh::kube::delivery::{application, argo_sources};
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::detect;
 use meshprobe_mesh::mesh::detect::FactKind;
@@ -79,20 +80,16 @@ pub fn complete(object: &Object<'_>) -> Option<Complete> {
 fn is_complete_deployment(object: &Object<'_>, spec: NodeRef<'_>) -> Option<bool> {
     let has = |node: NodeRef<'_>, keys: &[&str]| keys.iter().all(|key| node.get(key).is_some());
     let is_application = |spec: NodeRef<'_>| {
-        let several = spec.get("sources").into_iter().flat_map(NodeRef::items);
-        let mut sources = spec.get("source").into_iter().chain(several);
-        has(spec, &["destination", "project"]) && sources.any(|source| has(source, &["repoURL"]))
+        let has_source = argo_sources(spec).any(|source| has(source, &["repoURL"]));
+        has(spec, &["destination", "project"]) && has_source
     };
     match (object.group(), object.kind) {
         ("kustomize.toolkit.fluxcd.io", "Kustomization") => {
             Some(has(spec, &["interval", "prune", "sourceRef"]))
         }
-        ("argoproj.io", "Application") => Some(is_application(spec)),
-        ("argoproj.io", "ApplicationSet") => {
-            let template = spec
-                .get("template")
-                .and_then(|template| template.get("spec"));
-            Some(has(spec, &["generators"]) && template.is_some_and(is_application))
+        ("argoproj.io", "Application" | "ApplicationSet") => {
+            let is_complete = object.kind == "Application" || has(spec, &["generators"]);
+            Some(is_complete && application(object).is_some_and(is_application))
         }
         _ => None,
     }

@@ -10,12 +10,12 @@
 use std::sync::Arc;
 
 use meshprobe_mesh::kube::Provenance;
-use meshprobe_mesh::mesh::istio::install::{CHART_FIELDS, is_mesh_chart};
 use meshprobe_tree::source::SourceFile;
 use meshprobe_yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
 use crate::kustomize::dialect::Dialect;
+use crate::kustomize::helm_charts::{self, ChartEntry};
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::folder_of;
 use crate::kustomize::node::Node;
@@ -107,7 +107,9 @@ impl<'s> Kustomization<'s> {
 
     /// Returns whether the kustomization lists charts.
     pub(crate) fn has_charts(&self) -> bool {
-        CHART_FIELDS.iter().any(|field| self.entry(field).is_some())
+        helm_charts::FIELDS
+            .iter()
+            .any(|field| self.entry(field).is_some())
     }
 
     /// Returns the settings that add unknown objects, and unknown fields. `is_known` returns whether a field adds no
@@ -134,11 +136,16 @@ impl<'s> Kustomization<'s> {
 impl Kustomization<'_> {
     /// Returns whether a field lists only charts of a mesh, whose values are read, and nothing changes what they generate.
     fn only_installs_mesh(&self, entry: &Entry<'_>) -> bool {
-        let Some(field) = entry.key.text().filter(|key| CHART_FIELDS.contains(key)) else {
+        let Some(field) = entry
+            .key
+            .text()
+            .filter(|key| helm_charts::FIELDS.contains(key))
+        else {
             return false;
         };
         let mut charts = entry.value.items();
-        charts.all(|chart| is_mesh_chart(chart, field != "helmCharts"))
+        let is_old = field != "helmCharts";
+        charts.all(|node| ChartEntry { node, is_old }.installs_mesh())
             && !CHANGING.iter().any(|key| self.entry(key).is_some())
     }
 

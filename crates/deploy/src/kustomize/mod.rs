@@ -20,6 +20,7 @@ pub(crate) mod dialect;
 mod fields;
 pub(crate) mod finish;
 pub(crate) mod generated;
+pub mod helm_charts;
 mod image_list;
 mod images;
 mod inline;

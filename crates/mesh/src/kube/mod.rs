@@ -2,6 +2,7 @@
 
 mod api_rejection;
 mod container;
+pub mod delivery;
 mod embedded;
 mod exec;
 mod exec_request;
@@ -12,7 +13,6 @@ mod operators;
 mod policy;
 mod probe_handler;
 mod requirement;
-mod target_cluster;
 mod workload;
 
 pub use api_rejection::{

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use hashbrown::{HashMap, HashSet};
 use meshprobe_deploy::gitops::clusters::FileClusters;
 use meshprobe_deploy::gitops::configs::Configs;
+use meshprobe_deploy::gitops::releases::ReleaseTree;
 use meshprobe_deploy::gitops::repositories::Repositories;
 use meshprobe_deploy::kustomize::Rendering;
 use meshprobe_mesh::kube::{
@@ -317,18 +318,49 @@ impl<'t> Inventory<'t> {
         self.environments.innermost(user).is_none() || self.environments.may_apply(file, user)
     }
 
-    /// Adds generated objects that state how the mesh is installed. Several renderings of a generator may be equal.
+    /// Returns the parts of the tree that releases of charts refer to, with the objects among `objects`.
+    #[must_use]
+    pub fn release_tree<'a>(
+        &'a self,
+        sources: &'t SourceSet,
+        objects: &'a [Object<'t>],
+    ) -> ReleaseTree<'a, 't> {
+        let may_apply = |file: &str, user: &str| self.may_apply(file, user);
+        ReleaseTree::new(
+            sources,
+            (&self.repositories, &self.configs),
+            &self.plain_files,
+            objects,
+            Box::new(may_apply),
+        )
+    }
+
+    /// Adds generated objects that state how the mesh is installed: ConfigMaps, and the Applications of ApplicationSets.
+    /// Several renderings of a generator may be equal.
     fn add_generated<'a>(&mut self, objects: impl Iterator<Item = &'a Object<'t>>)
     where
         't: 'a,
     {
         let mut seen = HashSet::new();
-        for object in objects.filter(|object| is_config(object) && is_kustomization(object.path()))
-        {
-            let content = object.document.tree().map(Tree::text);
-            if seen.insert((object.id(), content)) {
-                self.installations.push(object.clone());
+        let is_generated = |object: &&'a Object<'t>| match object.kind {
+            "Application" => {
+                let root = object.rendered_by.map(|rendering| &rendering.root);
+                root == Some(object.path())
             }
+            _ => is_config(object) && is_kustomization(object.path()),
+        };
+        for object in objects.filter(is_generated) {
+            let content = object.document.tree().map(Tree::text);
+            if !seen.insert((object.id(), content)) {
+                continue;
+            }
+            // An ApplicationSet is followed by its Applications.
+            let place = |object: &Object<'t>| (object.path(), object.document.index);
+            let is_set = |known: &Object<'t>| place(known) == place(object);
+            let set = self.installations.iter().rposition(is_set);
+            let at = set.filter(|_| object.kind == "Application");
+            let at = at.map_or(self.installations.len(), |set| set + 1);
+            self.installations.insert(at, object.clone());
         }
     }
 

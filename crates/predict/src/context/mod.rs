@@ -8,7 +8,6 @@
 //! the workload's file takes precedence.
 
 mod assumptions;
-mod config_value;
 mod dataplane;
 mod deployed_objects;
 mod environment_filter;
@@ -84,7 +83,7 @@ pub use network_policies::admitted_ports::AdmittedPorts;
 pub use network_policies::facet::NetworkPolicies;
 pub use network_policies::ingress_rule::{IngressRule, Source, named_ports};
 pub use network_policies::isolating::IsolatingPolicies;
-pub use not_judged::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason, tree_noun};
+pub use not_judged::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 pub use origin::Origin;
 pub use replaced_facts::is_replaceable;
 pub use replaced_workloads::is_interchangeable;

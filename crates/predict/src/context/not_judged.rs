@@ -159,16 +159,6 @@ impl NotJudged {
     }
 }
 
-/// Returns what contains the folders that the objects of a file deploy: the repository, or the files that were read.
-#[must_use]
-pub fn tree_noun(sources: &SourceSet, file: &str) -> &'static str {
-    let repository = sources.file(file).and_then(|file| file.repository.as_ref());
-    match repository {
-        Some(_) => "this repository",
-        None => "the tree",
-    }
-}
-
 /// Describes the folders that an object of Flux or Argo CD deploys and that are not in the tree.
 pub(super) fn missing_folders<'t>(
     sources: &SourceSet,
@@ -244,7 +234,7 @@ fn missing_folder(
             "correct the path".to_owned(),
         ),
         _ => {
-            let tree = tree_noun(sources, object.path());
+            let tree = sources.tree_noun(object.path());
             (
                 format!("`{path}`, which is not a folder of {tree}"),
                 "correct the path, or check the repository that contains it".to_owned(),

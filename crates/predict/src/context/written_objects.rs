@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use meshprobe_deploy::kustomize::helm_charts;
 use meshprobe_mesh::kube::Object;
-use meshprobe_mesh::mesh::istio::install;
 use meshprobe_mesh::mesh::istio::install::PlainFile;
 use meshprobe_tree::source::{Content, Role, SourceFile, is_kustomization};
 use meshprobe_yaml::{NodeRef, Tree};
@@ -40,7 +40,7 @@ pub(super) fn chart_kustomizations<'t>(files: &[&'t SourceFile]) -> Vec<PlainFil
     let read = |file: &&'t SourceFile| {
         let mut documents = file.documents.iter();
         let root = documents.find_map(|document| document.tree()?.root())?;
-        let has_charts = install::CHART_FIELDS
+        let has_charts = helm_charts::FIELDS
             .iter()
             .any(|key| root.get(key).is_some());
         has_charts.then(|| plain_file(file, root))

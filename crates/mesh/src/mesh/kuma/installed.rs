@@ -3,9 +3,10 @@
 //! Source: `deployments/charts/kuma/Chart.yaml` of the tags 1.1.0 to 2.0.0: the version of the chart is that of Kuma since
 //! 1.6; before that, 0.5 installs 1.1, and 0.9 installs 1.5.
 
-use meshprobe_yaml::{NodeRef, Span};
+use meshprobe_yaml::Span;
 
 use crate::kube::Object;
+use crate::kube::delivery::{ChartName, Release, releases};
 use crate::mesh::version::Version;
 
 /// The name of the image of the control plane, and of the chart.
@@ -19,15 +20,8 @@ const OTHER_PRODUCT: &str = "kong";
 pub(super) fn installed(object: &Object<'_>) -> Option<(Version, Span)> {
     let stated = match (object.group(), object.kind) {
         ("apps", "Deployment") => image(object)?,
-        ("helm.toolkit.fluxcd.io", "HelmRelease") => {
-            let chart = object.node.get("spec")?.get("chart")?.get("spec")?;
-            chart_version(chart, "version")?
-        }
-        ("argoproj.io", "Application") => {
-            let spec = object.node.get("spec")?;
-            let sources = spec.get("sources").into_iter().flat_map(NodeRef::items);
-            let mut sources = spec.get("source").into_iter().chain(sources);
-            sources.find_map(|source| chart_version(source, "targetRevision"))?
+        ("helm.toolkit.fluxcd.io", "HelmRelease") | ("argoproj.io", "Application") => {
+            releases(object).iter().find_map(chart_version)?
         }
         _ => return None,
     };
@@ -49,9 +43,11 @@ fn image(object: &Object<'_>) -> Option<(Version, Span)> {
     })
 }
 
-fn chart_version(source: NodeRef<'_>, key: &str) -> Option<(Version, Span)> {
-    let is_kuma = source.get("chart")?.text() == Some(CHART);
-    let node = source.get(key).filter(|_| is_kuma)?;
+fn chart_version(release: &Release<'_>) -> Option<(Version, Span)> {
+    let ChartName::Written(chart) = &release.chart else {
+        return None;
+    };
+    let node = chart.version.filter(|_| chart.node.text() == Some(CHART))?;
     let version = release_of(node.text()?)?;
     let version = match (version.major, version.minor.checked_sub(4)) {
         (0, Some(minor)) if minor > 0 => Version::new(1, minor),

@@ -1,6 +1,7 @@
 //! The values that a `HelmRelease` of Flux or an `Application` of Argo CD sets for a Helm chart.
 
 use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::kube::delivery::{ChartName, ValuesEntry, releases};
 use meshprobe_yaml::NodeRef;
 
 use crate::rules::RuleContext;
@@ -22,30 +23,28 @@ pub(in crate::rules) fn of_chart<'s, 't>(
     chart: &'static str,
 ) -> impl Iterator<Item = ChartValues<'s, 't>> + use<'s, 't> {
     let may_have_mesh = cx.may_have_mesh();
-    cx.context
-        .inventory
-        .pod_creators
-        .iter()
-        .filter(move |_| may_have_mesh)
-        .filter_map(move |object| values(object, chart))
-}
-
-fn values<'s, 't>(object: &'s Object<'t>, chart: &str) -> Option<ChartValues<'s, 't>> {
-    let spec = || object.node.get("spec");
-    let (source, values) = match object.kind {
-        "HelmRelease" => (spec()?.get("chart")?.get("spec")?, spec()?.get("values")?),
-        "Application" => {
-            let source = spec()?.get("source")?;
-            (source, source.get("helm")?.get("valuesObject")?)
-        }
-        _ => return None,
-    };
-    let version = source
-        .get("version")
-        .or_else(|| source.get("targetRevision"));
-    (source.get("chart")?.text() == Some(chart)).then(|| ChartValues {
-        object,
-        version: version.and_then(NodeRef::text),
-        values,
+    let objects = cx.context.inventory.pod_creators.iter();
+    let releases = objects.filter(move |_| may_have_mesh).flat_map(|object| {
+        releases(object)
+            .into_iter()
+            .map(move |release| (object, release))
+    });
+    releases.filter_map(move |(object, release)| {
+        let ChartName::Written(written) = release.chart else {
+            return None;
+        };
+        let mut values = release
+            .values
+            .into_iter()
+            .filter_map(|values| match values {
+                ValuesEntry::Mapping(node) => Some(node),
+                _ => None,
+            });
+        (written.node.text() == Some(chart)).then_some(())?;
+        Some(ChartValues {
+            object,
+            version: written.version.and_then(NodeRef::text),
+            values: values.next()?,
+        })
     })
 }

@@ -157,6 +157,15 @@ impl SourceSet {
             .max()
     }
 
+    /// Returns what contains the folders that the objects of a file deploy: the repository, or the files that were read.
+    #[must_use]
+    pub fn tree_noun(&self, file: &str) -> &'static str {
+        match self.file(file).and_then(|file| file.repository.as_ref()) {
+            Some(_) => "this repository",
+            None => "the tree",
+        }
+    }
+
     /// Iterates over the renderings of the chart in a folder, with whether they succeeded.
     fn charts(&self, folder: &str) -> impl Iterator<Item = (&RenderedChart, bool)> {
         self.chart_outputs(folder)

@@ -1,12 +1,41 @@
 //! Istio's charts, and the charts that depend on them.
 
+use std::sync::Arc;
+
 use meshprobe_yaml::NodeRef;
 
-use super::carrier_context::PlainFile;
-use super::found::Found;
 use super::network_chart::NetworkChart;
+use super::values::Found;
 use super::version::{Exactness, of_chart_version};
 use crate::mesh::{Fact, Version};
+
+/// A YAML document that is not a Kubernetes object: a values file, a `Chart.yaml`.
+#[derive(Clone, Copy, Debug)]
+pub struct PlainFile<'t> {
+    /// The file as shown to the user, with `/`.
+    pub path: &'t Arc<str>,
+    /// The absolute path of the file.
+    pub real_path: Option<&'t str>,
+    /// The root of its first document.
+    pub root: NodeRef<'t>,
+}
+
+impl PlainFile<'_> {
+    /// Returns the folder, without a slash at its end.
+    #[must_use]
+    pub fn folder(&self) -> &str {
+        self.path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
+
+    /// Returns whether this describes a chart.
+    #[must_use]
+    pub fn is_chart(&self) -> bool {
+        matches!(
+            self.path.rsplit('/').next(),
+            Some("Chart.yaml" | "Chart.yml")
+        )
+    }
+}
 
 /// A chart of Istio or of a network plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,9 +69,7 @@ impl Chart {
     pub(super) const fn is_of_istio(self) -> bool {
         !matches!(self, Self::Network(_))
     }
-}
 
-impl Chart {
     /// Returns the chart of that name if a hint also refers to Istio: other projects have
     /// charts named `base` and `cni` as well.
     pub(super) fn named_with_hints<'a>(
@@ -55,6 +82,12 @@ impl Chart {
             !is_plain || hints.any(|hint| hint.is_some_and(|hint| hint.contains("istio")));
         is_istio.then_some(chart)
     }
+}
+
+/// Returns whether the chart with a name and these hints is one of Istio that installs a part of the mesh.
+#[must_use]
+pub fn installs_mesh<'a>(name: &str, hints: impl Iterator<Item = Option<&'a str>>) -> bool {
+    Chart::named_with_hints(name, hints).is_some_and(Chart::is_of_istio)
 }
 
 /// Returns whether a chart is that of Istio's gateways: by its name, without the folders of a registry before it, and a

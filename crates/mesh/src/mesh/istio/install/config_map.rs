@@ -8,10 +8,10 @@
 use meshprobe_yaml::{Entry, NodeRef};
 
 use super::carrier::{Carrier, Part};
-use super::found::Found;
 use super::installation::Install;
-use super::layer::{Embedded, Layer};
+use super::values::Found;
 use super::values::Values;
+use super::values::{Embedded, Layer};
 use super::{istiod, sail};
 use crate::kube::{Object, Requirements};
 use crate::mesh::Fact;
@@ -81,7 +81,6 @@ fn mesh(object: &Object<'_>, entry: Entry<'_>) -> Install {
             .into_iter()
             .map(|layer| layer.mounted(&["meshConfig"]))
             .collect(),
-        ..Values::default()
     };
     istiod::mesh_config(&mut install, &values);
     // The chart writes the JSON name; a text written by hand may have the other one.
@@ -103,10 +102,7 @@ fn injector(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         && let Some(text) = Embedded::of(object, entry, &mut install.unread)
     {
         let layers = Layer::embedded(&text).into_iter().collect();
-        let values = Values {
-            layers,
-            ..Values::default()
-        };
+        let values = Values { layers };
         istiod::read_into(&mut install, &values);
         if install.rewrite.is_none() {
             let message = "the values do not contain `sidecarInjectorWebhook.rewriteAppHTTPProbe`, \
@@ -119,13 +115,7 @@ fn injector(object: &Object<'_>, data: NodeRef<'_>) -> Install {
         && let Some(text) = Embedded::of(object, entry, &mut install.unread)
     {
         let layers = Layer::embedded(&text).into_iter().collect();
-        config(
-            &mut install,
-            &Values {
-                layers,
-                ..Values::default()
-            },
-        );
+        config(&mut install, &Values { layers });
     }
     install
 }

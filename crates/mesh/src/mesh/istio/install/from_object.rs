@@ -2,12 +2,11 @@
 
 use crate::kube::Object;
 
-use super::carrier_context::CarrierContext;
 use super::installation::Install;
-use super::{
-    argo, config_map, flux, helm_charts, k3s, maistra, operator, rendered, sail, tag_service,
-    webhook_config,
-};
+use super::{config_map, maistra, operator, rendered, sail, tag_service, webhook_config};
+
+/// The kind of the plugin of kustomize that renders a chart, with the apiVersion `builtin`.
+pub const GENERATOR: &str = "HelmChartInflationGenerator";
 
 /// Returns whether an object may state facts about an installation, or whether such an object may refer to it: a cheap
 /// check before [`from_object`].
@@ -20,31 +19,26 @@ pub fn concerns(object: &Object<'_>) -> bool {
         | ("helm.cattle.io", "HelmChart" | "HelmChartConfig")
         | ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
         | ("", "ConfigMap") => true,
-        ("", helm_charts::GENERATOR) => true,
+        ("", GENERATOR) => true,
         ("", "Service") => tag_service::concerns(object),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object).is_some(),
         _ => false,
     }
 }
 
-/// Reads the facts about an installation from an object: usually none, sometimes several installations
-/// (an `Application` with several charts).
+/// Reads the facts about an installation from an object. A release of a chart has its own reader.
 #[must_use]
-pub fn from_object(object: &Object<'_>, around: &CarrierContext<'_, '_>) -> Vec<Install> {
+pub fn from_object(object: &Object<'_>) -> Option<Install> {
     match (object.group(), object.kind) {
-        ("install.istio.io", "IstioOperator") => operator::read(object).into_iter().collect(),
-        ("helm.toolkit.fluxcd.io" | "helm.fluxcd.io", "HelmRelease") => flux::read(object, around),
-        ("argoproj.io", "Application" | "ApplicationSet") => argo::read(object, around),
-        ("helm.cattle.io", "HelmChart") => k3s::read(object, around),
-        ("sailoperator.io" | "operator.istio.io", _) => sail::read(object).into_iter().collect(),
-        (maistra::GROUP, _) => maistra::read(object).into_iter().collect(),
+        ("install.istio.io", "IstioOperator") => operator::read(object),
+        ("sailoperator.io" | "operator.istio.io", _) => sail::read(object),
+        (maistra::GROUP, _) => maistra::read(object),
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
-            webhook_config::read(object).into_iter().collect()
+            webhook_config::read(object)
         }
-        ("", "Service") => tag_service::read(object).into_iter().collect(),
-        ("", helm_charts::GENERATOR) => helm_charts::from_generator(object, around),
-        ("", "ConfigMap") => config_map::read(object).into_iter().collect(),
-        ("apps", "Deployment" | "DaemonSet") => rendered::read(object).into_iter().collect(),
-        _ => Vec::new(),
+        ("", "Service") => tag_service::read(object),
+        ("", "ConfigMap") => config_map::read(object),
+        ("apps", "Deployment" | "DaemonSet") => rendered::read(object),
+        _ => None,
     }
 }

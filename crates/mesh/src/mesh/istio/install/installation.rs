@@ -9,7 +9,7 @@ use crate::mesh::istio::network_plugin::NetworkPlugin;
 use crate::mesh::{Fact, Reason, Version};
 
 use super::carrier::{Carrier, Part};
-use super::layer::NOT_YAML;
+use super::values::NOT_YAML;
 use super::version;
 use super::webhook::Webhook;
 

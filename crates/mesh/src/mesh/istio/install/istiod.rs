@@ -6,9 +6,9 @@
 
 use meshprobe_yaml::NodeRef;
 
-use super::found::Found;
 use super::installation::{EnablementSelector, Install, NativeSidecars};
 use super::rejected_config::reject_wrong_types;
+use super::values::Found;
 use super::values::Values;
 use super::version::{of_tag, version_of_image};
 use crate::kube::Requirements;

@@ -5,11 +5,11 @@
 use meshprobe_yaml::{FieldPath, NodeRef, Scalar};
 
 use super::carrier::{Carrier, Part};
-use super::found::{Found, Typing};
 use super::installation::Install;
 use super::istiod;
-use super::layer::Layer;
+use super::values::Layer;
 use super::values::Values;
+use super::values::{Found, Typing};
 use super::version::of_tag;
 use crate::kube::Object;
 use crate::mesh::Fact;
@@ -70,7 +70,6 @@ fn values<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Values<'t> {
     let layers = first.into_iter().flatten().chain(environment(object, spec));
     Values {
         layers: layers.chain(last.into_iter().flatten()).collect(),
-        ..Values::default()
     }
 }
 

@@ -7,8 +7,8 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::NodeRef;
 
 use super::installation::Install;
-use super::layer::{Descent, Layer};
 use super::values::Values;
+use super::values::{Descent, Layer};
 use crate::finding::Label;
 use crate::mesh::ReleaseChange;
 use crate::mesh::istio::config_schema::MESH_CONFIG;
@@ -52,7 +52,7 @@ fn first_fault(install: &Install, values: &Values<'_>) -> Option<Label> {
                 "Istio rejects the whole mesh configuration: {}",
                 fault.message
             );
-            let found = layer.found(node, &values.bindings);
+            let found = layer.found(node);
             return Some(found.label_within(fault.span, message));
         }
     }

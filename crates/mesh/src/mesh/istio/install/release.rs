@@ -1,90 +1,225 @@
-//! One release of a chart: which of Istio's charts it contains, and their values.
+//! A release of a chart: which of Istio's charts it contains, and what their values state.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use meshprobe_yaml::NodeRef;
+use meshprobe_tree::source::{Content, SourceFile, placeholder};
+use meshprobe_yaml::{NodeRef, Tree};
 
-use super::carrier::Part;
-use super::carrier_context::{CarrierContext, PlainFile};
-use super::chart::{Chart, dependencies, is_gateway_chart, vendored};
-use super::installation::Install;
-use super::istiod;
-use super::layer::Layer;
-use super::values::Values;
+use crate::finding::Label;
+use crate::kube::Object;
 use crate::mesh::{Fact, Reason, Version};
 
-/// The chart of a release.
-#[derive(Debug)]
-pub(super) enum ChartSource<'a, 't> {
-    /// A chart of Istio from a chart repository, and its release.
-    Istio(Chart, Option<Fact<Version>>),
-    /// A chart in a folder of the tree.
-    Folder(&'a CarrierContext<'a, 't>, PlainFile<'t>),
-}
+use super::carrier::{Carrier, Part};
+use super::chart::{Chart, PlainFile, dependencies, is_gateway_chart, vendored, version_fact};
+use super::installation::Install;
+use super::istiod;
+use super::values::{Embedded, Layer, Place, Typing, Values};
 
-/// A chart with the values that a carrier gives it.
+/// A chart that something deploys, with its values as far as the tree contains them.
 #[derive(Debug)]
-pub(super) struct Release<'a, 't> {
+pub struct ChartRelease<'t> {
     /// The chart.
-    pub(super) chart: ChartSource<'a, 't>,
-    /// The values, without those of the chart itself.
-    pub(super) values: Values<'t>,
-    /// Values files that were included.
-    pub(super) reads: Vec<Arc<str>>,
-    /// Values that could not be read.
-    pub(super) unread: Vec<Reason>,
+    pub chart: FoundChart<'t>,
+    /// What states the version of the chart.
+    pub version: Option<(NodeRef<'t>, Place<'t>)>,
+    /// Texts that show whose chart it is, such as the URL of its repository.
+    pub hints: Vec<&'t str>,
+    /// The values; later ones take precedence.
+    pub values: Vec<ReleaseValues<'t>>,
+    /// Values that are not known, each with the reason.
+    pub unread: Vec<Label>,
 }
 
-impl<'t> Release<'_, 't> {
-    /// Returns the installations of the release, each based on a copy of `blank`.
-    pub(super) fn installs(mut self, blank: &Install) -> Vec<Install> {
-        let charts = match &self.chart {
-            ChartSource::Istio(chart, version) => vec![(*chart, None, version.clone())],
-            ChartSource::Folder(around, file) => {
-                let file = *file;
-                self.add_own_values(around, &file);
-                charts_in(&file)
-            }
-        };
-        charts
-            .into_iter()
-            .map(|(chart, key, version)| {
-                let values = key.map(|key: String| self.values.under(&key));
-                self.install(
-                    blank,
-                    chart,
-                    values.as_ref().unwrap_or(&self.values),
-                    version,
-                )
-            })
-            .collect()
-    }
+/// The chart of a release.
+#[derive(Clone, Copy, Debug)]
+pub enum FoundChart<'t> {
+    /// A chart in a folder of the tree, and its file `values.yaml`.
+    Folder(PlainFile<'t>, Option<&'t SourceFile>),
+    /// A chart with this name, which is not in the tree.
+    Named(&'t str),
+    /// A chart without a name, for this reason.
+    Unnamed(&'static str),
+}
 
-    /// Adds the weakest layer: `values.yaml` in the folder of `Chart.yaml`.
-    fn add_own_values(&mut self, around: &CarrierContext<'_, 't>, chart: &PlainFile<'t>) {
-        let mut own = around.files_named("values.yaml");
-        let own = own.find(|file| {
-            file.folder() == chart.folder() && file.path.rsplit('/').next() == Some("values.yaml")
-        });
-        if let Some(own) = own {
-            self.values.layers.extend(layers_of(own));
-            self.reads.push(Arc::clone(own.path));
+/// Values of a release.
+#[derive(Clone, Debug)]
+pub enum ReleaseValues<'t> {
+    /// A values file of the tree.
+    File(&'t SourceFile),
+    /// A mapping.
+    Mapping(NodeRef<'t>, Place<'t>),
+    /// A text.
+    Text(ValuesText<'t>),
+    /// A single value, as with `helm --set`, or `helm --set-string` if the flag is set.
+    Parameter(&'t str, NodeRef<'t>, Place<'t>, bool),
+}
+
+/// A text with values.
+#[derive(Clone, Debug)]
+pub struct ValuesText<'t> {
+    /// The text.
+    pub text: Cow<'t, str>,
+    /// The place to which its values point.
+    pub place: Label,
+    /// The path of the single value that the text is; `None` for a document.
+    pub target: Option<&'t str>,
+    /// The values file that a generator copies.
+    pub copied: Option<&'t SourceFile>,
+    /// The reference to the object that contains the text, if that is another one.
+    pub taken: Option<Label>,
+    /// Whether an ApplicationSet contains the text.
+    pub is_of_set: bool,
+}
+
+/// The reason for values that remain templates.
+pub const FILLED_IN: &str = "the ApplicationSet fills in a template in the values";
+
+/// Returns the installations of a release that an object deploys.
+#[must_use]
+pub fn of_object(object: &Object<'_>, release: &ChartRelease<'_>) -> Vec<Install> {
+    let carrier = match object.kind {
+        "HelmRelease" => Carrier::HelmRelease,
+        "HelmChart" => Carrier::HelmChart,
+        _ => Carrier::Application,
+    };
+    installs(release, || Install::of(object, carrier, Part::ControlPlane))
+}
+
+/// Returns the installations of a release that a kustomization lists at a place.
+#[must_use]
+pub fn of_kustomization(name: &str, place: &Label, release: &ChartRelease<'_>) -> Vec<Install> {
+    installs(release, || {
+        let (carrier, part) = (Carrier::Kustomization, Part::ControlPlane);
+        Install::new(carrier, part, name.to_owned(), place.clone())
+    })
+}
+
+fn installs(release: &ChartRelease<'_>, blank: impl Fn() -> Install) -> Vec<Install> {
+    let (charts, own) = match release.chart {
+        FoundChart::Folder(file, own) => (charts_in(&file), own),
+        FoundChart::Named(name) => {
+            let hints = release.hints.iter().map(|hint| Some(*hint));
+            let chart = Chart::named_with_hints(name, hints);
+            let version = release.version.as_ref().and_then(|(node, place)| {
+                version_fact(&Layer::at(*node, place.clone()).found(*node))
+            });
+            let charts = chart.map(|chart| (chart, None, version));
+            (charts.into_iter().collect(), None)
+        }
+        FoundChart::Unnamed(_) => return Vec::new(),
+    };
+    if charts.is_empty() {
+        return Vec::new();
+    }
+    let unread = release.unread.iter().cloned();
+    let mut unread: Vec<Reason> = unread.map(Reason::written).collect();
+    let texts = release.values.iter().map(|values| match values {
+        ReleaseValues::Text(text) if copied_root(text).is_none() => parsed(text, &mut unread),
+        _ => None,
+    });
+    let texts: Vec<Option<Embedded>> = texts.collect();
+    let mut reads = Vec::new();
+    let mut layers = Vec::new();
+    let own = own.map(ReleaseValues::File);
+    let found = release.values.iter().zip(texts.iter().map(Option::as_ref));
+    for (values, text) in found.rev().chain(own.iter().map(|own| (own, None))) {
+        match values {
+            ReleaseValues::File(file) => {
+                reads.push(Arc::clone(&file.path));
+                match plain_root(file) {
+                    Some(root) => layers.extend(layers_of(root, &file.path)),
+                    None => unread.extend(unreadable(file).map(Reason::written)),
+                }
+            }
+            ReleaseValues::Mapping(node, place) => layers.push(Layer::at(*node, place.clone())),
+            ReleaseValues::Parameter(name, node, place, is_text) => {
+                let typing = if *is_text { Typing::Text } else { Typing::Set };
+                layers.push(Layer::at(*node, place.clone()).set(name, typing));
+            }
+            ReleaseValues::Text(values) => {
+                if let Some((file, root)) = copied_root(values) {
+                    reads.push(Arc::clone(&file.path));
+                    layers.extend(layers_of(root, &file.path));
+                }
+                let layer = text.and_then(Layer::embedded);
+                layers.extend(layer.map(|layer| match values.target {
+                    Some(target) => layer.set(target, Typing::Set),
+                    None => layer,
+                }));
+            }
         }
     }
-
-    fn install(
-        &self,
-        blank: &Install,
-        chart: Chart,
-        values: &Values<'_>,
-        version: Option<Fact<Version>>,
-    ) -> Install {
-        let mut install = blank.clone();
-        install.reads.clone_from(&self.reads);
-        install.unread.clone_from(&self.unread);
-        read_chart(&mut install, chart, values, version);
+    let values = Values { layers };
+    let install = |(chart, key, version): (Chart, Option<String>, Option<Fact<Version>>)| {
+        let inner = key.map(|key| values.under(&key));
+        let mut install = blank();
+        install.reads.clone_from(&reads);
+        install.unread.clone_from(&unread);
+        read_chart(
+            &mut install,
+            chart,
+            inner.as_ref().unwrap_or(&values),
+            version,
+        );
         install
+    };
+    charts.into_iter().map(install).collect()
+}
+
+/// Returns the root of a file without objects.
+fn plain_root(file: &SourceFile) -> Option<NodeRef<'_>> {
+    match &file.documents.first()?.content {
+        Content::Plain(tree) => Tree::root(tree),
+        _ => None,
     }
+}
+
+/// Returns the values file that a generator copies, with its root.
+fn copied_root<'t>(text: &ValuesText<'t>) -> Option<(&'t SourceFile, NodeRef<'t>)> {
+    let file = text.copied.filter(|_| text.target.is_none())?;
+    Some((file, plain_root(file)?))
+}
+
+/// Returns why a values file has no values that can be read; `None` for an empty one.
+fn unreadable(file: &SourceFile) -> Option<Label> {
+    let document = file.documents.first()?;
+    let is_empty = matches!(document.content, Content::Empty);
+    (!is_empty).then(|| Label {
+        path: Arc::clone(&file.path),
+        span: document.segment,
+        message: "the values in this file cannot be read".to_owned(),
+    })
+}
+
+/// Parses a text with values, or records why it cannot be parsed.
+fn parsed(values: &ValuesText<'_>, unread: &mut Vec<Reason>) -> Option<Embedded> {
+    let (text, place) = (&*values.text, &values.place);
+    if values.target.is_some() {
+        return Embedded::value(text, place.clone());
+    }
+    let error = match Embedded::parse(text, place.clone()) {
+        Ok(parsed) => return Some(parsed),
+        Err(error) => error,
+    };
+    let at = |label: &Label, message: String| {
+        let label = label.clone();
+        Reason::written(Label { message, ..label })
+    };
+    let source = |rest: &str| {
+        let taken = values.taken.as_ref();
+        taken.map(|taken| at(taken, format!("{}, {rest}", taken.message)))
+    };
+    if values.is_of_set && text.contains("{{") {
+        unread.push(at(place, FILLED_IN.to_owned()));
+    } else if values.taken.is_some() && placeholder::contains(text) {
+        // Flux, or another tool, fills them in before Helm reads the text.
+        unread.extend(source("whose variables are not known"));
+    } else {
+        unread.extend(source("whose text is not valid YAML"));
+        unread.push(Embedded::broken(text, &error, place.clone()));
+    }
+    None
 }
 
 /// Returns the charts of Istio in a `Chart.yaml`: the chart itself, or its dependencies with the key of
@@ -126,14 +261,11 @@ pub fn has_only_istio_charts(file: &PlainFile<'_>) -> bool {
 
 /// Returns the layers of a values file. In a copy of Istio's charts, the defaults are under a
 /// separate key, which is weaker than all that is set (`templates/zzz_profile.yaml`).
-pub(super) fn layers_of<'t>(file: &PlainFile<'t>) -> Vec<Layer<'t>> {
-    let inner = ["defaults", "_internal_defaults_do_not_set"]
-        .into_iter()
-        .find_map(|key| file.root.get(key));
-    std::iter::once(file.root)
-        .chain(inner)
-        .map(|node| Layer::file(node, file.path))
-        .collect()
+pub(super) fn layers_of<'t>(root: NodeRef<'t>, path: &'t Arc<str>) -> Vec<Layer<'t>> {
+    let mut inner = ["defaults", "_internal_defaults_do_not_set"].into_iter();
+    let inner = inner.find_map(|key| root.get(key));
+    let layers = std::iter::once(root).chain(inner);
+    layers.map(|node| Layer::file(node, path)).collect()
 }
 
 /// Reads the values of one chart.

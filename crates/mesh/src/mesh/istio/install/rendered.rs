@@ -6,10 +6,10 @@
 use meshprobe_yaml::{FieldPath, NodeRef};
 
 use super::carrier::{Carrier, Part};
-use super::found::{Found, Typing};
 use super::installation::Install;
-use super::layer::Layer;
+use super::values::Layer;
 use super::values::Values;
+use super::values::{Found, Typing};
 use super::version::version_of_image;
 use super::{istiod, sail};
 use crate::kube::Object;
@@ -58,13 +58,7 @@ fn istiod(object: &Object<'_>, container: NodeRef<'_>) -> Install {
     let mut layers: Vec<Layer<'_>> = layers.collect();
     layers.reverse();
     install.version = version(object, container);
-    istiod::read_into(
-        &mut install,
-        &Values {
-            layers,
-            ..Values::default()
-        },
-    );
+    istiod::read_into(&mut install, &Values { layers });
     if let Some(entry) = object.label(keys::REVISION)
         && let Some(name) = entry.value.text()
     {

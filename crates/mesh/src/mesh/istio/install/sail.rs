@@ -6,11 +6,11 @@
 use meshprobe_yaml::{FieldPath, NodeRef};
 
 use super::carrier::{Carrier, Part};
-use super::found::{Found, Typing};
 use super::installation::Install;
 use super::istiod;
-use super::layer::Layer;
+use super::values::Layer;
 use super::values::Values;
+use super::values::{Found, Typing};
 use super::version::of_tag;
 use crate::kube::Object;
 use crate::mesh::{Fact, Reason};
@@ -99,7 +99,6 @@ fn control_plane(object: &Object<'_>) -> Install {
     ];
     let values = Values {
         layers: layers.into_iter().flatten().collect(),
-        ..Values::default()
     };
     istiod::read_into(&mut install, &values);
     // The operator sets the revision itself, from the name of the object.
@@ -132,7 +131,6 @@ fn cni(object: &Object<'_>) -> Install {
     let profile = profile.map(|node| Layer::file(node, path).set("profile", Typing::Text));
     let values = Values {
         layers: [whole, profile].into_iter().flatten().collect(),
-        ..Values::default()
     };
     istiod::read_cni_into(&mut install, &values);
     let name = object.node.get("kind").unwrap_or(object.node);

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use meshprobe_yaml::NodeRef;
 
 use super::carrier::{Carrier, Part};
-use super::carrier_context::PlainFile;
-use super::chart::Chart;
+use super::chart::{Chart, PlainFile};
 use super::installation::Install;
 use super::release::{charts_in, layers_of, read_chart};
 use super::values::Values;
@@ -29,8 +28,7 @@ pub fn from_values_file(
         return Vec::new();
     }
     let values = Values {
-        layers: layers_of(file),
-        ..Values::default()
+        layers: layers_of(file.root, file.path),
     };
     let charts = chart.map(charts_in).unwrap_or_default();
     if charts.is_empty() {

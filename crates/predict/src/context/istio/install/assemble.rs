@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use meshprobe_deploy::gitops::releases::ReleaseTree;
 use meshprobe_deploy::kustomize::generator_files;
-use meshprobe_mesh::kube::{is_in_ancestor_folder, nearness};
+use meshprobe_mesh::kube::{Object, is_in_ancestor_folder, nearness};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::install::{
-    Carrier, CarrierContext, Install, Part, PlainFile, from_kustomization, from_object,
-    from_values_file,
+    Carrier, GENERATOR, Install, Part, PlainFile, from_object, from_values_file, of_kustomization,
+    of_object,
 };
 use meshprobe_tree::source::SourceSet;
 
 use crate::context::inventory::Inventory;
-use crate::context::istio::install::source_places::RunRepositories;
 
 /// The installations of a tree.
 #[derive(Debug, Default)]
@@ -31,9 +31,9 @@ pub(in crate::context) struct Installations {
 const READS_TAG_SERVICES: Version = Version::new(1, 28);
 
 /// Collects the installations of a tree. `release` is the release of Istio that the user states.
-pub(in crate::context) fn installations(
-    sources: &SourceSet,
-    inventory: &Inventory<'_>,
+pub(in crate::context) fn installations<'t>(
+    sources: &'t SourceSet,
+    inventory: &Inventory<'t>,
     release: Option<Version>,
 ) -> Installations {
     let mut pieces = pieces(sources, inventory);
@@ -70,17 +70,25 @@ pub(in crate::context) fn installations(
     }
 }
 
-fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
-    let places = RunRepositories { sources, inventory };
-    let around = CarrierContext::new(&inventory.installations, &inventory.plain_files);
-    let around = around.with_places(&places);
-    let mut all: Vec<Install> = inventory
-        .installations
-        .iter()
-        .flat_map(|object| from_object(object, &around))
-        .collect();
+fn pieces<'t>(sources: &'t SourceSet, inventory: &Inventory<'t>) -> Vec<Install> {
+    let tree = inventory.release_tree(sources, &inventory.installations);
+    let of_object = |object: &Object<'t>| {
+        let releases = tree.of(object).into_iter();
+        let installs = releases.flat_map(|release| of_object(object, &release.found));
+        let of_generator = (object.kind == GENERATOR).then(|| PlainFile {
+            path: object.path(),
+            real_path: None,
+            root: object.node,
+        });
+        let charts = of_generator
+            .into_iter()
+            .flat_map(|file| of_file(&tree, &file));
+        let installs = installs.chain(charts).chain(from_object(object));
+        installs.collect::<Vec<_>>()
+    };
+    let mut all: Vec<Install> = inventory.installations.iter().flat_map(of_object).collect();
     let kustomizations = inventory.chart_kustomizations.iter();
-    all.extend(kustomizations.flat_map(|file| from_kustomization(file, &around)));
+    all.extend(kustomizations.flat_map(|file| of_file(&tree, file)));
     let read: HashSet<Arc<str>> = all.iter().flat_map(|piece| &piece.reads).cloned().collect();
     let is_deployed = all.iter().any(|piece| piece.part == Part::ControlPlane);
     let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
@@ -103,6 +111,14 @@ fn pieces(sources: &SourceSet, inventory: &Inventory<'_>) -> Vec<Install> {
         }
     }
     all
+}
+
+/// Returns what the charts install that a kustomization lists.
+fn of_file<'t>(tree: &ReleaseTree<'_, 't>, file: &PlainFile<'t>) -> Vec<Install> {
+    let charts = tree.of_kustomization(file).into_iter();
+    charts
+        .flat_map(|(name, place, chart)| of_kustomization(name, &place, &chart))
+        .collect()
 }
 
 /// Merges the other values files of a folder over its `values.yaml`.

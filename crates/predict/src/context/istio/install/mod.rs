@@ -11,7 +11,6 @@ pub(in crate::context) mod positions;
 pub(in crate::context) mod proxy_settings;
 pub(in crate::context) mod server;
 pub(in crate::context) mod serving;
-mod source_places;
 pub(in crate::context) mod view;
 
 pub(in crate::context) use assemble::{Installations, installations};
