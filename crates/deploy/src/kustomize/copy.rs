@@ -109,7 +109,7 @@ impl Reader<'_> {
             Kind::Mapping => self.mapping(source, depth)?,
             Kind::Sequence => {
                 let items = source.items().map(|item| self.node(item, depth));
-                Value::Seq(Arc::new(items.collect::<Result<Vec<_>, _>>()?.into()))
+                Value::Seq(Arc::new(items.collect::<Result<Vec<_>, _>>()?))
             }
             Kind::Scalar | Kind::Alias => {
                 let text = source.text().unwrap_or_default();
@@ -167,7 +167,7 @@ impl Reader<'_> {
                 }
             }
         }
-        Ok(Value::Map(Arc::new(Mapping::from(fields).into())))
+        Ok(Value::Map(Arc::new(Mapping::from(fields))))
     }
 
     fn entries<'t>(&self, map: NodeRef<'t>, depth: usize) -> Result<Vec<Entry<'t>>, TooLarge> {

@@ -7,11 +7,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::kustomize::list::MergedItems;
 use crate::kustomize::merge_result::{Merged, PatchFailure};
 use crate::kustomize::node::{Field, Mapping, Node, Value, equal};
 use crate::kustomize::schema::Type;
-use crate::kustomize::stable::{Keys, Stable};
 use crate::kustomize::{list, share};
 
 const DIRECTIVE: &str = "$patch";
@@ -76,11 +74,6 @@ impl Merge {
         kind: Type,
         place: Option<Place<'_>>,
     ) -> Result<Merged, PatchFailure> {
-        if let (Some(object), None) = (object, patch)
-            && is_kept(object, kind, place)
-        {
-            return Ok(Merged::Object(object.clone()));
-        }
         let is_set = |node: &&Node| !node.is_null();
         let shape = object.filter(is_set).or(patch.filter(is_set));
         if let (Some(object), Some(patch)) = (object.filter(is_set), patch.filter(is_set)) {
@@ -187,17 +180,8 @@ impl Merge {
         for field in new {
             fields.extend(self.merge_field(None, Some(field), kind)?);
         }
-        let is_stable = fields
-            .iter()
-            .all(|field| is_kept_in(&field.value, kind, &field.key));
-        let fields = Mapping::from(fields);
-        let fields = if is_stable {
-            Stable::kept_by(fields, kind, &[])
-        } else {
-            fields.into()
-        };
         Ok(Node {
-            value: Value::Map(Arc::new(fields)),
+            value: Value::Map(Arc::new(Mapping::from(fields))),
             origin: object.origin.clone(),
         })
     }
@@ -243,7 +227,7 @@ impl Merge {
         object: Option<&Node>,
         patch: Option<&Node>,
         kind: Type,
-        keys: Keys,
+        keys: &[&str],
     ) -> Result<Merged, PatchFailure> {
         let merge_item =
             |object: Option<&Node>, patch: Option<&Node>| self.walk(object, patch, kind, None);
@@ -251,8 +235,8 @@ impl Merge {
             let Some(patch) = patch else {
                 return Ok(Merged::Gone);
             };
-            let items = list::fresh(patch.items(), keys, merge_item)?;
-            return Ok(Merged::Patch(with_items(patch, items, kind, keys)));
+            let items = list::merge(patch.items(), patch.items(), keys, merge_item, true)?;
+            return Ok(Merged::Patch(with_items(patch, items)));
         };
         if patch.is_some_and(Node::is_null) {
             return Ok(Merged::Gone);
@@ -271,13 +255,12 @@ impl Merge {
         match (directive, patch) {
             (Directive::Delete, _) => Ok(Merged::Gone),
             (Directive::Replace, Some(patch)) => {
-                let items = list::fresh(&rest, keys, merge_item)?;
-                Ok(Merged::Patch(with_items(patch, items, kind, keys)))
+                let items = list::merge(&rest, &rest, keys, merge_item, true)?;
+                Ok(Merged::Patch(with_items(patch, items)))
             }
             _ => {
-                let is_stable = is_kept_list(object, kind, keys);
-                let items = list::merge(object.items(), &rest, keys, merge_item, is_stable)?;
-                Ok(Merged::Object(with_items(object, items, kind, keys)))
+                let items = list::merge(object.items(), &rest, keys, merge_item, false)?;
+                Ok(Merged::Object(with_items(object, items)))
             }
         }
     }
@@ -316,37 +299,9 @@ fn check_same_shape(object: &Node, patch: &Node) -> Result<(), PatchFailure> {
     )))
 }
 
-fn with_items(list: &Node, merged: MergedItems, kind: Type, keys: Keys) -> Node {
-    let MergedItems { items, are_keyed } = merged;
-    let is_stable = are_keyed && items.iter().all(|item| is_kept(item, kind, None));
-    let items = if is_stable {
-        Stable::kept_by(items, kind, keys)
-    } else {
-        items.into()
-    };
+fn with_items(list: &Node, items: Vec<Node>) -> Node {
     Node {
         value: Value::Seq(Arc::new(items)),
         origin: list.origin.clone(),
     }
-}
-
-/// Returns whether a merge keeps a value of the type `kind` if the patch has no value for it. `false` is not certain.
-fn is_kept(value: &Node, kind: Type, place: Option<Place<'_>>) -> bool {
-    match &value.value {
-        Value::Leaf(leaf) => !leaf.text.is_empty() || leaf.is_text,
-        Value::Map(fields) => fields.is_kept_by(kind, &[]),
-        Value::Seq(_) => {
-            let keys = place.and_then(|(parent, key)| parent.merge_keys(key));
-            keys.is_none_or(|keys| is_kept_list(value, kind, keys))
-        }
-    }
-}
-
-/// Returns whether a merge keeps the value of a field of the type `parent`; see [`is_kept`].
-fn is_kept_in(value: &Node, parent: Type, key: &str) -> bool {
-    is_kept(value, parent.field(key), Some((parent, key)))
-}
-
-fn is_kept_list(list: &Node, kind: Type, keys: Keys) -> bool {
-    matches!(&list.value, Value::Seq(items) if items.is_kept_by(kind, keys))
 }

@@ -9,7 +9,6 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashMap;
 
 use crate::kustomize::leaf::{Leaf, Origin};
-use crate::kustomize::stable::Stable;
 
 /// Value with its origin.
 #[derive(Clone, Debug)]
@@ -22,8 +21,8 @@ pub(crate) struct Node {
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Leaf(Leaf),
-    Map(Arc<Stable<Mapping>>),
-    Seq(Arc<Stable<Vec<Node>>>),
+    Map(Arc<Mapping>),
+    Seq(Arc<Vec<Node>>),
 }
 
 /// Entry of a mapping.
