@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use meshprobe_deploy::gitops::changed_files::{names_in, text_nodes};
 use meshprobe_deploy::gitops::deployed_folder;
 use meshprobe_deploy::gitops::deployment::named_paths;
-use meshprobe_deploy::gitops::named_entries::{names_in, text_nodes};
-use meshprobe_deploy::kustomize::closure::Closure;
+use meshprobe_deploy::kustomize::locate::Closure;
 use meshprobe_deploy::kustomize::locate::{Located, folder_of, locate};
 use meshprobe_mesh::finding::{Label, environment_file};
 use meshprobe_mesh::kube::Object;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use meshprobe_deploy::kustomize::closure::Closure;
+use meshprobe_deploy::kustomize::locate::Closure;
 use meshprobe_mesh::finding::{environment_file, environment_object};
 use meshprobe_tree::source::{SourceSet, is_kustomization, paths};
 

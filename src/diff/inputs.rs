@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use meshprobe_deploy::gitops::changed_files::{names_in, text_nodes};
 use meshprobe_deploy::gitops::deployed_folder;
 use meshprobe_deploy::gitops::deployment::named_paths;
-use meshprobe_deploy::gitops::named_entries::{names_in, text_nodes};
 use meshprobe_deploy::kustomize::locate::{folder_of, strings, tree};
 use meshprobe_mesh::kube::Object;
 use meshprobe_predict::context::{Context, NotJudged};

@@ -8,14 +8,12 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use meshprobe_mesh::finding::Label;
-use meshprobe_mesh::mesh::istio::install::{PlainFile, has_only_istio_charts};
+use meshprobe_mesh::mesh::istio::install::has_only_istio_charts;
 use meshprobe_predict::context::{Context, Detail, NotJudged, NotJudgedReason};
-use meshprobe_tree::source::{
-    Content, HELM_NOT_FOUND, Role, SourceFile, chart_folder, paths, shell_word,
-};
+use meshprobe_tree::source::{Content, HELM_NOT_FOUND, Role, SourceFile, chart_folder, shell_word};
 use meshprobe_yaml::{NodeRef, Span};
 
-use super::releases::{FoundRelease, chart_releases, rendered};
+use super::releases::{FoundRelease, chart_releases, charts, folder_of, rendered};
 
 /// Returns the charts and other templates among the files of a run that are not rendered. A chart that another chart
 /// contains is rendered with it. `released` are the charts that are not judged as part of a release.
@@ -115,20 +113,6 @@ fn template(file: &SourceFile) -> NotJudged {
     // A summary names the templates of a folder once.
     let help = "check the rendered manifests: `meshprobe check --context . -`";
     NotJudged::of_file(NotJudgedReason::Template, file, message, help)
-}
-
-/// Iterates over the `Chart.yaml` files of the run.
-pub(super) fn charts<'c, 't>(context: &'c Context<'t>) -> impl Iterator<Item = &'c PlainFile<'t>> {
-    let files = context.inventory.plain_files.iter();
-    files.filter(|file| file.is_chart())
-}
-
-/// Returns the folder of a `Chart.yaml` as an argument.
-pub(super) fn folder_of<'t>(file: &PlainFile<'t>) -> &'t str {
-    match paths::folder(file.path).trim_end_matches('/') {
-        "" => ".",
-        folder => folder,
-    }
 }
 
 /// The charts of a run. Folders are as shown to the user.

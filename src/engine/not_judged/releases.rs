@@ -11,11 +11,9 @@ use meshprobe_mesh::mesh::istio::install::{
     FoundChart, PlainFile, ReleaseValues, has_only_istio_charts, is_gateway_chart,
 };
 use meshprobe_predict::context::{Context, Detail, NotJudged, NotJudgedReason};
-use meshprobe_tree::source::shell_word;
+use meshprobe_tree::source::{paths, shell_word};
 use meshprobe_yaml::{NodeRef, Span, from_node};
 use serde_json::Value;
-
-use super::charts::{charts, folder_of};
 
 /// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for
 /// facts. Also returns the folders of their charts.
@@ -366,4 +364,18 @@ fn fleet_chart(file: &PlainFile<'_>) -> Option<NotJudged> {
         object: None,
         help: RENDER.to_owned(),
     })
+}
+
+/// Iterates over the `Chart.yaml` files of the run.
+pub(super) fn charts<'c, 't>(context: &'c Context<'t>) -> impl Iterator<Item = &'c PlainFile<'t>> {
+    let files = context.inventory.plain_files.iter();
+    files.filter(|file| file.is_chart())
+}
+
+/// Returns the folder of a `Chart.yaml` as an argument.
+pub(super) fn folder_of<'t>(file: &PlainFile<'t>) -> &'t str {
+    match paths::folder(file.path).trim_end_matches('/') {
+        "" => ".",
+        folder => folder,
+    }
 }

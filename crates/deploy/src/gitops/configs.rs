@@ -9,7 +9,7 @@ use meshprobe_tree::source::paths::{child, common, folder, is_within};
 use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization};
 use meshprobe_yaml::{Entry, NodeRef, Scalar, decode_base64};
 
-use crate::kustomize::closure::Closure;
+use crate::kustomize::locate::Closure;
 
 /// ConfigMaps and Secrets by kind and name.
 #[derive(Debug, Default)]

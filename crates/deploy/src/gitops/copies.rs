@@ -7,7 +7,7 @@ use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_tree::source::{SourceSet, paths};
 
 use crate::gitops::deployment::Deployment;
-use crate::gitops::rendered_deployment::{deployed, id};
+use crate::gitops::deployment::{deployed, id};
 use crate::kustomize::budget::{self, Budget};
 use crate::kustomize::limit::Limit;
 use crate::kustomize::{Deployed, Rendering};

@@ -11,13 +11,14 @@ use hashbrown::HashMap;
 use meshprobe_mesh::kube::delivery::{
     NamedSource, SourceName, application, argo_sources, named_sources,
 };
-use meshprobe_mesh::kube::{Destination, Object};
-use meshprobe_tree::source::{Cluster, SourceSet, paths};
+use meshprobe_mesh::kube::{Destination, Object, RenderingId};
+use meshprobe_tree::source::{Cluster, SourceSet, paths, placeholder, shell_word};
 use meshprobe_yaml::{NodeRef, Span};
 
 use crate::gitops::deployed_folder;
 use crate::gitops::repositories::{Repositories, SourcePlace};
-use crate::kustomize::dialect::Dialect;
+use crate::kustomize::kustomization::Dialect;
+use crate::kustomize::{Deployed, kustomize_build};
 
 /// Fields of a Flux Kustomization that change the objects that it deploys, without `images`, which do
 /// not affect probes.
@@ -39,7 +40,7 @@ const FLUX_CHANGES: [&str; 9] = [
 pub struct Deployment<'t> {
     /// The object that deploys it.
     pub object: Object<'t>,
-    /// The file that determines which objects are near to those of the folder: see [`homes`](crate::gitops::homes).
+    /// The file that determines which objects are near to those of the folder: see `clusters.rs`.
     pub home: &'t Arc<str>,
     /// The environment of the objects of the folder: the home, with the name of the object if the home has several.
     pub environment: Arc<str>,
@@ -294,4 +295,46 @@ impl<'t> Deployments<'t> {
             .iter()
             .filter_map(|&index| Some((index, self.all.get(index)?)))
     }
+}
+
+/// Returns the identity of the rendering of a deployment.
+pub(super) fn id(deployment: &Deployment<'_>, root: &Arc<str>) -> RenderingId {
+    RenderingId {
+        root: Arc::clone(root),
+        environment: Arc::clone(&deployment.environment),
+        deployed: Some((deployment.folder.as_str().into(), deployment.source)),
+    }
+}
+
+/// Returns what deploys a rendering.
+pub(super) fn deployed(deployment: &Deployment<'_>) -> Deployed {
+    Deployed {
+        file: Arc::clone(deployment.object.path()),
+        home: Arc::clone(deployment.home),
+        folder: deployment.folder.clone(),
+        build: build(deployment),
+        cluster: deployment.cluster.clone(),
+        unread: None,
+        destination: deployment.destination.as_ref().map(|to| {
+            let place = (Arc::clone(&to.path), to.span);
+            (to.namespace.to_owned(), place)
+        }),
+    }
+}
+
+/// Returns the command line that builds the deployment.
+pub(crate) fn build(deployment: &Deployment<'_>) -> String {
+    let (name, file) = (deployment.object.name(), deployment.object.path());
+    if placeholder::contains(name) {
+        return kustomize_build(&format!("{}/kustomization.yaml", deployment.folder));
+    }
+    let (name, file) = (shell_word(name), shell_word(file));
+    let folder = match deployment.folder.as_str() {
+        "" => ".".to_owned(),
+        folder => shell_word(folder),
+    };
+    if deployment.dialect == Dialect::Argo {
+        return format!("argocd app manifests {name} --local {folder}");
+    }
+    format!("flux build kustomization {name} --path {folder} --kustomization-file {file} --dry-run")
 }

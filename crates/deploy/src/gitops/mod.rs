@@ -1,26 +1,19 @@
 //! What Flux and Argo CD deploy: the folders, and the objects that come out of them.
 
 mod application_set;
-mod build_command;
-mod changed_files;
+pub mod changed_files;
 pub mod clusters;
 pub mod configs;
 mod copies;
 pub mod deployed_folder;
 pub mod deployment;
-mod differences;
-mod differing_files;
-mod homes;
 #[cfg(test)]
 mod hostile_tests;
-pub mod named_entries;
-mod named_folders;
-mod own_urls;
+pub mod named_folders;
 mod partial_rendering;
 mod post_build;
 pub mod releases;
 mod render;
-mod rendered_deployment;
 pub mod repositories;
 mod repository_url;
 mod reuse;

@@ -16,7 +16,7 @@ use meshprobe_yaml::{NodeRef, plain_is_string};
 use crate::gitops::configs::{self, ConfigReference};
 use crate::gitops::deployment::Deployment;
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::dialect::Dialect;
+use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::node::{Node, Value};

@@ -15,8 +15,8 @@ use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::configs::{self, Configs, Siblings};
 use crate::gitops::deployment::Deployment;
+use crate::gitops::deployment::{deployed, id};
 use crate::gitops::post_build::Variables;
-use crate::gitops::rendered_deployment::{deployed, id};
 use crate::gitops::repositories::Repositories;
 use crate::gitops::reuse::Reuse;
 use crate::gitops::{application_set, clusters, copies, post_build};
@@ -24,14 +24,14 @@ use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::budget::Budget;
 use crate::kustomize::builder::Builder;
 use crate::kustomize::complete::{Complete, complete, has_complete};
-use crate::kustomize::dialect::Dialect;
 use crate::kustomize::finish::finish;
+use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::{Limit, ROUNDS};
 use crate::kustomize::locate::Located;
+use crate::kustomize::rendering::unapplied;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::Group;
-use crate::kustomize::unapplied::unapplied;
 use crate::kustomize::{Deployed, Rendering, budget, locate};
 
 /// Renders all kustomizations of a set that no other one includes, and the folders that objects of Flux and

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use meshprobe_tree::source::SourceSet;
 
-use crate::gitops::differences::Differences;
+use crate::gitops::changed_files::Differences;
 use crate::kustomize::Rendering;
 use crate::kustomize::roots::Group;
 

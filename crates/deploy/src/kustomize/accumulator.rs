@@ -13,14 +13,14 @@ use meshprobe_yaml::Span;
 use crate::kustomize::complete::has_complete;
 use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::REFUSED;
+use crate::kustomize::kustomization::Unknown;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::limit::{Limit, STEPS};
 use crate::kustomize::locate;
 use crate::kustomize::node::Node;
-use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::rendering::{DocumentId, Note, Scope, Topic};
 use crate::kustomize::resource::Resource;
-use crate::kustomize::unknown::Unknown;
 use crate::kustomize::variables;
 use crate::kustomize::variables::Variable;
 

@@ -13,13 +13,13 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::budget::Budget;
-use crate::kustomize::dialect::Dialect;
+use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::REFUSED;
 use crate::kustomize::limit::{DEPTH, Limit, STEPS};
 use crate::kustomize::locate::{Located, absent_path, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::objects::{is_broken, is_not_mapping};
-use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::rendering::{Note, Scope, Topic};
 use crate::kustomize::{
     budget, generated, inline, objects, openapi, plugins, transform, unsupported, variables,

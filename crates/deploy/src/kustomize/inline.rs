@@ -6,8 +6,8 @@ use meshprobe_tree::source::{SourceFile, segments};
 use meshprobe_yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
 use crate::kustomize::copy::{EqualKeys, read_with};
-use crate::kustomize::dialect::Dialect;
 use crate::kustomize::json_patch;
+use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::node::Node;

@@ -10,18 +10,16 @@
 use std::sync::Arc;
 
 use meshprobe_mesh::kube::Provenance;
-use meshprobe_tree::source::SourceFile;
+use meshprobe_mesh::settings::most_similar;
+use meshprobe_tree::source::{FieldFault, FieldFaultKind, SourceFile, field_faults};
 use meshprobe_yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
-use crate::kustomize::dialect::Dialect;
 use crate::kustomize::helm_charts::{self, ChartEntry};
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::folder_of;
 use crate::kustomize::node::Node;
-use crate::kustomize::refusals::{refusals, refused};
 use crate::kustomize::rendering::Topic;
-use crate::kustomize::unknown::Unknown;
 
 /// The values of `sortOptions.order`.
 const ORDERS: [&str; 2] = ["fifo", "legacy"];
@@ -213,4 +211,116 @@ fn generator_field(entry: &Entry<'_>) -> Option<Unknown> {
         may_add_pods: true,
         changes_all: false,
     })
+}
+
+/// The schema of the fields of a kustomization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Dialect {
+    /// A file of kustomize.
+    Kustomize,
+    /// `spec` of a Flux Kustomization.
+    Flux,
+    /// `kustomize` of a source of an Argo CD Application.
+    Argo,
+}
+
+/// Setting that is not supported.
+pub(crate) struct Unknown {
+    pub(crate) span: Span,
+    pub(crate) message: String,
+    pub(crate) topic: Topic,
+    /// Whether it adds unknown objects.
+    pub(crate) has_unknown_objects: bool,
+    /// Whether these objects may run pods.
+    pub(crate) may_add_pods: bool,
+    /// Whether it may change all objects.
+    pub(crate) changes_all: bool,
+}
+
+/// The end of the message of each note about a setting with which kustomize does not build a kustomization.
+pub const REFUSED: &str = "kustomize refuses to build it";
+
+/// The group of kustomizations in `apiVersion`.
+const GROUP: &str = "kustomize.config.k8s.io/";
+
+/// Returns a setting that kustomize refuses, and that adds and changes no objects.
+pub(crate) fn refused(span: Span, message: &str) -> Unknown {
+    Unknown {
+        span,
+        message: format!("{message}: {REFUSED}"),
+        topic: Topic::Other,
+        has_unknown_objects: false,
+        may_add_pods: false,
+        changes_all: false,
+    }
+}
+
+/// Returns the fields that kustomize does not decode, and a wrong kind or version. Returns nothing for an object of another
+/// API that only has the name of a kustomization.
+pub(crate) fn refusals(root: NodeRef<'_>) -> Vec<Unknown> {
+    if is_other_object(root) {
+        return Vec::new();
+    }
+    let faults = field_faults(root);
+    faults.iter().map(unknown).chain(wrong_kind(root)).collect()
+}
+
+/// Returns whether the file contains an object of another API, such as a Kustomization of Flux.
+fn is_other_object(root: NodeRef<'_>) -> bool {
+    let version = root.get("apiVersion").and_then(NodeRef::text);
+    let is_other = version.is_some_and(|version| !version.starts_with(GROUP));
+    let is_setting = |entry: Entry<'_>| {
+        let key = entry.key.text().unwrap_or_default();
+        let is_object = matches!(key, "apiVersion" | "kind" | "metadata" | "spec" | "status");
+        !is_object
+    };
+    is_other && !root.entries().any(is_setting)
+}
+
+fn unknown(fault: &FieldFault) -> Unknown {
+    let name = &fault.name;
+    let message = match &fault.kind {
+        FieldFaultKind::Type(expected) => format!("`{name}` of a kustomization is {expected}"),
+        FieldFaultKind::Unknown(known) => match most_similar(name, known.iter().copied()) {
+            Some(similar) => {
+                format!("`{name}` is not a field of a kustomization (did you mean `{similar}`?)")
+            }
+            None => format!("`{name}` is not a field of a kustomization"),
+        },
+        FieldFaultKind::OtherCase(field) => {
+            return Unknown {
+                message: format!("`{name}` is not modelled: kustomize reads it as `{field}`"),
+                has_unknown_objects: true,
+                may_add_pods: true,
+                changes_all: true,
+                ..refused(fault.span, "")
+            };
+        }
+    };
+    refused(fault.span, &message)
+}
+
+/// Reports a kind or a version that is not that of a kustomization.
+///
+/// Source: kustomize 5.8.2, `EnforceFields` in `api/types/kustomization.go`.
+fn wrong_kind(root: NodeRef<'_>) -> Option<Unknown> {
+    let value = |key: &str| {
+        let value = root.get(key)?;
+        let text = value.as_str().filter(|text| !text.is_empty());
+        Some((text?, value.span()))
+    };
+    let kind = value("kind");
+    if let Some((kind, span)) = kind
+        && !matches!(kind, "Kustomization" | "Component")
+    {
+        let message = format!("the kind is `{kind}` and not `Kustomization` or `Component`");
+        return Some(refused(span, &message));
+    }
+    let (version, span) = value("apiVersion")?;
+    let expected = match kind {
+        Some(("Component", _)) => "kustomize.config.k8s.io/v1alpha1",
+        _ => "kustomize.config.k8s.io/v1beta1",
+    };
+    let message = format!("the apiVersion is `{version}` and not `{expected}`");
+    (version != expected).then(|| refused(span, &message))
 }

@@ -10,13 +10,10 @@
 //! bindings, hashes in names. A [`Note`] reports each unsupported setting that could affect a probe.
 
 pub(crate) mod accumulator;
-mod api_version;
 pub(crate) mod budget;
 pub(crate) mod builder;
-pub mod closure;
 pub mod complete;
 pub(crate) mod copy;
-pub(crate) mod dialect;
 mod fields;
 pub(crate) mod finish;
 pub(crate) mod generated;
@@ -33,35 +30,31 @@ mod list;
 pub mod locate;
 mod merge;
 mod merge_result;
-mod metadata;
 mod name_index;
 pub(crate) mod node;
 pub(crate) mod objects;
-mod openapi;
+pub(crate) mod openapi;
 mod origin;
 mod patches;
 mod plugins;
-mod refusals;
 pub(crate) mod relevance;
-mod rendering;
+pub mod rendering;
 pub(crate) mod resource;
 pub mod roots;
 mod schema;
 mod selector;
 mod share;
 mod transform;
-pub mod unapplied;
-mod unknown;
 mod unsupported;
 pub(crate) mod variables;
 pub(crate) mod write;
 
 pub use generated::{GeneratedFrom, generator_files};
+pub use kustomization::REFUSED;
 pub use limit::{DEPTH as NESTED, Limit};
 pub use origin::OriginMap;
-pub use refusals::REFUSED;
 pub use rendering::Topic;
+pub use rendering::unapplied;
 pub use rendering::{
     Deployed, DocumentId, Note, RenderedDocument, Rendering, Scope, kustomize_build,
 };
-pub use unapplied::unapplied;

@@ -12,11 +12,11 @@ use crate::kustomize::Scope;
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::copy::read;
 use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::REFUSED;
 use crate::kustomize::lazy_object::LazyObject;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::node::Node;
-use crate::kustomize::refusals::REFUSED;
 use crate::kustomize::resource::Resource;
 
 /// Adds the objects of a file to those of the kustomization.

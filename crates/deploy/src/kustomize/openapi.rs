@@ -10,8 +10,7 @@
 use meshprobe_mesh::kube::ObjectId;
 
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::dialect::Dialect;
-use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::{Dialect, Kustomization};
 use crate::kustomize::node::Node;
 use crate::kustomize::relevance::runs_pods;
 use crate::kustomize::rendering::Note;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use meshprobe_mesh::kube::{Destination, Object, ObjectId, RenderingId};
 use meshprobe_tree::source::{Cluster, Document, is_kustomization, paths, shell_word};
 use meshprobe_yaml::{FieldPath, Span};
@@ -257,4 +258,30 @@ pub fn kustomize_build(path: &str) -> String {
         "DIR".to_owned()
     };
     format!("kustomize build {folder}")
+}
+
+/// Returns the documents of `patches` that no rendering applies to one of its objects. A document counts as applied
+/// even if it changes nothing, or if later patches remove all of its values.
+pub fn unapplied<'d, 'r>(
+    mut patches: Vec<&'d Document>,
+    renderings: impl Iterator<Item = &'r Rendering>,
+) -> Vec<&'d Document> {
+    if patches.is_empty() {
+        return patches;
+    }
+    let mut applied: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (path, offset) in renderings.flat_map(|rendering| &rendering.applied) {
+        applied.entry(path).or_default().push(*offset);
+    }
+    for offsets in applied.values_mut() {
+        offsets.sort_unstable();
+    }
+    patches.retain(|document| {
+        let offsets = applied.get(&*document.path).map_or(&[][..], Vec::as_slice);
+        let first = offsets.partition_point(|offset| *offset < document.segment.start);
+        offsets
+            .get(first)
+            .is_none_or(|offset| *offset >= document.segment.end)
+    });
+    patches
 }

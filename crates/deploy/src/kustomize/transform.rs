@@ -8,9 +8,9 @@ use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::{NodeRef, Span};
 
 use crate::kustomize::accumulator::{Accumulator, note};
-use crate::kustomize::dialect::Dialect;
 use crate::kustomize::fields::{self, FieldSpec, Pair, Pairs};
 use crate::kustomize::images::Images;
+use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::name_index::NameIndex;

@@ -9,12 +9,12 @@ use hashbrown::HashMap;
 use meshprobe_tree::source::is_kustomization;
 use meshprobe_yaml::NodeRef;
 
-use crate::kustomize::api_version::group_version;
 use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::name_index::NameIndex;
 use crate::kustomize::node::{Node, Value};
+use crate::kustomize::resource::group_version;
 use crate::kustomize::resource::{NameRef, Resource};
 
 /// Variable of a kustomization, and the field with its value.

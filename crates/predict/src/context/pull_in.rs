@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 use meshprobe_deploy::gitops::deployment::Deployments;
 use meshprobe_deploy::kustomize::Rendering;
-use meshprobe_deploy::kustomize::closure::Closure;
+use meshprobe_deploy::kustomize::locate::Closure;
 use meshprobe_mesh::kube::Object;
 use meshprobe_tree::source::{Content, Role, SourceFile, SourceSet, is_kustomization};
 

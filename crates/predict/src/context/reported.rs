@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use meshprobe_deploy::kustomize::Rendering;
-use meshprobe_deploy::kustomize::closure::Closure;
+use meshprobe_deploy::kustomize::locate::Closure;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::kube::{Object, RenderingId};
 use meshprobe_tree::source::{Role, SourceSet, is_kustomization};

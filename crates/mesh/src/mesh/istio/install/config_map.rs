@@ -7,8 +7,8 @@
 
 use meshprobe_yaml::{Entry, NodeRef};
 
-use super::carrier::{Carrier, Part};
 use super::installation::Install;
+use super::installation::{Carrier, Part};
 use super::values::Found;
 use super::values::Values;
 use super::values::{Embedded, Layer};

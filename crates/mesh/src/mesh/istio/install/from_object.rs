@@ -3,7 +3,7 @@
 use crate::kube::Object;
 
 use super::installation::Install;
-use super::{config_map, maistra, operator, rendered, sail, tag_service, webhook_config};
+use super::{config_map, maistra, operator, rendered, sail, webhook_config};
 
 /// The kind of the plugin of kustomize that renders a chart, with the apiVersion `builtin`.
 pub const GENERATOR: &str = "HelmChartInflationGenerator";
@@ -20,7 +20,7 @@ pub fn concerns(object: &Object<'_>) -> bool {
         | ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")
         | ("", "ConfigMap") => true,
         ("", GENERATOR) => true,
-        ("", "Service") => tag_service::concerns(object),
+        ("", "Service") => webhook_config::concerns_service(object),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object).is_some(),
         _ => false,
     }
@@ -36,7 +36,7 @@ pub fn from_object(object: &Object<'_>) -> Option<Install> {
         ("admissionregistration.k8s.io", "MutatingWebhookConfiguration") => {
             webhook_config::read(object)
         }
-        ("", "Service") => tag_service::read(object),
+        ("", "Service") => webhook_config::read_service(object),
         ("", "ConfigMap") => config_map::read(object),
         ("apps", "Deployment" | "DaemonSet") => rendered::read(object),
         _ => None,

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
+use super::values::NOT_YAML;
+use super::version;
 use crate::finding::Label;
 use crate::kube::{Object, Requirements};
 use crate::mesh::istio::mtls::MtlsMode;
 use crate::mesh::istio::network_plugin::NetworkPlugin;
 use crate::mesh::{Fact, Reason, Version};
-
-use super::carrier::{Carrier, Part};
-use super::values::NOT_YAML;
-use super::version;
-use super::webhook::Webhook;
 
 /// `ENABLE_NATIVE_SIDECARS` of istiod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -288,5 +285,87 @@ impl Install {
             .extend(other.custom_templates.iter().cloned());
         self.template_aliases
             .extend(other.template_aliases.iter().cloned());
+    }
+}
+
+/// The kind of object or file that states facts about an installation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Carrier {
+    /// `IstioOperator` of `install.istio.io`.
+    IstioOperator,
+    /// A values file of Istio's charts, or of a chart that depends on them.
+    HelmValues,
+    /// Flux's `HelmRelease`.
+    HelmRelease,
+    /// `HelmChart` of k3s and RKE2.
+    HelmChart,
+    /// A kustomization with charts.
+    Kustomization,
+    /// Argo CD's `Application` or `ApplicationSet`.
+    Application,
+    /// `Istio`, `IstioRevision`, `IstioRevisionTag`, `IstioCNI` or `ZTunnel` of the Sail operator.
+    Sail,
+    /// `ServiceMeshControlPlane` of OpenShift Service Mesh 2.
+    Maistra,
+    /// `ServiceMeshMemberRoll` or `ServiceMeshMember` of OpenShift Service Mesh 2.
+    MaistraMembers,
+    /// ConfigMap `istio`: the mesh configuration.
+    MeshConfigMap,
+    /// ConfigMap `istio-sidecar-injector`.
+    InjectorConfigMap,
+    /// `MutatingWebhookConfiguration` of the injector.
+    Webhooks,
+    /// Rendered objects of a chart: the Deployment of istiod, ConfigMap and DaemonSet of the CNI
+    /// plugin.
+    Rendered,
+}
+
+/// The part of an installation that a carrier describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A whole control plane.
+    ControlPlane,
+    /// Something that belongs to the control plane of the revision.
+    OfRevision,
+    /// Tags that are set on the control plane that another object creates.
+    Tags {
+        /// The kind of that object.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
+    /// Components that serve all control planes of a cluster: CNI plugin, ztunnel, the base chart.
+    Cluster,
+    /// The network plugin of a cluster, which does not show that the cluster has a mesh.
+    Network,
+}
+
+/// One webhook that calls the injector.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Webhook {
+    /// Its name, such as `namespace.sidecar-injector.istio.io`.
+    pub name: String,
+    /// The tag that the configuration belongs to; `None` for the revision itself.
+    pub tag: Option<String>,
+    /// `namespaceSelector`.
+    pub namespaces: Requirements,
+    /// `objectSelector`.
+    pub objects: Requirements,
+    /// The position of its name.
+    pub place: Label,
+    /// A condition that is not evaluated: `matchConditions`, or an operator of a selector that
+    /// Kubernetes does not know.
+    pub unevaluated: Option<Label>,
+}
+
+impl Webhook {
+    /// Returns whether the API server calls the injector for a pod, as far as the selectors can be
+    /// read; `namespace` and `pod` return the values of their labels.
+    pub fn matches<'a>(
+        &self,
+        namespace: impl Fn(&str) -> Option<&'a str>,
+        pod: impl Fn(&str) -> Option<&'a str>,
+    ) -> bool {
+        self.namespaces.may_match(namespace) && self.objects.may_match(pod)
     }
 }

@@ -7,9 +7,9 @@
 
 use meshprobe_yaml::{FieldPath, NodeRef, Scalar};
 
-use super::carrier::{Carrier, Part};
 use super::installation::Install;
-use super::webhook::Webhook;
+use super::installation::Webhook;
+use super::installation::{Carrier, Part};
 use crate::kube::{Object, Requirements};
 use crate::mesh::istio::admission;
 use crate::mesh::istio::mtls::MtlsMode;

@@ -4,7 +4,6 @@
 //! every item has the line it comes from. Facts that the tree does not contain are `None`; `context` adds defaults and
 //! chooses between control planes.
 
-mod carrier;
 mod chart;
 mod config_map;
 mod from_object;
@@ -13,21 +12,17 @@ mod istiod;
 mod maistra;
 mod network_chart;
 mod operator;
-mod rejected_config;
 mod release;
 mod rendered;
 mod sail;
-mod tag_service;
 mod values;
 mod values_file;
 mod version;
-mod webhook;
 mod webhook_config;
 
-pub use carrier::{Carrier, Part};
 pub use chart::{PlainFile, installs_mesh, is_gateway_chart};
 pub use from_object::{GENERATOR, concerns, from_object};
-pub use installation::{EnablementSelector, Install, NativeSidecars};
+pub use installation::{Carrier, EnablementSelector, Install, NativeSidecars, Part, Webhook};
 pub use maistra::{MEMBER_OF, states_members};
 pub use release::{
     ChartRelease, FILLED_IN, FoundChart, ReleaseValues, ValuesText, has_only_istio_charts,
@@ -36,4 +31,3 @@ pub use release::{
 pub use values::Place;
 pub use values_file::from_values_file;
 pub use version::{version_of_image, version_of_revision};
-pub use webhook::Webhook;

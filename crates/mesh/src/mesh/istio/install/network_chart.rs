@@ -7,8 +7,8 @@
 use crate::mesh::istio::network_plugin::NetworkPlugin;
 use crate::mesh::{Fact, Reason, Version};
 
-use super::carrier::Part;
 use super::installation::Install;
+use super::installation::Part;
 use super::values::Values;
 
 /// The option that replaces what the tree states about the network plugin.

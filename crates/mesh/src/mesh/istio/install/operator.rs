@@ -4,8 +4,8 @@
 
 use meshprobe_yaml::{FieldPath, NodeRef, Scalar};
 
-use super::carrier::{Carrier, Part};
 use super::installation::Install;
+use super::installation::{Carrier, Part};
 use super::istiod;
 use super::values::Layer;
 use super::values::Values;

@@ -10,9 +10,9 @@ use crate::finding::Label;
 use crate::kube::Object;
 use crate::mesh::{Fact, Reason, Version};
 
-use super::carrier::{Carrier, Part};
 use super::chart::{Chart, PlainFile, dependencies, is_gateway_chart, vendored, version_fact};
 use super::installation::Install;
+use super::installation::{Carrier, Part};
 use super::istiod;
 use super::values::{Embedded, Layer, Place, Typing, Values};
 

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use meshprobe_yaml::NodeRef;
 
-use super::carrier::{Carrier, Part};
 use super::chart::{Chart, PlainFile};
 use super::installation::Install;
+use super::installation::{Carrier, Part};
 use super::release::{charts_in, layers_of, read_chart};
 use super::values::Values;
 use crate::finding::Label;

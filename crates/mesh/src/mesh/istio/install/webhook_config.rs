@@ -5,9 +5,7 @@
 
 use meshprobe_yaml::{Entry, NodeRef};
 
-use super::carrier::{Carrier, Part};
-use super::installation::Install;
-use super::webhook::Webhook;
+use super::installation::{Carrier, Install, Part, Webhook};
 use crate::kube::{Object, Requirements};
 use crate::mesh::Fact;
 use crate::mesh::istio::keys;
@@ -106,4 +104,23 @@ fn webhook(object: &Object<'_>, item: NodeRef<'_>, tag: Option<&String>) -> Webh
         place,
         unevaluated: unevaluated.map(|(node, message)| object.label_at(node.span(), message)),
     }
+}
+
+/// Returns whether a Service maps a tag.
+pub(super) fn concerns_service(object: &Object<'_>) -> bool {
+    object.label(keys::TAG).is_some() && object.label(keys::REVISION).is_some()
+}
+
+/// Reads the tag that a Service maps to a revision.
+pub(super) fn read_service(object: &Object<'_>) -> Option<Install> {
+    let tag = object.label(keys::TAG)?.value;
+    let part = Part::Tags {
+        kind: "Service".to_owned(),
+        name: object.label(keys::REVISION)?.value.text()?.to_owned(),
+    };
+    let name = tag.text()?.to_owned();
+    let mut install = Install::of(object, Carrier::Rendered, part);
+    let place = object.label_at(tag.span(), format!("tag `{name}` is served here"));
+    install.tags.push(Fact::known(name, place));
+    Some(install)
 }
