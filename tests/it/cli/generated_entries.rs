@@ -45,21 +45,3 @@ fn an_ignored_entry_is_generated() {
         assert_note(&project);
     }
 }
-
-#[test]
-fn an_entry_that_a_script_writes_is_generated() {
-    let project = post_renderer("all.yaml");
-    project.write("render/hook.sh", "#!/bin/sh\nkubectl apply -f all.yaml\n");
-    assert_warning(&project);
-    project.write(
-        "render/hook.sh",
-        "#!/bin/sh\ncat > all.yaml\nexec kustomize build .\n",
-    );
-    assert_note(&project);
-    // Text that is not a script.
-    project.write("render/hook.sh", "cat > all.yaml\n");
-    assert_warning(&project);
-    // A script in another folder.
-    project.write("hook.sh", "#!/bin/sh\ncat > all.yaml\n");
-    assert_warning(&project);
-}
