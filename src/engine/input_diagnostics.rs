@@ -5,12 +5,12 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_predict::context::Context;
 use meshprobe_tree::git::GitError;
-use meshprobe_tree::source::{Fault, NO_SUCH_FILE, Role, SourceFile, SourceSet};
+use meshprobe_tree::source::{Fault, FileLimit, NO_SUCH_FILE, Role, SourceFile, SourceSet};
 use meshprobe_yaml::Span;
 
 use crate::engine::document_diagnostics::{error_if, label, of_document};
 use crate::engine::encrypted;
-use crate::engine::left_out::{FileLeftOut, files_left_out};
+use crate::engine::left_out::files_left_out;
 use crate::engine::panic_isolation;
 use meshprobe_rules::rules::notices::{NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 
@@ -52,18 +52,16 @@ fn diagnostics(set: &SourceSet, is_wanted: fn(&SourceFile) -> bool) -> Vec<Findi
     found
 }
 
-fn left_out_file(file: &SourceFile) -> Option<FileLeftOut> {
+fn left_out_file(file: &SourceFile) -> Option<(Severity, FileLimit, Label)> {
     match file.fault.as_ref()? {
-        Fault::TooLarge {
-            size,
-            limit,
-            kubernetes,
-        } => Some(FileLeftOut {
-            label: label(file, Span::empty(0)),
-            severity: error_if(file.explicit || *kubernetes),
-            size: *size,
-            limit: *limit,
-        }),
+        Fault::TooLarge { limit, kubernetes } => {
+            let severity = match error_if(file.explicit || *kubernetes) {
+                // Only the start of the file is known.
+                Severity::Note if *limit == FileLimit::Size => Severity::Warning,
+                severity => severity,
+            };
+            Some((severity, *limit, label(file, Span::empty(0))))
+        }
         _ => None,
     }
 }

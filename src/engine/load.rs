@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use meshprobe_deploy::gitops::NamedFolders;
-use meshprobe_deploy::kustomize::NESTED;
+use meshprobe_tree::source::limits::{NESTED_KUSTOMIZATIONS, PARSED_VALUES, ValueCount};
 use meshprobe_tree::source::{
-    Candidate, Fault, Folders, MemoryBudget, Named, Request, SourceFile, SourceSet, find,
-    mark_origins, mark_patches, mark_repositories, parse_budget, scripts,
+    Candidate, Fault, FileLimit, Folders, Named, Request, SourceFile, SourceSet, find,
+    mark_origins, mark_patches, mark_repositories, scripts,
 };
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -21,20 +21,19 @@ use super::planted_panic;
 pub fn load(request: &Request) -> SourceSet {
     let mut folders = Folders::of(request.filesystem.clone());
     let candidates = find(request, &mut folders);
-    let budget = parse_budget(request.max_parsed, candidates.len());
-    // The memory limit must not leave out a checked file for the sake of its surroundings.
+    let count = ValueCount::new(PARSED_VALUES);
+    // The limit must not leave out a checked file for the sake of its surroundings.
     let (surroundings, inputs): (Vec<Candidate>, Vec<Candidate>) =
         candidates.into_iter().partition(Candidate::is_surrounding);
-    let (mut files, budget) = read_all(&inputs, request, budget);
-    let (others, mut budget) = read_all(&surroundings, request, budget);
-    files.extend(others);
+    let mut files = read_all(&inputs, request, &count);
+    files.extend(read_all(&surroundings, request, &count));
     let mut set = SourceSet::new(files);
     set.links = std::mem::take(&mut folders.links);
     let mut absent = BTreeSet::new();
     let mut named = Named::new(request);
     let mut deployed_folders = NamedFolders::new(request);
     // Kustomizations that are nested deeper are not rendered; rendering reports them.
-    for _ in 0..=NESTED {
+    for _ in 0..=NESTED_KUSTOMIZATIONS {
         let mut missing = named.missing(&set);
         set.links.extend(named.links());
         absent.extend(named.absent());
@@ -42,9 +41,7 @@ pub fn load(request: &Request) -> SourceSet {
         if missing.is_empty() {
             break;
         }
-        let more;
-        (more, budget) = read_all(&missing, request, budget);
-        set.files.extend(more);
+        set.files.extend(read_all(&missing, request, &count));
         let files = std::mem::take(&mut set.files);
         set.files = SourceSet::new(files).files;
     }
@@ -58,7 +55,6 @@ pub fn load(request: &Request) -> SourceSet {
     mark_repositories(&mut set, request, &folders);
     mark_patches(&mut set, &folders);
     mark_origins(&mut set, request);
-    set.max_rendered = request.max_rendered;
     set
 }
 
@@ -86,37 +82,23 @@ fn deployed(
     found
 }
 
-/// Reads files within a budget; also returns the budget for more files.
-fn read_all(
-    candidates: &[Candidate],
-    request: &Request,
-    budget: MemoryBudget,
-) -> (Vec<SourceFile>, MemoryBudget) {
-    if candidates.len() > 1 {
-        let attempt = budget.attempt();
-        let files: Vec<SourceFile> = candidates
-            .par_iter()
-            .map(|candidate| read_guarded(candidate, request, &attempt))
-            .collect();
-        if !attempt.is_exceeded() {
-            return (files, attempt.settled());
+/// Reads files, and adds their values to `count`. If all files have too many, none of these is kept: which of them fit would
+/// depend on which thread is faster.
+fn read_all(candidates: &[Candidate], request: &Request, count: &ValueCount) -> Vec<SourceFile> {
+    let read = |candidate: &Candidate| read_guarded(candidate, request, count);
+    let mut files: Vec<SourceFile> = candidates.par_iter().map(read).collect();
+    if count.is_exceeded() {
+        for file in &mut files {
+            file.exceed(FileLimit::AllValues);
         }
     }
-    // Files are read one after the other, so that the files that fit do not depend on the speed of the threads.
-    let files = candidates
-        .iter()
-        .map(|candidate| read_guarded(candidate, request, &budget))
-        .collect();
-    (files, budget)
+    files
 }
 
 /// Reads and parses one file. A panic affects only this file.
-fn read_guarded(candidate: &Candidate, request: &Request, budget: &MemoryBudget) -> SourceFile {
+fn read_guarded(candidate: &Candidate, request: &Request, count: &ValueCount) -> SourceFile {
     let read = || {
-        if budget.is_over() {
-            return candidate.without_text();
-        }
-        let file = candidate.read_within(request, budget);
+        let file = candidate.read_within(request, count);
         #[cfg(debug_assertions)]
         planted_panic::trip("load", &file.path);
         file

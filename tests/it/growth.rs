@@ -123,16 +123,15 @@ fn loaded_with(name: &str, options: &[&str]) -> Run {
     run
 }
 
-/// Checks that the run ends within the limit, with a finding that names the option.
-fn reports(name: &str, finding: &str, option: &str) {
+/// Checks that the run ends within the limit, with a finding.
+fn reports(name: &str, finding: &str) {
     let run = loaded(name);
     assert_eq!(run.code, Some(1), "{}", run.output);
     assert!(run.output.contains(finding), "{}", run.output);
-    assert!(run.output.contains(option), "{}", run.output);
 }
 
 fn reports_overlays(name: &str) {
-    reports(name, "overlay-left-out", "--max-rendered");
+    reports(name, "overlay-left-out");
 }
 
 #[test]
@@ -160,25 +159,6 @@ fn applications_with_one_target_are_checked_once() {
     let run = loaded("60 workloads, an ApplicationSet of 60 times 60");
     assert!(!run.output.contains("overlay-left-out"), "{}", run.output);
     assert!(run.peak / 1024 < 96, "{} MiB", run.peak / 1024);
-}
-
-/// A load that is small enough for the gate, with a limit that it exceeds.
-#[test]
-#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn files_beyond_the_limit_are_named_and_left_out() {
-    let options = ["-q", "--max-parsed", "16MiB"];
-    for (name, expected) in [
-        ("a list of 1,000,000 items", 1),
-        ("20 lists of 100,000 items", 15),
-        ("60,000 documents of one line", 1),
-    ] {
-        let run = loaded_with(name, &options);
-        let named = run.output.split("not checked: ").nth(1).unwrap_or_default();
-        let count = named.split(' ').next().and_then(|word| word.parse().ok());
-        let reported = count.unwrap_or_else(|| run.output.matches("file-left-out").count());
-        assert!(reported >= expected, "{name}: {}", run.output);
-        assert!(run.peak / 1024 < 96, "{name}: {} MiB", run.peak / 1024);
-    }
 }
 
 #[test]
@@ -257,7 +237,7 @@ mod nightly {
     }
 
     fn leaves_files_out(name: &str) {
-        reports(name, "file-left-out", "--max-parsed");
+        reports(name, "file-left-out");
     }
 
     #[test]
@@ -281,51 +261,13 @@ mod nightly {
 
 #[test]
 #[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn definitions_of_20_megabytes_are_checked() {
-    let run = loaded("definitions of 20 MB in one file");
-    assert_eq!(run.code, Some(0), "{}", run.output);
-    assert!(!run.output.contains("file-left-out"), "{}", run.output);
-}
-
-#[test]
-#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
 fn the_files_left_out_do_not_depend_on_threads() {
     let files = generators::LOADS[1].files;
     let run = |threads: &str| {
-        let arguments = [
-            "--threads",
-            threads,
-            "--output-format",
-            "concise",
-            "--max-rendered",
-            "4MiB",
-        ];
+        let arguments = ["--threads", threads, "--output-format", "concise"];
         check(Path::new(PROGRAM), &files(), &arguments).output
     };
     let single = run("1");
     assert!(single.contains("overlay-left-out"), "{single}");
     assert_eq!(single, run("4"));
-}
-
-#[test]
-#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn the_limit_can_be_raised() {
-    let axis = AXES
-        .iter()
-        .find(|axis| axis.name == "overlays of one workload")
-        .unwrap();
-    let files = (axis.files)(40);
-    let run = |limit: &str| check(Path::new(PROGRAM), &files, &["-q", "--max-rendered", limit]);
-    let (low, high) = (run("1KiB").output, run("1GiB").output);
-    assert!(low.contains("overlay-left-out"), "{low}");
-    assert!(!high.contains("overlay-left-out"), "{high}");
-}
-
-#[test]
-#[ignore = "slow: `cargo test -- --include-ignored` and .ci/test run it"]
-fn files_below_the_limit_are_read_one_after_the_other() {
-    for threads in ["1", "8"] {
-        let run = loaded_with("4 files of 127 MiB", &["-q", "--threads", threads]);
-        assert_eq!(run.code, Some(0), "{}", run.output);
-    }
 }

@@ -1,7 +1,7 @@
 //! The error for text that is not YAML, or exceeds a limit of the parser.
 
 /// Message for a document that has more nodes than allowed.
-const TOO_MANY_NODES: &str = "it has more values than the memory limit allows";
+const TOO_MANY_NODES: &str = "it has too many values";
 
 /// Message for a document whose aliases expand to more nodes than allowed.
 pub(super) const EXPANDS_TOO_FAR: &str = "its aliases expand to more than 250,000 values and ten times \

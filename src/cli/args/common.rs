@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::choice::{ColorArg, MeshArg};
-use super::size;
 
 #[derive(Clone, Debug, Args)]
 pub(in crate::cli) struct Common {
@@ -109,19 +108,6 @@ pub(in crate::cli) struct Common {
     /// Ignore all configuration files, also if they declare a tree with `root: true`.
     #[arg(long, conflicts_with = "config", help_heading = "Settings")]
     pub(in crate::cli) isolated: bool,
-
-    /// Memory limit for rendered overlays, such as 1GiB [default: 192MiB, or 16 times the size of the files if that is
-    /// more].
-    ///
-    /// Overlays that do not fit are reported as overlay-left-out. Units: KiB, MiB, GiB.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
-    pub(in crate::cli) max_rendered: Option<usize>,
-
-    /// Memory limit for parsed files, such as 1GiB [default: 192MiB, plus 16KiB for each file].
-    ///
-    /// Files that do not fit are reported as file-left-out. Units: KiB, MiB, GiB.
-    #[arg(long, value_name = "SIZE", value_parser = size::parse, help_heading = "Settings")]
-    pub(in crate::cli) max_parsed: Option<usize>,
 
     /// The number of threads [default: one per core].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Settings")]

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use super::check::CheckArgs;
 
 /// The options of `check` that the language server has, too.
-const OPTIONS: [&str; 21] = [
+const OPTIONS: [&str; 19] = [
     "mesh",
     "mesh_version",
     "assume",
@@ -18,8 +18,6 @@ const OPTIONS: [&str; 21] = [
     "no_ignore",
     "config",
     "isolated",
-    "max_rendered",
-    "max_parsed",
     "threads",
     "select",
     "ignore",

@@ -13,7 +13,6 @@ mod predict;
 mod report;
 mod rewrite;
 mod rule;
-mod size;
 
 pub(super) use check::CheckArgs;
 pub(super) use choice::{

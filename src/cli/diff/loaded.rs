@@ -71,7 +71,7 @@ const INCOMPLETE: [&str; 4] = [
 /// Rejects a state of which a part was left out.
 ///
 /// # Errors
-/// A memory limit left something out, a rendering failed, or meshprobe panicked.
+/// A limit left something out, a rendering failed, or meshprobe panicked.
 fn reject_incomplete(state: &State, name: &str) -> Result<(), Stop> {
     let mut findings = state.findings.iter();
     let found = findings.find(|finding| INCOMPLETE.contains(&finding.rule.as_str()));

@@ -58,8 +58,6 @@ pub(super) fn request(
         },
         roots: Vec::new(),
         omitted: Vec::new(),
-        max_rendered: common.max_rendered,
-        max_parsed: common.max_parsed,
         ..Request::default()
     })
 }

@@ -1,4 +1,4 @@
-//! Input beyond a limit of rendering is reported. Limits that the memory budget replaces do not exist.
+//! Input beyond a limit of rendering is reported.
 
 use std::fmt::Write as _;
 
@@ -137,9 +137,49 @@ fn all_objects_of_a_kustomization_are_checked() {
         "namespace: shop\nresources: [many.yaml, web.yaml]\n",
     );
     assert_probe_is_reported(&project);
-    check(&project, &["--max-rendered", "4MiB", "."])
-        .stdout_contains("error[overlay-left-out]")
-        .stdout_contains("would exceed the memory limit");
+}
+
+#[test]
+fn transformations_that_multiply_are_reported() {
+    let entries: String = (0..3_000).fold(String::new(), |all, at| all + &format!("a{at}: b, "));
+    for change in [
+        format!("commonAnnotations: {{{entries}}}\n"),
+        format!("labels: [{{includeSelectors: true, pairs: {{{entries}}}}}]\n"),
+        format!(
+            "patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    kind: ConfigMap\n    metadata: {{name: a}}\n    data: {{{entries}}}\n"
+        ),
+        format!(
+            "patches:\n- target: {{kind: ConfigMap}}\n  patch: |\n    - {{op: add, path: /data, value: {{{entries}}}}}\n"
+        ),
+        format!(
+            "patches:\n{}",
+            "- {patch: '[{op: remove, path: /x}]', target: {kind: ConfigMap}}\n".repeat(600)
+        ),
+        format!(
+            "resources: [many.yaml, web.yaml]\ncomponents: [{}]\n",
+            "../c, ".repeat(1_200)
+        ),
+    ] {
+        let project = project();
+        let mut text = String::new();
+        for at in 0..250 {
+            let _ = writeln!(
+                text,
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}}}\n---"
+            );
+        }
+        project.write("base/many.yaml", text);
+        let component = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nnamePrefix: x-\nnameSuffix: -y\nnamespace: a\n";
+        project.write("c/kustomization.yaml", component);
+        let text = match change.starts_with("resources") {
+            true => change,
+            false => format!("resources: [many.yaml, web.yaml]\n{change}"),
+        };
+        project.write("base/kustomization.yaml", text);
+        check(&project, &["."])
+            .stdout_contains("base/kustomization.yaml:1:1: error[overlay-left-out]")
+            .stdout_contains("a kustomization adds more than 500000 values");
+    }
 }
 
 #[test]
@@ -215,14 +255,22 @@ fn lists_in_lists_are_checked() {
     check(&project, &["list.yaml", "shop.yaml"]).stdout_contains("[strict-probe-not-rewritten]");
 }
 
-/// Applications that deploy `apps` to three namespaces, and a pod that none of them deploys.
+/// Applications that deploy `apps` to many namespaces, and a pod that none of them deploys.
 fn copies() -> Project {
+    let mut all = String::new();
+    for at in 0..220 {
+        let _ = writeln!(
+            all,
+            "{}---",
+            WEB.replace("name: web\n  ann", &format!("name: w{at}\n  ann"))
+        );
+    }
     let project = Project::with(&[
         ("shop.yaml", &shop()),
-        ("apps/web.yaml", WEB),
+        ("apps/web.yaml", &all),
         ("other/api.yaml", &WEB.replace("name: web", "name: api")),
     ]);
-    for at in 0..3 {
+    for at in 0..220 {
         let application = format!(
             "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: a{at}, namespace: argocd}}\n\
              spec: {{destination: {{namespace: n{at}}}, source: {{repoURL: https://example.com/a.git, path: apps}}}}\n"
@@ -234,19 +282,15 @@ fn copies() -> Project {
 
 #[test]
 fn copies_of_a_folder_that_exceed_the_limit_are_reported() {
-    let project = copies();
-    check(&project, &["--max-rendered", "8KiB", "."])
+    check(&copies(), &["."])
         .stdout_contains("overlay-left-out")
         .stdout_contains("argo/a0.yaml")
-        .stdout_contains("argo/a2.yaml");
-    let run = project.run(&["check", "--output-format", "concise", "."]);
-    assert!(!run.stdout.contains("left-out"), "{}", run.stdout);
+        .stdout_contains("all renderings together have more than");
 }
 
 #[test]
 fn only_the_folder_of_a_left_out_rendering_is_not_rewritten() {
-    let project = copies();
-    let options = [
+    let run = copies().run(&[
         "rewrite",
         "--diff",
         "--mesh-version",
@@ -255,9 +299,8 @@ fn only_the_folder_of_a_left_out_rendering_is_not_rewritten() {
         "rewrite=true",
         "--assume",
         "injection=all",
-    ];
-    let options = [&options[..], &["--max-rendered", "8KiB", "."]].concat();
-    let run = project.run(&options);
+        ".",
+    ]);
     let output = format!("{}{}", run.stdout, run.stderr);
     assert!(output.contains("[kustomize-overlay]"), "{output}");
     assert!(output.contains("apps/web.yaml:"), "{output}");

@@ -29,29 +29,6 @@ fn large() -> Project {
 }
 
 /// A list of many short values.
-fn dense() -> Project {
-    let text = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: [a{}]\n",
-        ",a".repeat(100_000)
-    );
-    Project::with(&[("ns.yaml", NAMESPACE), ("dense.yaml", &text)])
-}
-
-fn overlaid() -> Project {
-    Project::with(&[
-        ("base/web.yaml", &deployment("web")),
-        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
-        (
-            "over/kustomization.yaml",
-            "resources: [../base]\nnamePrefix: a-\n",
-        ),
-    ])
-}
-
-fn limited(option: &'static str) -> [&'static str; 5] {
-    ["check", "--output-format", "concise", option, "1KiB"]
-}
-
 fn deep_list() -> String {
     format!(
         "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nitems:\n- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: a}}, x: {}1{}}}\n",
@@ -105,20 +82,6 @@ fn surroundings() {
                 0,
                 "in 502 files",
                 after_command("ulimit -v 400000"),
-            ),
-            row(
-                "a dense manifest over the limit of `--max-parsed`",
-                &dense(),
-                1,
-                "file-left-out",
-                |project| after("ulimit -v 400000", project, &limited("--max-parsed"), b""),
-            ),
-            row(
-                "an overlay over the limit of `--max-rendered`",
-                &overlaid(),
-                1,
-                "overlay-left-out",
-                |project| after("ulimit -v 400000", project, &limited("--max-rendered"), b""),
             ),
             row(
                 "256 KB of stack",

@@ -133,8 +133,8 @@ fn aliases_and_depth() {
                 |project| project.pipe(&["krm"], resources(&format!("- {}", "[".repeat(300)))),
             ),
             row(
-                "a value of 40 MB",
-                &next_to_valid_file(large_value(40)),
+                "a value of 10 MB",
+                &next_to_valid_file(large_value(10)),
                 0,
                 "Nothing was judged",
                 check,

@@ -74,27 +74,6 @@ fn shared_files_equal_those_that_are_read_again() {
     assert!(shared.file("new.yaml").is_none());
 }
 
-#[test]
-fn shared_files_are_not_counted_by_the_memory_limit() {
-    let repository = two_states();
-    let opened = repository.open();
-    let head = opened.resolve("HEAD").unwrap();
-    let after = load(&repository.root, Request::default().filesystem);
-    let load_with = |shared: Option<SharedFiles>| {
-        let snapshot = opened.snapshot(&head).unwrap();
-        let set = engine::load(&Request {
-            shared: shared.map(Arc::new),
-            max_parsed: Some(1 << 10),
-            ..request(&repository.root, snapshot.files())
-        });
-        set.file("app/web.yaml").unwrap().fault.is_none()
-    };
-    let changed = opened.changed(&head, &Side::WorkingTree).unwrap();
-    assert!(load_with(Some(SharedFiles::new(&after, changed))));
-    // Alone, the files do not fit.
-    assert!(!load_with(None));
-}
-
 /// Removes an object from a repository, so that it cannot be read.
 fn remove_object(repository: &TestRepository, revision: &str) {
     let object = repository.git(&["rev-parse", revision]);

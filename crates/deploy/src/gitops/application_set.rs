@@ -13,13 +13,14 @@ use globset::{GlobBuilder, GlobMatcher};
 use hashbrown::HashMap;
 use meshprobe_mesh::kube::delivery::SourceName;
 use meshprobe_mesh::kube::{Object, RenderingId, Requirements};
+use meshprobe_tree::source::limits::ValueCount;
 use meshprobe_tree::source::{SourceSet, paths};
 use meshprobe_yaml::{FieldPath, NodeRef, parse_embedded};
 
 use crate::gitops::repositories::{Repositories, SourcePlace};
-use crate::kustomize::budget::{self, Budget};
 use crate::kustomize::copy::read;
 use crate::kustomize::leaf::Origin;
+use crate::kustomize::limit;
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::{Limit, RenderedDocument, Rendering, write};
 
@@ -85,7 +86,7 @@ impl<'s> Folders<'s> {
 /// Cache of the renderings of ApplicationSets, because deploying objects are visited several times.
 pub(crate) struct Sets<'s> {
     folders: Folders<'s>,
-    budget: &'s Budget,
+    count: &'s ValueCount,
     /// By the location of each set; with its text, so that no other text gets the same address.
     cached: HashMap<SetAddress, (Arc<str>, Option<Arc<Rendering>>)>,
 }
@@ -94,10 +95,10 @@ pub(crate) struct Sets<'s> {
 type SetAddress = (*const u8, usize, u32);
 
 impl<'s> Sets<'s> {
-    pub(crate) fn of(sources: &'s SourceSet, budget: &'s Budget) -> Self {
+    pub(crate) fn of(sources: &'s SourceSet, count: &'s ValueCount) -> Self {
         Self {
             folders: Folders::of(sources),
-            budget,
+            count,
             cached: HashMap::new(),
         }
     }
@@ -123,7 +124,7 @@ impl<'s> Sets<'s> {
         let tree = set.node.tree();
         let address = (tree.text().as_ptr(), tree.segment().start, set.node.id());
         let (_, rendering) = self.cached.entry(address).or_insert_with(|| {
-            let rendering = render_set(&self.folders, repositories, self.budget, set).map(Arc::new);
+            let rendering = render_set(&self.folders, repositories, self.count, set).map(Arc::new);
             (Arc::clone(tree.text()), rendering)
         });
         rendering.clone()
@@ -133,7 +134,7 @@ impl<'s> Sets<'s> {
 fn render_set<'t>(
     folders: &Folders<'_>,
     repositories: &Repositories<'t>,
-    budget: &Budget,
+    count: &ValueCount,
     set: &Object<'t>,
 ) -> Option<Rendering> {
     let origin = |span| {
@@ -147,8 +148,8 @@ fn render_set<'t>(
     let template = read(spec.get("template")?, &origin).ok()?.node;
     let base = application(&template, &origin(set.name_span()));
     let generators = spec.get("generators")?.items();
-    // More Applications exceed the memory limit.
-    let most = budget.left() / budget::OTHER + 1;
+    // More Applications exceed the limit.
+    let most = count.left() / limit::OTHER + 1;
     let mut all: Vec<Parameters> = Vec::new();
     let is_here = |git: NodeRef<'t>| {
         let name = SourceName::of_argo(git);
@@ -160,19 +161,23 @@ fn render_set<'t>(
     }
     let mut documents = Vec::new();
     let mut held = 0;
-    let mut left_out = (all.len() == most).then_some(Limit::Memory);
+    let mut left_out = (all.len() == most).then_some(Limit::All);
     for parameters in &all {
         let mut application = base.clone();
-        if !fill(&mut application, parameters, budget.left()) {
-            left_out = Some(Limit::Memory);
+        if !fill(
+            &mut application,
+            parameters,
+            count.left().saturating_mul(limit::TEXT),
+        ) {
+            left_out = Some(Limit::All);
             break;
         }
         let Some((document, origin)) = write::document(&application, set.document) else {
             continue;
         };
-        let size = budget::of_document(&document, &origin, false);
-        if !budget.reserve(size) {
-            left_out = Some(Limit::Memory);
+        let size = limit::values_of(&document, &origin, false);
+        if !count.add(size) {
+            left_out = Some(Limit::All);
             break;
         }
         held += size;

@@ -31,8 +31,7 @@ impl<'s> ChangedFiles<'s> {
         let is_same_tree = Arc::ptr_eq(&before.absent, &after.absent)
             && Arc::ptr_eq(&before.remotes, &after.remotes)
             && before.links.is_empty()
-            && after.links.is_empty()
-            && before.max_rendered == after.max_rendered;
+            && after.links.is_empty();
         if !is_same_tree {
             return None;
         }

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashSet;
 use meshprobe_mesh::kube::{Object, Workload};
+use meshprobe_tree::source::limits::ValueCount;
 use meshprobe_tree::source::{SourceSet, paths};
 
 use crate::gitops::deployment::Deployment;
 use crate::gitops::deployment::{deployed, id};
-use crate::kustomize::budget::{self, Budget};
-use crate::kustomize::limit::Limit;
+use crate::kustomize::limit::{self, Limit};
 use crate::kustomize::{Deployed, Rendering};
 
-/// Charges the copies of folders that several deployments of `all` deploy to the budget, except for folders of
+/// Counts the copies of folders that several deployments of `all` deploy, except for folders of
 /// `rendered`, which are rendered for each deployment. `own` are the renderings of kustomizations. Returns renderings
-/// without objects for the folders whose copies exceed the budget, one for each home: their objects are then
+/// without objects for the folders whose copies exceed the limit, one for each home: their objects are then
 /// checked only once.
-pub(crate) fn beyond_memory(
+pub(crate) fn beyond_limit(
     sources: &SourceSet,
-    budget: &Budget,
+    count: &ValueCount,
     own: &[Rendering],
     all: &[Deployment<'_>],
     rendered: &[&Deployment<'_>],
@@ -43,7 +43,7 @@ pub(crate) fn beyond_memory(
             .map(|deployment| deployment.target())
             .collect();
         let copies = || size(sources, folder, own).saturating_mul(targets.len());
-        if targets.len() > 1 && !budget.reserve(copies()) {
+        if targets.len() > 1 && !count.add(copies()) {
             let mut files = HashSet::new();
             found.extend(
                 deployments
@@ -56,7 +56,7 @@ pub(crate) fn beyond_memory(
     found
 }
 
-/// Estimates the bytes of one copy of the objects of a folder: those of its files, and those that its kustomizations
+/// Returns what one copy counts of the objects of a folder: those of its files, and those that its kustomizations
 /// render.
 fn size(sources: &SourceSet, top: &str, own: &[Rendering]) -> usize {
     let own: Vec<&Rendering> = own
@@ -82,8 +82,8 @@ fn size(sources: &SourceSet, top: &str, own: &[Rendering]) -> usize {
 
 fn object_size(object: &Object<'_>) -> usize {
     match Workload::from_object(object) {
-        Some(_) => budget::POD,
-        None => budget::OTHER,
+        Some(_) => limit::POD,
+        None => limit::OTHER,
     }
 }
 
@@ -93,5 +93,5 @@ fn left_out(deployment: &Deployment<'_>) -> Rendering {
         destination: None,
         ..deployed(deployment)
     };
-    Rendering::without_objects(id(deployment, path), Some(deployed), Limit::Memory)
+    Rendering::without_objects(id(deployment, path), Some(deployed), Limit::All)
 }

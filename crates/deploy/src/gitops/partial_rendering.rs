@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 use memchr::memmem;
+use meshprobe_tree::source::limits::RENDERED_VALUES;
 use meshprobe_tree::source::{Document, SourceFile, SourceSet};
 use meshprobe_yaml::{NodeRef, Span, Tree};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::changed_files::ChangedFiles;
 use crate::gitops::render::render_roots_of;
-use crate::kustomize::budget;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::Group;
 use crate::kustomize::{OriginMap, Rendering};
 
-/// The part of the memory limit that all renderings may need if those of a changed file are rendered alone. All of them
+/// The part of the limit that all renderings may need if those of a changed file are rendered alone. All of them
 /// have to be rendered in order otherwise, because the limit may leave out the last ones.
 const SHARE: usize = 2;
 
 /// Returns the renderings that differ from those before files have changed, each with its position in them. `groups` are
-/// those of the kustomizations in both states, and `in_use` is the memory that rendering all of them has reserved.
+/// those of the kustomizations in both states, and `in_use` is what all renderings count.
 ///
 /// Returns `None` if other renderings may differ, or if there may be other ones.
 pub(crate) fn render_changed(
@@ -52,16 +52,15 @@ pub(crate) fn render_changed(
         return named.is_empty().then(Vec::new);
     }
     let deploys = |rendering: &&Rendering| deploys(sources, rendering, &affected);
-    let is_small = in_use < budget::of(sources).limit() / SHARE;
+    let is_small = in_use < RENDERED_VALUES / SHARE;
     if !is_small || renderings.iter().any(deploys) {
         return None;
     }
-    let all: usize = groups.iter().map(|group| group.members.len()).sum();
     let rendered: Vec<Vec<Rendering>> = affected
         .par_iter()
         .map(|group| {
             let roots = affected_roots(group, &paths);
-            render_roots_of(sources, (group, &roots), all, is_wanted)
+            render_roots_of(sources, (group, &roots), is_wanted)
         })
         .collect();
     let mut found = Vec::new();

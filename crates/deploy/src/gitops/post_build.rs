@@ -45,6 +45,11 @@ pub(crate) fn apply(
     else {
         return;
     };
+    let (values, _) = common.measure();
+    let objects = accumulator.resources.len();
+    if !accumulator.count_values(values.saturating_mul(objects)) {
+        return;
+    }
     for resource in &mut accumulator.resources {
         for kind in ["labels", "annotations"] {
             let fields = common.get(kind).map(Node::fields).unwrap_or_default();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 use meshprobe_mesh::kube::{Object, RenderingId};
+use meshprobe_tree::source::limits::{NESTED_DEPLOYMENTS, ValueCount};
 use meshprobe_tree::source::{Cluster, Document, SourceFile, SourceSet, is_kustomization, paths};
 use meshprobe_yaml::Span;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
@@ -21,30 +22,29 @@ use crate::gitops::repositories::Repositories;
 use crate::gitops::reuse::Reuse;
 use crate::gitops::{application_set, clusters, copies, post_build};
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::budget::Budget;
 use crate::kustomize::builder::Builder;
 use crate::kustomize::complete::{Complete, complete, has_complete};
 use crate::kustomize::finish::finish;
 use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::limit::{Limit, ROUNDS};
+use crate::kustomize::limit::{self, Limit};
 use crate::kustomize::locate::Located;
 use crate::kustomize::rendering::unapplied;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::Group;
-use crate::kustomize::{Deployed, Rendering, budget, locate};
+use crate::kustomize::{Deployed, Rendering, locate};
 
 /// Renders all kustomizations of a set that no other one includes, and the folders that objects of Flux and
-/// Argo CD deploy. `groups` are those of the kustomizations. Also returns the bytes of the memory budget that this has
-/// reserved.
+/// Argo CD deploy. `groups` are those of the kustomizations. Also returns what they count towards the limit of all
+/// renderings.
 pub(crate) fn render(
     sources: &SourceSet,
     groups: &[Group],
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
     reuse: Option<&Reuse<'_>>,
 ) -> (Vec<Rendering>, usize) {
-    let (mut own, mut builder, budget) = render_roots(sources, groups, is_wanted, reuse);
-    let mut sets = application_set::Sets::of(sources, &budget);
+    let (mut own, mut builder, count) = render_roots(sources, groups, is_wanted, reuse);
+    let mut sets = application_set::Sets::of(sources, &count);
     let mut generated: Vec<Arc<Rendering>> = Vec::new();
     let mentions =
         |file: &&SourceFile| file.text.contains("fluxcd.io/") || file.text.contains("argoproj.io/");
@@ -52,7 +52,7 @@ pub(crate) fn render(
     let mut deployed: Vec<Rendering> = Vec::new();
     let mut included: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut previous: Vec<Key> = Vec::new();
-    for round in 0..=ROUNDS {
+    for round in 0..=NESTED_DEPLOYMENTS {
         let roots = own
             .iter()
             .filter(|rendering| !included.contains(&rendering.id.root));
@@ -76,8 +76,8 @@ pub(crate) fn render(
             .map(|(deployment, variables)| key(deployment, variables.clone()))
             .collect();
         let is_done = keys == previous;
-        if is_done || round == ROUNDS {
-            let mut left_out = copies::beyond_memory(sources, &budget, &own, &all, &wanted);
+        if is_done || round == NESTED_DEPLOYMENTS {
+            let mut left_out = copies::beyond_limit(sources, &count, &own, &all, &wanted);
             if is_done {
                 generated = expanded;
             } else {
@@ -101,13 +101,13 @@ pub(crate) fn render(
         }
         generated = expanded;
         for replaced in std::mem::replace(&mut deployed, next) {
-            budget.release(replaced.held);
+            count.subtract(replaced.held);
         }
         included = entered;
         previous = keys;
     }
     drop(sets);
-    let in_use = budget.limit() - budget.left();
+    let in_use = count.count();
     builder.clear();
     own.retain(|rendering| !included.contains(&rendering.id.root));
     own.extend(deployed);
@@ -115,70 +115,60 @@ pub(crate) fn render(
     (own, in_use)
 }
 
-/// Renders the kustomizations that no other one includes, in parallel groups. Also returns the builder and the budget
+/// Renders the kustomizations that no other one includes, in parallel groups. Also returns the builder and the count
 /// for later renderings.
 fn render_roots<'s>(
     sources: &'s SourceSet,
     groups: &[Group],
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
     reuse: Option<&Reuse<'_>>,
-) -> (Vec<Rendering>, Builder<'s>, Arc<Budget>) {
-    let all: usize = groups.iter().map(|group| group.members.len()).sum();
-    let render_or_reuse = |group: &Group, budget: &Arc<Budget>, reuse: Option<&Reuse<'_>>| {
-        let share = group.members.len();
-        let mut builder = Builder::for_share(sources, Arc::clone(budget), share, all);
+) -> (Vec<Rendering>, Builder<'s>, Arc<ValueCount>) {
+    let count = Arc::new(limit::count());
+    let render_or_reuse = |group: &Group, reuse: Option<&Reuse<'_>>| {
+        let size = group.members.len();
+        let mut builder = Builder::for_group(sources, Arc::clone(&count), size);
         let known = reuse.map(|reuse| reuse.renderings_of(group));
         let mut known = known.unwrap_or_default().into_iter();
-        let mut is_limited = false;
-        let renderings: Vec<Rendering> = group
-            .roots
-            .iter()
-            .map(|root| {
-                let known = known.next().flatten();
-                if let Some(known) = known.filter(|known| budget.reserve(known.held)) {
-                    return known;
-                }
-                let rendering = render_root(sources, &mut builder, root, is_wanted);
-                is_limited |= rendering.left_out.is_some();
-                rendering
-            })
-            .collect();
-        (renderings, builder, is_limited)
+        let render = |root: &Arc<str>| {
+            if let Some(known) = known.next().flatten() {
+                count.add(known.held);
+                return known;
+            }
+            render_root(sources, &mut builder, root, is_wanted)
+        };
+        let renderings: Vec<Rendering> = group.roots.iter().map(render).collect();
+        (renderings, builder)
     };
-    let render = |group: &Group, budget: &Arc<Budget>| {
-        let (renderings, builder, is_limited) = render_or_reuse(group, budget, reuse);
-        if reuse.is_some() && is_limited && !budget.is_exceeded() {
+    let render = |group: &Group| {
+        let (renderings, builder) = render_or_reuse(group, reuse);
+        let is_limited = renderings
+            .iter()
+            .any(|rendering| rendering.left_out.is_some());
+        if reuse.is_some() && is_limited && !count.is_exceeded() {
             // What a limit leaves out depends on all renderings of the group.
             let held = renderings.iter().map(|rendering| rendering.held).sum();
-            budget.release(held);
+            count.subtract(held);
             drop(builder);
-            let (renderings, builder, _) = render_or_reuse(group, budget, None);
-            return (renderings, builder);
+            return render_or_reuse(group, None);
         }
         (renderings, builder)
     };
-    let attempt = Arc::new(budget::of(sources).attempt());
-    let mut rendered: Vec<_> = groups
-        .par_iter()
-        .map(|group| render(group, &attempt))
-        .collect();
-    let mut budget = Arc::new(attempt.settled());
-    if attempt.is_exceeded() {
-        // Which renderings fit must not depend on which thread is faster: render them sequentially.
-        rendered = Vec::new();
-        budget = Arc::new(budget::of(sources));
-        for group in groups {
-            rendered.push(render(group, &budget));
-        }
-    }
-    let mut builder = Builder::new(sources, Arc::clone(&budget));
+    let rendered: Vec<_> = groups.par_iter().map(render).collect();
+    let mut builder = Builder::new(sources, Arc::clone(&count));
     let mut own = Vec::new();
     for (renderings, other) in rendered {
         own.extend(renderings);
         builder.take_over(other);
     }
+    if count.is_exceeded() {
+        // Which renderings fit would depend on which thread is faster.
+        let left_out = |rendering: &Rendering| {
+            Rendering::without_objects(rendering.id.clone(), None, Limit::All)
+        };
+        own = own.iter().map(left_out).collect();
+    }
     own.sort_by(|a, b| a.id.cmp(&b.id));
-    (own, builder, budget)
+    (own, builder, count)
 }
 
 /// Renders a kustomization as if no object deployed it.
@@ -192,19 +182,18 @@ fn render_root<'s>(
     if !accumulator.variables.is_empty() {
         Arc::make_mut(&mut accumulator).resolve_variables();
     }
-    let (budget, id) = (builder.budget(), RenderingId::of_root(root));
-    finish(sources, budget, id, None, &accumulator, is_wanted)
+    let (count, id) = (builder.count(), RenderingId::of_root(root));
+    finish(sources, count, id, None, &accumulator, is_wanted)
 }
 
-/// Renders some roots of one group among `all` kustomizations, as if no object deployed them.
+/// Renders some roots of one group, as if no object deployed them.
 pub(super) fn render_roots_of(
     sources: &SourceSet,
     (group, roots): (&Group, &[&Arc<str>]),
-    all: usize,
     is_wanted: &impl Fn(&Resource) -> bool,
 ) -> Vec<Rendering> {
-    let budget = Arc::new(budget::of(sources));
-    let mut builder = Builder::for_share(sources, budget, group.members.len(), all);
+    let count = Arc::new(limit::count());
+    let mut builder = Builder::for_group(sources, count, group.members.len());
     let mut render = |root: &&Arc<str>| render_root(sources, &mut builder, root, is_wanted);
     roots.iter().map(&mut render).collect()
 }
@@ -465,7 +454,7 @@ fn render_deployment<'s>(
     let root = file.map_or(deployment.object.path(), |file| &file.path);
     let rendering = finish(
         sources,
-        builder.budget(),
+        builder.count(),
         id(deployment, root),
         Some(deployed),
         &accumulator,

@@ -25,7 +25,7 @@ impl<'p> Reuse<'p> {
         renderings: &'p [Rendering],
     ) -> Option<Self> {
         let has_links = !sources.links.is_empty() || !before.links.is_empty();
-        if has_links || sources.max_rendered != before.max_rendered {
+        if has_links {
             return None;
         }
         let own = renderings

@@ -28,7 +28,7 @@ pub fn render_relevant(sources: &SourceSet) -> Vec<Rendering> {
 }
 
 /// Renders like [`render_relevant`]. Reuses the renderings of another state of the tree, of which nothing differs. Also
-/// returns the bytes of the memory budget that this has reserved.
+/// returns what they count towards the limit of all renderings.
 #[must_use]
 pub fn render_relevant_again(
     sources: &SourceSet,
@@ -52,8 +52,7 @@ pub fn render_relevant_groups(
 }
 
 /// Returns the renderings that differ from those before files have changed, each with its position in them. `groups` are the
-/// [`groups`] of the kustomizations, with the memory that [`render_relevant_again`] has
-/// reserved. Returns `None` if all of them may have to be rendered again.
+/// [`groups`] of the kustomizations, with what [`render_relevant_again`] has counted. Returns `None` if all of them may have to be rendered again.
 pub fn render_relevant_changed(
     sources: &SourceSet,
     (changed, renderings): (&ChangedFiles<'_>, &[&Rendering]),

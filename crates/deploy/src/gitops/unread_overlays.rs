@@ -51,9 +51,7 @@ fn unread_kustomization(
         // kustomize skips a link to nothing. `unreadable-file` reports it.
         Some(Fault::DanglingLink) => return None,
         Some(Fault::Unreadable(reason)) => without_text(format!("it cannot be read: {reason}")),
-        Some(Fault::TooLarge { .. }) => {
-            without_text("it exceeds the memory limit of parsed files".to_owned())
-        }
+        Some(Fault::TooLarge { .. }) => without_text("it is too large".to_owned()),
         Some(Fault::NotUtf8 { .. }) => without_text("it is not UTF-8".to_owned()),
         Some(Fault::Panicked(_)) => without_text("meshprobe failed on it".to_owned()),
         Some(Fault::NotRendered { .. } | Fault::UnlistedIndex(_)) | None => {

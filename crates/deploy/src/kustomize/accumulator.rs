@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use meshprobe_mesh::kube::ObjectId;
+use meshprobe_tree::source::limits::{ADDED_VALUES, ALL_STEPS};
 use meshprobe_tree::source::{SourceSet, patch_files};
 use meshprobe_yaml::Span;
 
@@ -16,13 +17,16 @@ use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::kustomization::REFUSED;
 use crate::kustomize::kustomization::Unknown;
 use crate::kustomize::leaf::Origin;
-use crate::kustomize::limit::{Limit, STEPS};
+use crate::kustomize::limit::{Limit, OTHER};
 use crate::kustomize::locate;
 use crate::kustomize::node::Node;
 use crate::kustomize::rendering::{DocumentId, Note, Scope, Topic};
 use crate::kustomize::resource::Resource;
 use crate::kustomize::variables;
 use crate::kustomize::variables::Variable;
+
+/// What a note about one object counts.
+const NOTE: usize = 4;
 
 /// The objects that have been collected for a kustomization so far.
 #[derive(Clone, Debug, Default)]
@@ -48,8 +52,8 @@ pub(crate) struct Accumulator {
     pub(crate) options: BTreeSet<&'static str>,
     /// The limit that caused objects to be left out.
     pub(crate) left_out: Option<Limit>,
-    /// Maximum number of objects; more pods than this would exceed the memory limit.
-    pub(crate) most: usize,
+    /// The values that were added to the objects, and the parts of notes about them.
+    pub(crate) added: usize,
     /// Index of the objects by identity; `None` after a change that may have altered an identity.
     pub(crate) known: Option<IdentityIndex>,
 }
@@ -122,18 +126,19 @@ impl Accumulator {
     pub(crate) fn add_generated(&mut self, k: &Kustomization<'_>, at: Span, resource: Resource) {
         let others = &self.resources;
         let known = self.known.get_or_insert_with(|| IdentityIndex::of(others));
-        let message = if others.len() >= self.most {
-            return self.leave_out(Limit::Memory);
-        } else if known.insert(&resource, others) {
-            self.resources.push(resource);
+        if self.left_out.is_some() {
             return;
-        } else {
-            let name = resource.name();
-            let title = format!("{}/{}", name.kind, name.name);
-            format!("{title} is included twice: kustomize refuses to build it")
-        };
+        }
+        if known.insert(&resource, others) {
+            self.resources.push(resource);
+            self.count_values(OTHER);
+            return;
+        }
+        let name = resource.name();
+        let title = format!("{}/{}", name.kind, name.name);
+        let message = format!("{title} is included twice: kustomize refuses to build it");
         let scope = Scope::Objects(vec![resource.id()]);
-        self.notes.insert(note(k, at, message, scope));
+        self.note_objects(note(k, at, message, scope));
     }
 
     /// Adds the objects, notes and records of another kustomization, which `k` includes.
@@ -144,6 +149,7 @@ impl Accumulator {
         self.used.extend(other.used.iter().cloned());
         self.patches.extend(other.patches.iter().cloned());
         self.applied.extend(other.applied.iter().cloned());
+        self.count_values(other.notes.len());
         self.notes.extend(other.notes.iter().cloned());
         self.has_unknown_objects |= other.has_unknown_objects;
         self.schemas.extend(other.schemas.iter().cloned());
@@ -186,7 +192,7 @@ impl Accumulator {
         if !self.variables.is_empty() {
             let variables = std::mem::take(&mut self.variables);
             let fields = self.variable_fields.len();
-            if fields.saturating_mul(self.resources.len()) > STEPS {
+            if fields.saturating_mul(self.resources.len()) > ALL_STEPS {
                 return self.leave_out(Limit::Steps);
             }
             let refused =
@@ -244,7 +250,23 @@ impl Accumulator {
         self.known = None;
         self.has_unknown_objects = true;
         self.left_out = self.left_out.or(Some(limit));
-        self.most = 0;
+    }
+
+    /// Counts values that are added to the objects. Returns `false` and leaves out all objects if there are too many.
+    pub(crate) fn count_values(&mut self, values: usize) -> bool {
+        self.added = self.added.saturating_add(values);
+        let fits = self.added <= ADDED_VALUES;
+        if !fits {
+            self.leave_out(Limit::Added);
+        }
+        fits
+    }
+
+    /// Adds a note about some of many objects.
+    pub(crate) fn note_objects(&mut self, note: Note) {
+        if self.left_out.is_none() && self.count_values(NOTE) {
+            self.notes.insert(note);
+        }
     }
 
     /// Adds a note about the text at `at` of `k`. It applies to all objects.
@@ -283,6 +305,9 @@ impl Accumulator {
 
     /// Records that the notes about `at` may affect the pods of these objects.
     pub(crate) fn mark_changed(&mut self, k: &Kustomization<'_>, at: Span, all: &[ObjectId]) {
+        if !self.count_values(all.len()) {
+            return;
+        }
         let origin = k.origin(at);
         self.notes = std::mem::take(&mut self.notes)
             .into_iter()

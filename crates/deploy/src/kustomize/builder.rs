@@ -7,26 +7,23 @@
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use meshprobe_tree::source::limits::{ALL_STEPS, NESTED_KUSTOMIZATIONS, STEPS, ValueCount};
 use meshprobe_tree::source::{SourceFile, SourceSet, placeholder, setting_files};
 use meshprobe_yaml::{NodeRef, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::budget::Budget;
 use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::kustomization::REFUSED;
-use crate::kustomize::limit::{DEPTH, Limit, STEPS};
+use crate::kustomize::limit::Limit;
 use crate::kustomize::locate::{Located, absent_path, locate, strings};
 use crate::kustomize::node::Node;
 use crate::kustomize::objects::{is_broken, is_not_mapping};
 use crate::kustomize::rendering::{Note, Scope, Topic};
 use crate::kustomize::{
-    budget, generated, inline, objects, openapi, plugins, transform, unsupported, variables,
+    generated, inline, objects, openapi, plugins, transform, unsupported, variables,
 };
-
-/// Steps that each kustomization may always take.
-const ENOUGH: usize = 200_000;
 
 /// Steps to open a kustomization.
 const OPENING: usize = 1_000;
@@ -38,38 +35,30 @@ pub(crate) struct Builder<'s> {
     /// The kustomizations that are being rendered, the outermost first.
     open: Vec<Arc<str>>,
     work: usize,
-    budget: Arc<Budget>,
+    count: Arc<ValueCount>,
 }
 
 impl<'s> Builder<'s> {
-    pub(crate) fn new(sources: &'s SourceSet, budget: Arc<Budget>) -> Self {
+    pub(crate) fn new(sources: &'s SourceSet, count: Arc<ValueCount>) -> Self {
         Self {
             sources,
             done: HashMap::new(),
             open: Vec::new(),
-            work: STEPS,
-            budget,
+            work: ALL_STEPS,
+            count,
         }
     }
 
-    /// Returns the memory budget of renderings.
-    pub(crate) fn budget(&self) -> &Budget {
-        &self.budget
+    /// Returns the count of the values of all renderings.
+    pub(crate) fn count(&self) -> &ValueCount {
+        &self.count
     }
 
-    /// Returns a builder for `size` kustomizations of `all`. It may take a proportional share of all steps,
-    /// and always enough for ordinary kustomizations. The limit of a group must not depend on which
-    /// thread is faster.
-    pub(crate) fn for_share(
-        sources: &'s SourceSet,
-        budget: Arc<Budget>,
-        size: usize,
-        all: usize,
-    ) -> Self {
-        let share = STEPS / all.max(1) * size;
+    /// Returns a builder for `size` kustomizations that may include each other.
+    pub(crate) fn for_group(sources: &'s SourceSet, count: Arc<ValueCount>, size: usize) -> Self {
         Self {
-            work: share.max(ENOUGH.saturating_mul(size)).min(STEPS),
-            ..Self::new(sources, budget)
+            work: STEPS.saturating_mul(size).min(ALL_STEPS),
+            ..Self::new(sources, count)
         }
     }
 
@@ -121,24 +110,14 @@ impl<'s> Builder<'s> {
         }
     }
 
-    fn empty(&self) -> Accumulator {
-        Accumulator {
-            most: self.budget.limit() / budget::POD,
-            ..Accumulator::default()
-        }
-    }
-
     fn kustomization(&mut self, k: &Kustomization<'s>) -> Arc<Accumulator> {
         if let Some(done) = self.done.get(k.path) {
             return Arc::clone(done);
         }
-        let mut accumulator = self.empty();
+        let mut accumulator = Accumulator::default();
         self.fill(&[*k], &[], &mut accumulator);
-        if !self
-            .budget
-            .reserve(budget::of_resources(&accumulator.resources))
-        {
-            accumulator.leave_out(Limit::Memory);
+        if !self.count.add(accumulator.added) {
+            accumulator.leave_out(Limit::All);
         }
         let accumulator = Arc::new(accumulator);
         self.done
@@ -161,7 +140,7 @@ impl<'s> Builder<'s> {
         edit: &Kustomization<'_>,
         entries: &[Located<'s>],
     ) -> Accumulator {
-        let mut accumulator = self.empty();
+        let mut accumulator = Accumulator::default();
         match file.and_then(Kustomization::new) {
             Some(k) => self.fill(&[k, *edit], entries, &mut accumulator),
             None => self.fill(&[*edit], entries, &mut accumulator),
@@ -177,9 +156,12 @@ impl<'s> Builder<'s> {
         entries: &[Located<'s>],
         accumulator: &mut Accumulator,
     ) {
-        let Some(k) = layers.first().filter(|_| !self.budget.is_over()) else {
+        let Some(k) = layers.first() else {
             return;
         };
+        if self.count.is_exceeded() {
+            return accumulator.leave_out(Limit::All);
+        }
         let Some(left) = self.work.checked_sub(OPENING + entries.len()) else {
             return accumulator.leave_out(Limit::Steps);
         };
@@ -281,7 +263,7 @@ impl<'s> Builder<'s> {
         match locate(self.sources, k.folder, entry) {
             Located::File(file) => inline::from_file(file).ok(),
             Located::Kustomization(file) => {
-                let base = self.enter(k, node.span(), file, &mut self.empty())?;
+                let base = self.enter(k, node.span(), file, &mut Accumulator::default())?;
                 let base = self.kustomization(&base);
                 let is_complete = !base.has_unknown_objects && base.notes.is_empty();
                 let objects = base.resources.iter();
@@ -407,7 +389,7 @@ impl<'s> Builder<'s> {
             accumulator.note_missing(k, at, message);
             return None;
         }
-        if self.open.len() >= DEPTH && !self.done.contains_key(&file.path) {
+        if self.open.len() >= NESTED_KUSTOMIZATIONS && !self.done.contains_key(&file.path) {
             accumulator.leave_out(Limit::Depth);
             return None;
         }

@@ -4,13 +4,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use meshprobe_tree::source::limits::OBJECT_VALUES;
 use meshprobe_yaml::{Entry, Kind, NodeRef, Scalar, Span};
 
 use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::node::{Field, Mapping, Node, Value};
 
-/// Maximum number of nodes of a document with aliases expanded; more is an attack.
-pub(crate) const NODES: usize = 200_000;
 /// Up to this number of entries, searching each key is faster than an index.
 const FEW: usize = 24;
 /// Maximum depth of nested values with aliases expanded: a value that contains itself has no end.
@@ -18,7 +17,7 @@ const DEPTH: usize = 512;
 /// Maximum depth of mappings that merge keys include.
 const MERGE_DEPTH: usize = 16;
 
-/// Error for a document with more than [`NODES`] nodes, or nested deeper than [`DEPTH`].
+/// Error for a document with more than [`OBJECT_VALUES`] nodes, or nested deeper than [`DEPTH`].
 #[derive(Debug)]
 pub(crate) struct TooLarge;
 
@@ -62,7 +61,7 @@ pub(crate) fn read_with(
     let reader = Reader {
         place,
         equal_keys,
-        budget: Cell::new(NODES),
+        budget: Cell::new(OBJECT_VALUES),
         is_reread: Cell::new(false),
     };
     let node = reader.node(source, DEPTH)?;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use meshprobe_mesh::kube::RenderingId;
+use meshprobe_tree::source::limits::ValueCount;
 use meshprobe_tree::source::{Document, SourceSet, is_kustomization};
 use meshprobe_yaml::{NodeRef, Tree};
 
-use super::budget::{self, Budget};
-use super::limit::Limit;
+use super::limit::{self, Limit};
 use super::origin::OriginMap;
 use super::relevance::{may_deploy, runs_pods};
 use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
@@ -17,7 +17,7 @@ use crate::kustomize::accumulator::Accumulator;
 
 pub(crate) fn finish(
     sources: &SourceSet,
-    budget: &Budget,
+    count: &ValueCount,
     id: RenderingId,
     deployed: Option<Deployed>,
     accumulator: &Accumulator,
@@ -44,9 +44,9 @@ pub(crate) fn finish(
         };
         match rendered {
             Some((document, origin)) => {
-                let size = budget::of_document(&document, &origin, runs_pods(resource));
-                if !budget.reserve(size) {
-                    left_out = left_out.or(Some(Limit::Memory));
+                let size = limit::values_of(&document, &origin, runs_pods(resource));
+                if !count.add(size) {
+                    left_out = left_out.or(Some(Limit::All));
                     break;
                 }
                 held += size;
@@ -83,7 +83,7 @@ pub(crate) fn finish(
     if left_out != accumulator.left_out {
         // The results for a part of an overlay can differ from those for the whole.
         documents = Vec::new();
-        budget.release(std::mem::take(&mut held));
+        count.subtract(std::mem::take(&mut held));
     }
     Rendering {
         id,

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
+use meshprobe_tree::source::limits::OBJECT_VALUES;
 use serde::de::IgnoredAny;
 
-use crate::kustomize::copy::NODES;
 use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::limit::Limit;
 use crate::kustomize::merge_result::PatchFailure;
@@ -24,7 +24,7 @@ pub(crate) fn apply(object: &mut Node, patch: &Node) -> Result<(), PatchFailure>
     for operation in patch.items() {
         let added = Operation::read(operation)?.apply(object)?;
         size = size.saturating_add(added);
-        if size > NODES {
+        if size > OBJECT_VALUES {
             return Err(PatchFailure::Exceeds(Limit::Values));
         }
     }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use meshprobe_tree::source::limits::OBJECT_VALUES;
 use meshprobe_yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::{self, Copied, read};
@@ -66,7 +67,7 @@ impl LazyObject {
             path: Arc::clone(path),
         };
         let root = rest.root().filter(|root| root.is_mapping())?;
-        if tree.has_anchors() || tree.has_merge_keys() || tree.node_count() > copy::NODES {
+        if tree.has_anchors() || tree.has_merge_keys() || tree.node_count() > OBJECT_VALUES {
             return None;
         }
         let origin = |span| rest.origin(span);

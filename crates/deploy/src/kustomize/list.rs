@@ -5,8 +5,9 @@
 //! `protocol` follow only from its steps.
 
 use hashbrown::HashSet;
+use meshprobe_tree::source::limits::LIST_ITEMS;
 
-use crate::kustomize::limit::{ITEMS, Limit};
+use crate::kustomize::limit::Limit;
 use crate::kustomize::merge_result::{Merged, PatchFailure};
 use crate::kustomize::node::Node;
 
@@ -23,7 +24,7 @@ pub(crate) fn merge(
         return Ok(union(object, patch));
     }
     // Items are compared with each other.
-    if object.len().max(patch.len()) > ITEMS {
+    if object.len().max(patch.len()) > LIST_ITEMS {
         return Err(PatchFailure::Exceeds(Limit::Items));
     }
     let mut names = identities(object, patch, keys);

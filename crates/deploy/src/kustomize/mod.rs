@@ -10,7 +10,6 @@
 //! bindings, hashes in names. A [`Note`] reports each unsupported setting that could affect a probe.
 
 pub(crate) mod accumulator;
-pub(crate) mod budget;
 pub(crate) mod builder;
 pub mod complete;
 pub(crate) mod copy;
@@ -51,7 +50,7 @@ pub(crate) mod write;
 
 pub use generated::{GeneratedFrom, generator_files};
 pub use kustomization::REFUSED;
-pub use limit::{DEPTH as NESTED, Limit};
+pub use limit::Limit;
 pub use origin::OriginMap;
 pub use rendering::Topic;
 pub use rendering::unapplied;

@@ -258,12 +258,19 @@ impl Patch {
             return;
         };
         let mut failed = Vec::new();
+        let (values, _) = operations.measure();
         for at in names.positions(target.literal_name()) {
-            let resource = accumulator.resources.get_mut(at);
+            let resource = accumulator.resources.get(at);
             let Some(resource) = resource.filter(|resource| target.selects(resource)) else {
                 continue;
             };
             let mut patched = resource.clone();
+            if !accumulator.count_values(values) {
+                return;
+            }
+            let Some(resource) = accumulator.resources.get_mut(at) else {
+                continue;
+            };
             if self.records_names {
                 patched.remember_name();
             }
@@ -339,9 +346,16 @@ impl Patch {
     ) {
         let mut failed = Vec::new();
         let mut changed = Vec::new();
+        let (values, _) = patch.measure();
         for &at in positions {
-            let resource = accumulator.resources.get_mut(at);
-            let Some(resource) = resource.filter(|resource| selects(resource)) else {
+            let resource = accumulator.resources.get(at);
+            if !resource.is_some_and(&selects) {
+                continue;
+            }
+            if !accumulator.count_values(values) {
+                return;
+            }
+            let Some(resource) = accumulator.resources.get_mut(at) else {
                 continue;
             };
             match self.merged(resource, patch) {
@@ -410,7 +424,7 @@ impl Patch {
             };
             let message = format!("the patch cannot be applied and is skipped: {reason}");
             let note = note(k, self.at, message, Scope::Objects(vec![id]));
-            accumulator.notes.insert(note);
+            accumulator.note_objects(note);
         }
     }
 }

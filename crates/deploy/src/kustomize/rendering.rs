@@ -38,7 +38,7 @@ pub struct Rendering {
     pub left_out: Option<Limit>,
     /// The options that kustomize needs for the build.
     pub(crate) options: BTreeSet<&'static str>,
-    /// Bytes charged to the memory budget.
+    /// What its objects count towards the limit of all renderings.
     pub(crate) held: usize,
 }
 

@@ -80,6 +80,9 @@ fn last<'l, 's>(layers: &'l [Kustomization<'s>], key: &str) -> Option<&'l Kustom
     layers.iter().rev().find(|k| k.entry(key).is_some())
 }
 
+/// The places of an object in which labels are usually set.
+const PLACES: usize = 3;
+
 struct Steps<'a> {
     accumulator: &'a mut Accumulator,
     work: &'a mut usize,
@@ -91,6 +94,12 @@ impl Steps<'_> {
     /// Counts one step for each object. Returns `false` and leaves out all objects if the limit is exceeded.
     fn count_all(&mut self) -> bool {
         self.count(self.accumulator.resources.len())
+    }
+
+    /// Counts the values that a field adds to each object, in `places` of it at most.
+    fn count_added(&mut self, places: usize) -> bool {
+        let values = self.accumulator.resources.len().saturating_mul(places);
+        self.accumulator.count_values(values)
     }
 
     fn count(&mut self, objects: usize) -> bool {
@@ -180,7 +189,7 @@ impl Steps<'_> {
             "namePrefix" => (text, ""),
             _ => ("", text),
         };
-        if !text.is_empty() && self.count_all() {
+        if !text.is_empty() && self.count_all() && self.count_added(1) {
             for resource in &mut self.accumulator.resources {
                 resource.rename(prefix, suffix);
             }
@@ -244,11 +253,14 @@ impl Steps<'_> {
         let all: Vec<Pairs<'_>> = copies
             .iter()
             .map(|(pairs, at, specs)| {
-                let fields = pairs.fields().iter().take_while(|_| self.count_all());
+                let places = specs.len().min(PLACES);
+                let is_counted = |_: &&Field| self.count_all() && self.count_added(places);
+                let fields = pairs.fields().iter().take_while(is_counted);
                 let pairs = fields.map(|field| pair(k, *at, field)).collect();
                 Pairs { pairs, specs }
             })
             .collect();
+        let mut failures = Vec::new();
         for resource in &mut self.accumulator.resources {
             for failed in fields::set_all(resource, &all) {
                 let message = format!(
@@ -256,9 +268,11 @@ impl Steps<'_> {
                     failed.key
                 );
                 let scope = Scope::Objects(vec![resource.id()]);
-                let note = note(k, failed.at, message, scope);
-                self.accumulator.notes.insert(note);
+                failures.push(note(k, failed.at, message, scope));
             }
+        }
+        for failure in failures {
+            self.accumulator.note_objects(failure);
         }
     }
 

@@ -10,13 +10,13 @@ use crate::filesystem::FileSystem;
 use crate::source::decode::take_text;
 use crate::source::kustomization_change::changes_only_pods;
 use crate::source::kustomization_name::is_kustomization;
-use crate::source::memory_budget::MemoryBudget;
+use crate::source::limits::{PARSED_VALUES, ValueCount};
 use crate::source::model::fault::Fault;
 use crate::source::model::file::SourceFile;
 use crate::source::model::set::SourceSet;
 use crate::source::origin::{finds_origin, may_have_origin, may_name_origin};
 
-/// The maximum size of a text in bytes. A larger one may exceed the memory limit of a run.
+/// The maximum size of a text in bytes. A larger one may exceed a limit of a run.
 const LARGEST: usize = 1 << 20;
 
 impl SourceSet {
@@ -32,11 +32,11 @@ impl SourceSet {
         if self.files.iter().any(is_left_out) {
             return None;
         }
-        let budget = MemoryBudget::new(MemoryBudget::FLOOR);
+        let count = ValueCount::new(PARSED_VALUES);
         let mut changed = Vec::new();
         for at in self.positions(paths)? {
             let before = self.files.get(at)?;
-            let after = is_self_contained(before).then(|| read_again(before, files, &budget))??;
+            let after = is_self_contained(before).then(|| read_again(before, files, &count))??;
             let is_same_kustomization =
                 !is_kustomization(&after.path) || changes_only_pods(before, &after);
             // The chart of a file that `helm template` has written is often elsewhere.
@@ -123,15 +123,11 @@ fn may_name(rendered: &SourceFile, file: &SourceFile) -> bool {
 }
 
 /// Reads and parses a file again; `None` if it cannot be read.
-fn read_again(
-    before: &SourceFile,
-    files: &FileSystem,
-    budget: &MemoryBudget,
-) -> Option<SourceFile> {
+fn read_again(before: &SourceFile, files: &FileSystem, count: &ValueCount) -> Option<SourceFile> {
     let bytes = files.read_resolved(before.real.as_deref()?).ok()?;
     let mut file = before.replace_text("".into());
     file.documents = Vec::new();
-    take_text(&mut file, Cow::Owned(bytes), files, budget);
+    take_text(&mut file, Cow::Owned(bytes), files, count);
     // A kustomization determines which files are patches.
     file.set_patch(before.documents.iter().any(|document| document.patch));
     Some(file)

@@ -4,35 +4,27 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::limits::ValueCount;
 use super::manifest_keys::looks_like_kubernetes;
-use super::memory_budget::MemoryBudget;
-use super::parse_budget::can_parse;
 use crate::filesystem::FileSystem;
-use crate::source::classify::is_other_json;
 use crate::source::kustomization_name::is_kustomization;
 use crate::source::model::fault::Fault;
 use crate::source::model::file::SourceFile;
 
-/// Sets the text of a file and parses it. Sets the fault of the file if the text is not UTF-8 or `budget` has no room
-/// for it.
+/// Sets the text of a file, parses it, and adds its values to `count`. Sets the fault of the file if the text is not UTF-8
+/// or exceeds a limit.
 pub(super) fn take_text(
     file: &mut SourceFile,
     bytes: Cow<'_, [u8]>,
     files: &FileSystem,
-    budget: &MemoryBudget,
+    count: &ValueCount,
 ) {
-    // The text is a copy of the bytes. Do not copy bytes that cannot be parsed.
-    if !is_other_json(file, &bytes) && !can_parse(bytes.len(), budget) {
-        budget.record_refusal();
-        file.fault = Some(file.too_large(&bytes, budget));
-        return;
-    }
     (file.text, file.fault) = decode(&bytes);
     drop(bytes);
     file.chart_template = text_is_template(&file.text, file.disk_path.as_deref(), files);
     match &mut file.fault {
         Some(Fault::NotUtf8 { kubernetes }) => *kubernetes |= is_kustomization(&file.path),
-        _ => file.parse_within(budget),
+        _ => file.parse_within(count),
     }
 }
 

@@ -14,14 +14,13 @@ mod io_error;
 mod kustomization_change;
 mod kustomization_faults;
 mod kustomization_name;
+pub mod limits;
 mod linked_kustomization;
 mod list;
 mod manifest_keys;
-mod memory_budget;
 mod model;
 mod on_disk;
 mod origin;
-mod parse_budget;
 mod parse_file;
 mod patch_files;
 pub mod paths;
@@ -52,16 +51,14 @@ pub use kustomization_change::changes_only_pods;
 pub use kustomization_faults::{FieldFault, FieldFaultKind, field_faults};
 pub use kustomization_name::is_kustomization;
 pub use list::{TypeMeta, items};
-pub use memory_budget::MemoryBudget;
 pub use model::{
-    ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, Links,
-    Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
+    ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, FileLimit,
+    Links, Rendered, RenderedChart, Role, Source, SourceFile, SourceSet, Trail,
 };
 pub use on_disk::{
     boundary, kustomization_in, read_file, read_text, resolved_as_named, resolved_within, tree_root,
 };
 pub use origin::mark_origins;
-pub use parse_budget::parse_budget;
 pub use patch_files::{mark_patches, patch_files};
 pub use read::read_stream;
 pub use shared_files::SharedFiles;

@@ -1,14 +1,14 @@
-//! Splits and parses the text of files within the memory limit of a run.
+//! Splits and parses the text of files.
 
 use std::sync::Arc;
 
-use memchr::{memchr_iter, memmem};
+use meshprobe_yaml::Tree;
 
 use crate::source::classify::{mentions_manifest, read_document};
 use crate::source::kustomization_name::is_kustomization;
-use crate::source::memory_budget::MemoryBudget;
+use crate::source::limits::{FILE_VALUES, PARSED_VALUES, ValueCount};
 use crate::source::model::document::Document;
-use crate::source::model::fault::Fault;
+use crate::source::model::fault::{Fault, FileLimit};
 use crate::source::model::file::SourceFile;
 use crate::source::split::segments;
 
@@ -23,25 +23,28 @@ impl SourceFile {
     }
 
     pub(in crate::source) fn parse(&mut self) {
-        self.parse_within(&MemoryBudget::unlimited());
+        self.parse_within(&ValueCount::new(PARSED_VALUES));
     }
 
-    /// Splits and parses the text. Sets the fault of the file if `budget` has no room for it.
-    pub(in crate::source) fn parse_within(&mut self, budget: &MemoryBudget) {
-        let Some(documents) = parsed(self, budget) else {
-            self.documents = Vec::new();
-            self.fault = Some(self.too_large(self.text.as_bytes(), budget));
-            self.text = Arc::from("");
-            return;
-        };
-        self.documents = documents;
+    /// Splits and parses the text, and adds its values to `count`. Sets the fault of the file if it has too many.
+    pub(in crate::source) fn parse_within(&mut self, count: &ValueCount) {
+        match parsed(self, count) {
+            Some(documents) => self.documents = documents,
+            None => self.exceed(FileLimit::Values),
+        }
     }
 
-    /// Returns the fault for a text that `budget` has no room for.
-    pub(in crate::source) fn too_large(&self, text: &[u8], budget: &MemoryBudget) -> Fault {
+    /// Drops the text and the documents of the file, which exceeds a limit.
+    pub fn exceed(&mut self, limit: FileLimit) {
+        self.fault = Some(self.too_large(self.text.as_bytes(), limit));
+        self.documents = Vec::new();
+        self.text = Arc::from("");
+    }
+
+    /// Returns the fault of the file with this text, which exceeds a limit.
+    pub(in crate::source) fn too_large(&self, text: &[u8], limit: FileLimit) -> Fault {
         Fault::TooLarge {
-            size: text.len(),
-            limit: budget.limit(),
+            limit,
             kubernetes: mentions_manifest(text) || is_kustomization(&self.path),
         }
     }
@@ -58,77 +61,19 @@ impl SourceFile {
     }
 }
 
-/// Factor by which a large text may grow while it is parsed: its values are copied, and the second parser reads it.
-pub(in crate::source) const COPIES: usize = 4;
-
-/// Bytes of a document in addition to its nodes.
-const DOCUMENT: usize = 512;
-
-/// Bytes of a node while it is parsed: the node itself, and its number in two lists.
-const NODE: usize = 40;
-
-/// Bytes for the start of a line.
-const LINE: usize = 8;
-
-/// Bytes of the predictions and findings for a pod, and for a probe.
-const POD: usize = 4 << 10;
-
-const PROBE: usize = 2 << 10;
-
-/// Parses the documents of a file. Returns `None` and reserves nothing if `budget` has no room for them.
-pub(in crate::source) fn parsed(file: &SourceFile, budget: &MemoryBudget) -> Option<Vec<Document>> {
-    let text = file.text.as_bytes();
-    let mut reservation = Reservation { budget, bytes: 0 };
-    let lines = memchr_iter(b'\n', text).count();
-    reservation.take(text.len() + lines * LINE)?;
-    let marks = memmem::find_iter(text, b"\n---").count();
-    reservation.take((marks + 1) * DOCUMENT)?;
-    reservation.take(count_keys(text, b"ontainers") * POD + count_keys(text, b"Probe") * PROBE)?;
+/// Parses the documents of a file, and adds their values to `count`. Returns `None` if there are too many.
+pub(in crate::source) fn parsed(file: &SourceFile, count: &ValueCount) -> Option<Vec<Document>> {
+    let mut left = FILE_VALUES;
     let mut documents = Vec::new();
     for (index, segment) in segments(&file.text).into_iter().enumerate() {
-        let document = read_document(file, index, segment, budget.left() / NODE);
+        let document = read_document(file, index, segment, left);
+        let values = document.any_tree().map_or(0, Tree::node_count);
+        left = left.checked_sub(values + 1)?;
         if document.is_over_limit() {
-            budget.record_refusal();
             return None;
         }
-        reservation.take(document.any_tree().map_or(0, |tree| tree.memory()))?;
         documents.push(document);
     }
-    reservation.keep();
+    count.add(FILE_VALUES - left);
     Some(documents)
-}
-
-/// Returns the number of keys with this ending.
-fn count_keys(text: &[u8], end: &[u8]) -> usize {
-    let is_key = |at: &usize| {
-        let behind = text.get(at + end.len()..).unwrap_or_default();
-        matches!(behind, [b':', ..] | [b'"' | b'\'', b':', ..])
-    };
-    memmem::find_iter(text, end).filter(is_key).count()
-}
-
-/// Bytes that a file has reserved so far; released on drop unless [`Reservation::keep`] is called.
-struct Reservation<'b> {
-    budget: &'b MemoryBudget,
-    bytes: usize,
-}
-
-impl Reservation<'_> {
-    fn take(&mut self, bytes: usize) -> Option<()> {
-        let fits = self.budget.reserve(bytes);
-        if fits {
-            self.bytes += bytes;
-        }
-        fits.then_some(())
-    }
-
-    const fn keep(&mut self) {
-        self.bytes = 0;
-    }
-}
-
-impl Drop for Reservation<'_> {
-    fn drop(&mut self) {
-        self.budget.release(self.bytes);
-    }
 }

@@ -5,12 +5,7 @@ use std::path::Path;
 
 use crate::filesystem::{FileSystem, OpenFile};
 
-use super::memory_budget::{MemoryBudget, Turn};
-
-/// Maximum size of an input in bytes; larger ones are not manifests.
-const LIMIT: u64 = 128 << 20;
-/// Maximum size in bytes of a manifest that is written by hand.
-const ORDINARY: u64 = 16 << 20;
+use super::limits::{FILE_SIZE, STREAM_SIZE};
 
 /// Reads a stream to its end.
 ///
@@ -19,9 +14,9 @@ const ORDINARY: u64 = 16 << 20;
 /// that size.
 pub fn read_stream(stream: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    stream.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(too_large(LIMIT));
+    stream.take(STREAM_SIZE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > STREAM_SIZE {
+        return Err(too_large(STREAM_SIZE));
     }
     Ok(bytes)
 }
@@ -30,7 +25,7 @@ impl FileSystem {
     /// Reads a file, which may be an endless device.
     ///
     /// # Errors
-    /// The errors of [`read_stream`]. A regular file that is too large is not read at all.
+    /// The errors of the file system, or [`io::ErrorKind::FileTooLarge`] for more than 16 MiB.
     pub fn read_file(&self, path: &Path) -> io::Result<Vec<u8>> {
         read(self.open_following(path)?)
     }
@@ -43,34 +38,9 @@ impl FileSystem {
         read(self.open_file(path)?)
     }
 
-    /// Waits for the turn of the regular file at a resolved path and reads it. The turn lasts until it is dropped.
-    ///
-    /// # Errors
-    /// The errors of [`FileSystem::read_resolved`].
-    pub(super) fn read_in_turn<'b>(
-        &self,
-        path: &Path,
-        budget: &'b MemoryBudget,
-    ) -> io::Result<(Vec<u8>, Turn<'b>)> {
-        let file = self.open_file(path)?;
-        if file.length() > LIMIT {
-            return Err(too_large(LIMIT));
-        }
-        let turn = budget.wait_for_turn(file.length());
-        Ok((read(file)?, turn))
-    }
-
-    /// Waits for the turn of a file of unknown length and reads it. The turn lasts until it is dropped.
-    ///
-    /// # Errors
-    /// The errors of [`FileSystem::read_file`].
-    pub(super) fn read_pipe_in_turn<'b>(
-        &self,
-        path: &Path,
-        budget: &'b MemoryBudget,
-    ) -> io::Result<(Vec<u8>, Turn<'b>)> {
-        let turn = budget.wait_for_turn(LIMIT);
-        Ok((self.read_file(path)?, turn))
+    /// Reads the start of the regular file at a resolved path, one byte more than a file may have.
+    pub(super) fn read_start(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.open_file(path)?.read(FILE_SIZE + 1)
     }
 
     /// Reads a text file.
@@ -81,35 +51,29 @@ impl FileSystem {
         text(self.read_file(path)?)
     }
 
-    /// Reads the regular text file at a resolved path: a configuration or a kustomization of a tree, which is parsed
-    /// without a budget.
+    /// Reads the regular text file at a resolved path.
     ///
     /// # Errors
-    /// The errors of [`FileSystem::read_resolved`], but with a limit of 16 MiB, and [`io::ErrorKind::InvalidData`] for
-    /// text that is not UTF-8.
+    /// The errors of [`FileSystem::read_resolved`], and [`io::ErrorKind::InvalidData`] for text that is not UTF-8.
     pub fn read_resolved_text(&self, path: &Path) -> io::Result<String> {
-        let file = self.open_file(path)?;
-        if file.length() > ORDINARY {
-            return Err(too_large(ORDINARY));
-        }
-        text(read(file)?)
+        text(self.read_resolved(path)?)
     }
 
-    /// Returns whether there is a regular file of the size of a manifest that is written by hand.
+    /// Returns whether there is a regular file that is not too large.
     pub(super) fn is_regular_small_file(&self, path: &Path) -> bool {
         let length = self.file_length(path);
-        length.is_ok_and(|length| length.is_some_and(|length| length <= ORDINARY))
+        length.is_ok_and(|length| length.is_some_and(|length| length <= FILE_SIZE))
     }
 }
 
 /// Reads an open file to its end.
 fn read(file: OpenFile) -> io::Result<Vec<u8>> {
-    if file.length() > LIMIT {
-        return Err(too_large(LIMIT));
+    if file.length() > FILE_SIZE {
+        return Err(too_large(FILE_SIZE));
     }
-    let bytes = file.read(LIMIT + 1)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(too_large(LIMIT));
+    let bytes = file.read(FILE_SIZE + 1)?;
+    if bytes.len() as u64 > FILE_SIZE {
+        return Err(too_large(FILE_SIZE));
     }
     Ok(bytes)
 }

@@ -47,7 +47,7 @@ impl SharedFiles {
     }
 
     /// Sets the text, the documents and the fault of a file whose other fields are set. Returns `false` if there is no
-    /// equal file. The text is not counted again by the memory limit of parsed files.
+    /// equal file. Its values are not counted again.
     pub(in crate::source) fn fill(&self, file: &mut SourceFile, files: &FileSystem) -> bool {
         let (Some(known), Some(real)) = (self.files.get(&file.path), &file.real) else {
             return false;

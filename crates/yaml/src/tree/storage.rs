@@ -144,13 +144,4 @@ impl Tree {
     pub const fn node_count(&self) -> usize {
         self.nodes.len()
     }
-
-    /// Returns the size of the tree in memory, in bytes, without the text of its file.
-    #[must_use]
-    pub const fn memory(&self) -> usize {
-        self.nodes.len() * size_of::<Node>()
-            + self.links.len() * size_of::<u32>()
-            + self.properties.len() * size_of::<Properties>()
-            + self.decoded.len()
-    }
 }

@@ -10,8 +10,8 @@ use crate::git::lfs_object;
 use crate::source::decode::{decode, take_text};
 use crate::source::discover::request::Request;
 use crate::source::io_error::io_error_reason;
-use crate::source::memory_budget::{MemoryBudget, Turn};
-use crate::source::model::fault::Fault;
+use crate::source::limits::{FILE_SIZE, PARSED_VALUES, ValueCount};
+use crate::source::model::fault::{Fault, FileLimit};
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::rendered::Rendered;
 use crate::source::shared_files::SharedFiles;
@@ -88,21 +88,20 @@ impl Candidate {
     /// Reads, splits and parses the file. An error becomes the fault of the file.
     #[must_use]
     pub fn read(&self, files: &FileSystem) -> SourceFile {
-        self.read_sharing(files, None, &MemoryBudget::unlimited())
+        self.read_sharing(files, None, &ValueCount::new(PARSED_VALUES))
     }
 
-    /// Reads, splits and parses the file. An error becomes the fault of the file, also if `budget` has no room for the
-    /// parsed text.
+    /// Reads, splits and parses the file, and adds its values to `count`. An error becomes the fault of the file.
     #[must_use]
-    pub fn read_within(&self, request: &Request, budget: &MemoryBudget) -> SourceFile {
-        self.read_sharing(&request.filesystem, request.shared.as_deref(), budget)
+    pub fn read_within(&self, request: &Request, count: &ValueCount) -> SourceFile {
+        self.read_sharing(&request.filesystem, request.shared.as_deref(), count)
     }
 
     fn read_sharing(
         &self,
         files: &FileSystem,
         shared: Option<&SharedFiles>,
-        budget: &MemoryBudget,
+        count: &ValueCount,
     ) -> SourceFile {
         let (location, disk_path) = match &self.read_from {
             ReadFrom::Bytes(_, disk_path) => (None, disk_path.clone()),
@@ -116,8 +115,8 @@ impl Candidate {
         file.real = disk_path.is_some().then(|| self.identity.clone());
         file.disk_path = disk_path;
         if self.is_text {
-            let bytes = self.bytes(files, budget);
-            file.text = bytes.map_or_else(|_| Arc::from(""), |(bytes, _)| decode(&bytes).0);
+            let bytes = self.bytes(files);
+            file.text = bytes.map_or_else(|_| Arc::from(""), |bytes| decode(&bytes).0);
             return file;
         }
         let is_on_disk = matches!(self.read_from, ReadFrom::Disk(_));
@@ -126,45 +125,38 @@ impl Candidate {
         {
             return file;
         }
-        match self.bytes(files, budget) {
-            Ok((bytes, _turn)) => take_text(&mut file, bytes, files, budget),
+        match self.bytes(files) {
+            Ok(bytes) if is_on_disk && bytes.len() as u64 > FILE_SIZE => {
+                file.fault = Some(file.too_large(&bytes, FileLimit::Size));
+            }
+            Ok(bytes) => take_text(&mut file, bytes, files, count),
             Err(fault) => file.fault = Some(fault),
         }
         file
     }
 
-    /// Waits for the turn of the file and reads its bytes. The turn lasts until the bytes are parsed.
-    fn bytes<'s>(
-        &'s self,
-        files: &FileSystem,
-        budget: &'s MemoryBudget,
-    ) -> Result<(Cow<'s, [u8]>, Turn<'s>), Fault> {
-        let in_memory = |bytes: &'s [u8]| {
-            let turn = budget.wait_for_turn(bytes.len() as u64);
-            Ok((Cow::Borrowed(bytes), turn))
-        };
+    /// Reads the bytes of the file; of a file that is too large, only its start.
+    fn bytes(&self, files: &FileSystem) -> Result<Cow<'_, [u8]>, Fault> {
         let unreadable = |error: io::Error| Fault::Unreadable(io_error_reason(&error));
         match &self.read_from {
-            ReadFrom::Bytes(bytes, _) => in_memory(bytes),
-            ReadFrom::Rendered(rendered) => in_memory(output(rendered)?),
+            ReadFrom::Bytes(bytes, _) => Ok(Cow::Borrowed(bytes)),
+            ReadFrom::Rendered(rendered) => output(rendered).map(Cow::Borrowed),
             ReadFrom::Fault(fault) => Err(fault.clone()),
             ReadFrom::Disk(_) => {
-                let read = files.read_in_turn(&self.identity, budget);
-                let (bytes, turn) = read.map_err(unreadable)?;
+                let bytes = files.read_start(&self.identity).map_err(unreadable)?;
                 if let Some(object) = lfs_object(&bytes) {
                     return Err(Fault::Unreadable(format!(
                         "it is a pointer of Git LFS to {object}; run `git lfs pull` to get the file"
                     )));
                 }
-                Ok((Cow::Owned(bytes), turn))
+                Ok(Cow::Owned(bytes))
             }
             ReadFrom::Pipe(path, known) => {
                 if let Some(bytes) = known.get() {
-                    return in_memory(bytes);
+                    return Ok(Cow::Borrowed(bytes));
                 }
-                let read = files.read_pipe_in_turn(path, budget);
-                let (bytes, turn) = read.map_err(unreadable)?;
-                Ok((Cow::Borrowed(known.get_or_init(|| bytes)), turn))
+                let bytes = files.read_file(path).map_err(unreadable)?;
+                Ok(Cow::Borrowed(known.get_or_init(|| bytes)))
             }
         }
     }

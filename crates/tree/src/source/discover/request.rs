@@ -47,8 +47,4 @@ pub struct Request {
     pub working_directory: PathBuf,
     /// Options for the walk of directories.
     pub walk: WalkOptions,
-    /// The memory limit for renderings of kustomizations in bytes; `None` for a limit that depends on the files.
-    pub max_rendered: Option<usize>,
-    /// The memory limit for all parsed files in bytes; `None` for the default.
-    pub max_parsed: Option<usize>,
 }

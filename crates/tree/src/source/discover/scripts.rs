@@ -7,7 +7,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use crate::source::discover::folders::Folders;
 use crate::source::discover::request::Request;
-use crate::source::memory_budget::MemoryBudget;
+use crate::source::limits::{PARSED_VALUES, ValueCount};
 use crate::source::model::file::SourceFile;
 use crate::source::model::set::SourceSet;
 
@@ -28,7 +28,7 @@ pub fn scripts(set: &SourceSet, folders: &mut Folders, request: &Request) -> Vec
     let mut read: Vec<SourceFile> = scripts
         .into_par_iter()
         .filter(|script| files.is_regular_small_file(&script.identity))
-        .map(|script| script.read_within(request, &MemoryBudget::unlimited()))
+        .map(|script| script.read_within(request, &ValueCount::new(PARSED_VALUES)))
         .filter(|file| labels_objects(&file.text))
         .collect();
     read.retain(|file| set.file(&file.path).is_none());

@@ -14,12 +14,10 @@ pub enum Fault {
     UnlistedIndex(GitError),
     /// It is a symbolic link to a path that does not exist.
     DanglingLink,
-    /// Parsing it would exceed the memory limit for all files of the run.
+    /// It exceeds a limit.
     TooLarge {
-        /// The size of the file in bytes.
-        size: usize,
-        /// The limit in bytes.
-        limit: usize,
+        /// The limit.
+        limit: FileLimit,
         /// Whether it looks like a Kubernetes manifest.
         kubernetes: bool,
     },
@@ -37,6 +35,17 @@ pub enum Fault {
         /// The file that it had to render, as shown to the user.
         asked: Arc<str>,
     },
+}
+
+/// Limit that a file exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileLimit {
+    /// The size of a file.
+    Size,
+    /// The values of a file.
+    Values,
+    /// The values of all files.
+    AllValues,
 }
 
 impl Fault {

@@ -15,7 +15,7 @@ mod set_paths;
 pub use cluster::{ARGO_SERVER, Cluster};
 pub use context_option::ContextOption;
 pub use document::{Content, Document};
-pub use fault::Fault;
+pub use fault::{Fault, FileLimit};
 pub use file::{Role, SourceFile};
 pub use links::Links;
 pub use origin::Source;

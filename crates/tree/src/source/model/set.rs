@@ -20,8 +20,6 @@ use crate::source::model::rendered::{ChartDeployment, RenderedChart};
 pub struct SourceSet {
     /// The files, sorted by path, each path once.
     pub files: Vec<SourceFile>,
-    /// The memory limit for renderings of kustomizations in bytes; `None` for a limit that depends on the files.
-    pub max_rendered: Option<usize>,
     /// Symbolic links that lead to files of the set.
     pub links: Links,
     /// The displayed paths of local entries of kustomizations that do not exist on disk.
@@ -44,7 +42,6 @@ impl SourceSet {
     #[must_use]
     pub fn with_files(&self, files: Vec<SourceFile>) -> Self {
         Self {
-            max_rendered: self.max_rendered,
             links: self.links.clone(),
             absent: Arc::clone(&self.absent),
             remotes: Arc::clone(&self.remotes),
