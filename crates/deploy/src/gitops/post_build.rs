@@ -197,9 +197,12 @@ impl Variables {
         let mut is_changed = false;
         while let Some((before, after)) = rest.split_once("${") {
             out.push_str(before);
-            let end = after.find('}');
-            let inside = end.and_then(|end| after.get(..end));
-            let value = inside.filter(|_| !before.ends_with('$'));
+            let Some(end) = after.find('}') else {
+                out.push_str("${");
+                rest = after;
+                break;
+            };
+            let value = after.get(..end).filter(|_| !before.ends_with('$'));
             match value.and_then(|inside| self.value(inside)) {
                 Some((value, origin)) => {
                     out.push_str(value);
@@ -210,7 +213,7 @@ impl Variables {
                         longest = Some((value.len(), origin));
                     }
                     is_changed = true;
-                    rest = end.and_then(|end| after.get(end + 1..)).unwrap_or_default();
+                    rest = after.get(end + 1..).unwrap_or_default();
                 }
                 None => {
                     out.push_str("${");
