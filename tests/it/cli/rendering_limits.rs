@@ -153,7 +153,7 @@ fn transformations_that_multiply_are_reported() {
         ),
         format!(
             "patches:\n{}",
-            "- {patch: '[{op: remove, path: /x}]', target: {kind: ConfigMap}}\n".repeat(600)
+            "- {patch: \"- {op: remove, path: /x}\", target: {kind: ConfigMap}}\n".repeat(600)
         ),
         format!(
             "resources: [many.yaml, web.yaml]\ncomponents: [{}]\n",
