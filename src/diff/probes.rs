@@ -202,7 +202,7 @@ pub(super) fn pair_probes<'p>(before: &'p [ProbeState], after: &'p [ProbeState])
     // The number of environments: the others are new or removed. An added or removed kustomization can change the
     // environment and the namespace together. Of several candidates, one with the same prediction comes first, so that
     // an old fault is not paired with a probe that works.
-    let prediction = |state: &'p ProbeState| (state.outcome.as_str(), &*state.why);
+    let prediction = |state: &'p ProbeState| (state.outcome.as_str(), state.why);
     let in_file = |state: &'p ProbeState| {
         let id = &state.id;
         (&id.kind, &id.name, &*state.file, &id.container, id.slot)
