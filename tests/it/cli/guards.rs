@@ -204,7 +204,7 @@ fn a_document_that_only_some_parsers_accept_is_reported_and_not_changed() {
     );
     let before = project.read("pod.yaml");
     let run = project.run(&["rewrite", "--write", "."]).exits(1);
-    assert!(run.stderr.contains("error[syntax-error]"), "{}", run.stderr);
+    assert!(run.stderr.contains("error[edit-refused]"), "{}", run.stderr);
     assert!(run.stderr.contains("pod.yaml"), "{}", run.stderr);
     assert_eq!(project.read("pod.yaml"), before);
     assert!(project.read("good.yaml").contains("/app-health/web/livez"));

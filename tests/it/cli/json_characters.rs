@@ -1,4 +1,4 @@
-//! Characters in JSON that kubectl reads and YAML 1.1 does not permit: surrogate pairs and U+007F (delete).
+//! Surrogate pairs in JSON, which kubectl reads and YAML does not permit.
 //!
 //! kubectl reads a text that starts with `{` as JSON: Kubernetes 1.34, `YAMLOrJSONDecoder`.
 
@@ -40,12 +40,10 @@ fn escaped(list: &Value) -> String {
 }
 
 #[test]
-fn json_with_surrogate_pairs_and_deletes_is_rewritten_and_restored() {
+fn json_with_surrogate_pairs_is_rewritten_and_restored() {
     for (annotation, path) in [
         ("\u{1f600}", "/h"),
-        ("\u{7f}", "/h"),
-        ("a\u{7f}\t\\b\u{7f}", "/h"),
-        ("\u{1f600}\u{7f}\"", "/h"),
+        ("\u{1f600}\t\\b\"", "/h"),
         ("plain", "/\u{1f600}"),
     ] {
         let text = escaped(&list(annotation, path));
@@ -75,7 +73,7 @@ fn json_with_surrogate_pairs_and_deletes_is_rewritten_and_restored() {
 
 #[test]
 fn a_list_with_such_json_passes_the_krm_function() {
-    let mut list = list("\u{1f600}\u{7f}", "/h");
+    let mut list = list("\u{1f600}", "/h");
     list["apiVersion"] = json!("config.kubernetes.io/v1");
     list["kind"] = json!("ResourceList");
     list["functionConfig"] = json!({

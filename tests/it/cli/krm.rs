@@ -294,13 +294,13 @@ const NOWHERE: &str = "      livenessProbe: {httpGet: {path: /, port: nowhere}}\
 fn items_can_use_one_anchor_name_for_different_values() {
     let probes = |path: &str| {
         format!(
-            "      livenessProbe: &p {{httpGet: {{path: {path}, port: 8080}}}}\n      readinessProbe: *p\n"
+            "      env: [{{name: A, value: &p {path}}}, {{name: B, value: *p}}]\n      livenessProbe: {{httpGet: {{path: {path}, port: 8080}}}}\n"
         )
     };
     let (a, b) = (pod("a", "", &probes("/a")), pod("b", "", &probes("/b")));
     let run = function(&format!("{MESH}{a}{b}")).exits(0);
     assert_eq!(run.stdout.matches("path: /app-health/c/livez").count(), 2);
-    assert_eq!(run.stdout.matches("path: /app-health/c/readyz").count(), 2);
+    assert_eq!(run.stdout.matches("value: *p").count(), 2);
     assert_eq!(function(&run.stdout).exits(0).stdout, run.stdout);
 }
 

@@ -129,15 +129,6 @@ fn the_output_is_one_document() {
 
 /// kyaml, which reads what functions write, rejects them too.
 #[test]
-fn directives_are_rejected() {
-    for directive in ["%YAML 1.1", "%YAML 1.2", "%TAG ! !a"] {
-        let run = function(&format!("{directive}\n---\n{}", list())).exits(2);
-        assert_eq!(run.stdout, "");
-        run.stderr_contains("kubectl and kustomize reject directives");
-    }
-}
-
-#[test]
 fn json_input_gives_json_output() {
     let value: Value = serde_json::from_str(
         r#"{"apiVersion": "config.kubernetes.io/v1", "kind": "ResourceList", "items": [

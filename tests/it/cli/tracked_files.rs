@@ -204,7 +204,7 @@ fn a_tracked_file_that_is_a_pipe_or_a_link_is_read_as_usual() {
 fn a_manifest_that_is_too_large_fails_a_gate() {
     let project = project();
     let large = fs::File::create(project.path("apps/large.yaml")).unwrap();
-    large.set_len(129 << 20).unwrap();
+    large.set_len(17 << 20).unwrap();
     let options = [
         "check",
         "--fail-on",
@@ -215,7 +215,7 @@ fn a_manifest_that_is_too_large_fails_a_gate() {
     project.run(&options).exits(2);
     fs::remove_file(project.path("apps/web.yaml")).unwrap();
     let run = project.run(&["check", "--fail-on", "warning"]).exits(1);
-    run.stdout_contains("warning[unreadable-file]");
+    run.stdout_contains("warning[file-left-out]");
 }
 
 #[test]

@@ -202,9 +202,10 @@ fn value_files_that_argo_names_are_found_from_a_subfolder() {
         (
             "infra/istiod.yaml",
             "apiVersion: argoproj.io/v1alpha1\nkind: Application\n\
-             metadata: {name: istiod, namespace: argocd}\nspec:\n  source:\n    chart: istiod\n    \
+             metadata: {name: istiod, namespace: argocd}\nspec:\n  sources:\n  - chart: istiod\n    \
              repoURL: https://istio-release.storage.googleapis.com/charts\n    \
-             targetRevision: 1.28.0\n    helm: {valueFiles: [/infra/values/istiod.yaml]}\n",
+             targetRevision: 1.28.0\n    helm: {valueFiles: [$values/infra/values/istiod.yaml]}\n  \
+             - {repoURL: x, ref: values}\n",
         ),
         (
             "infra/values/istiod.yaml",

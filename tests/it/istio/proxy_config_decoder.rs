@@ -72,8 +72,9 @@ fn an_annotation_that_istio_cannot_convert_to_json_is_refused() {
                 assert_eq!(json!(port), case["statusPort"], "{line}");
                 accepted += 1;
             }
-            Err(Unreadable::Differs { .. }) => {
-                assert!(!is_refused, "{line}");
+            Err(Unreadable::Differs(_)) => {
+                // We find that such a merge key leads too far.
+                assert!(!is_refused || line.contains("contains itself"), "{line}");
                 differing += 1;
             }
             other => {

@@ -209,7 +209,7 @@ fn the_webhook_gives_the_same_result_for_every_rewritten_golden() {
     let counts = cases().par_iter().map(of_case).reduce(Counts::new, add);
     println!("goldens composed with the model, classic and native: {counts:?}");
     for form in FORMS {
-        assert!(counts[&format!("{form} rewritten")] >= 1104, "{counts:?}");
+        assert!(counts[&format!("{form} rewritten")] >= 1086, "{counts:?}");
         // Pods with a sidecar, up to 1.16: six releases, one case, classic and native.
         assert_eq!(counts[&format!("{form} Fixed")], 12, "{counts:?}");
     }
