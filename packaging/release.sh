@@ -29,7 +29,7 @@ agrees() {
   grep -qxF "version = \"$version\"" "$root/Cargo.toml" || { printf 'Cargo.toml has another version\n' >&2; wrong=1; }
   grep -A 1 -xF 'name = "meshprobe"' "$root/Cargo.lock" | grep -qxF "version = \"$version\"" ||
     { printf 'Cargo.lock has another version\n' >&2; wrong=1; }
-  [ "$(grep -c "^meshprobe-.*version = \"=$version\"" "$root/Cargo.toml")" = "$(find "$root"/crates/*/Cargo.toml | wc -l)" ] ||
+  grep '^meshprobe-.* path = ' "$root/Cargo.toml" | grep -vF "version = \"=$version\"" >&2 &&
     { printf 'Cargo.toml requires another version of an inner crate\n' >&2; wrong=1; }
   while IFS= read -r place; do
     case "$place" in
@@ -43,7 +43,7 @@ agrees() {
   grep -qx "  \"version\": \"$version\"," "$root/editors/vscode/package.json" ||
     { printf 'editors/vscode/package.json has another version\n' >&2; wrong=1; }
   [ -n "$(notes "$version" | tr -d '[:space:]')" ] ||
-    { printf 'CHANGELOG.md says nothing about %s\n' "$version" >&2; wrong=1; }
+    { printf 'CHANGELOG.md has no section for %s\n' "$version" >&2; wrong=1; }
   return "$wrong"
 }
 

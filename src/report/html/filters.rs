@@ -1,4 +1,4 @@
-//! The form that filters the items of a report, and the overview that links to it. The form is hidden until the script runs.
+//! The form that filters the items of a report. It is hidden until the script runs.
 
 use std::collections::BTreeMap;
 

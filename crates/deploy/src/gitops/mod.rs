@@ -9,7 +9,7 @@ pub mod deployed_folder;
 pub mod deployment;
 #[cfg(test)]
 mod hostile_tests;
-pub mod named_folders;
+mod named_folders;
 mod partial_rendering;
 mod post_build;
 pub mod releases;

@@ -56,7 +56,7 @@ impl<'t> Carrier<'t> {
     }
 
     /// Returns the changes that remove the carrier and the opt-out that was written with it, and remarks about values that
-    /// are not restored literally. `by_default` tells whether the mesh rewrites probes by default.
+    /// are not restored literally. `by_default` states whether the mesh rewrites probes by default.
     pub(super) fn removed(
         &self,
         workload: &Workload<'t>,

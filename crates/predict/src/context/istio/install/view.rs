@@ -100,13 +100,6 @@ impl<'a> InstallView<'a> {
         names.dedup();
         names
     }
-
-    /// Returns whether a control plane in scope may serve more revisions and tags than are written.
-    #[must_use]
-    pub fn may_serve_more(&self) -> bool {
-        let open = |plane: &Install| plane.more_names.is_some() || !plane.unread.is_empty();
-        self.scope().any(open)
-    }
 }
 
 /// Returns the option that settles a fact even if the tree states it: `--assume` only fills gaps.
