@@ -26,6 +26,7 @@ pub use change::{Change, Comparison, Group, Subject, groups};
 pub use class::{Class, FailOn, Side};
 pub use compare::{add_hidden, compare, name_option};
 pub use fact_readers::{FactReaders, NotMoved};
+pub(crate) use not_judged::is_hidden;
 pub use probe_state::{ProbeId, ProbeState};
 pub use release::{explain_releases, patch_level_note, release_facts};
 pub use state::State;

@@ -46,9 +46,8 @@ pub(super) fn changed_not_judged(
         let is_read = |(state, files): (&State, &SourceSet)| {
             files.file(&shown_path(&state.root, path)).is_some()
         };
-        // Charts do not read hidden files and documentation.
-        let is_noise = path.ends_with(".md") || path.split('/').any(|part| part.starts_with('.'));
-        !is_noise && !is_read(before) && !is_read(after)
+        // Charts do not read documentation.
+        !path.ends_with(".md") && !is_read(before) && !is_read(after)
     }));
     if changed.is_empty() {
         return Vec::new();
@@ -111,14 +110,20 @@ fn reads_changed(changed: &BTreeSet<&str>, paths: &BTreeSet<String>, root: &str)
     paths.any(|path| changed.contains(path) || !path.is_empty() && contains(changed, path))
 }
 
-/// Returns whether a file in a folder differs; in the whole tree for the empty path.
+/// Returns whether a file in a folder differs that is not hidden there; in the whole tree for the empty path.
 fn contains(changed: &BTreeSet<&str>, folder: &str) -> bool {
-    if folder.is_empty() {
-        return !changed.is_empty();
-    }
-    let start = format!("{folder}/");
-    let mut files = changed.range::<str, _>((Bound::Included(&*start), Bound::Unbounded));
-    files.next().is_some_and(|file| file.starts_with(&start))
+    let start = match folder {
+        "" => String::new(),
+        folder => format!("{folder}/"),
+    };
+    let files = changed.range::<str, _>((Bound::Included(&*start), Bound::Unbounded));
+    let mut below = files.map_while(|file| file.strip_prefix(&*start));
+    below.any(|path| !path.split('/').any(is_hidden))
+}
+
+/// Returns whether charts do not read a file or folder with this name. `.helmignore` decides which templates exist.
+pub(crate) fn is_hidden(name: &str) -> bool {
+    name.starts_with('.') && name != ".helmignore"
 }
 
 /// Returns an entry for each changed file that neither state can read: the findings about it are equal, although its

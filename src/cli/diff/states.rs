@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use meshprobe_tree::filesystem::Kind;
 use meshprobe_tree::git::ChangedPaths;
+use meshprobe_tree::source::paths::folder;
 use meshprobe_tree::source::{Content, Document, SourceSet, shown_path};
 
 use super::super::args::{Common, DiffArgs};
@@ -17,6 +18,7 @@ use super::changed_facts::{ChangedFacts, WhatIf};
 use super::loaded::{Loaded, States, judged};
 use super::rejected::reject_missing_paths;
 use super::revisions;
+use crate::diff::is_hidden;
 use crate::engine::RenderedOverlays;
 
 /// Reads both states, and predicts them.
@@ -115,9 +117,10 @@ fn chart_files(loaded: &Loaded) -> BTreeMap<String, u64> {
     let (files, state) = (&loaded.run.request.filesystem, &loaded.state);
     let mut found = BTreeMap::new();
     for chart in &loaded.run.set.files {
-        let Some(folder) = chart.path.strip_suffix("Chart.yaml") else {
+        let folder = folder(&chart.path);
+        if chart.path.get(folder.len()..) != Some("Chart.yaml") {
             continue;
-        };
+        }
         let real = chart.resolved_location().and_then(Path::parent);
         let mut pending: Vec<PathBuf> = real.map(Path::to_path_buf).into_iter().collect();
         while let Some(next) = pending.pop() {
@@ -125,9 +128,8 @@ fn chart_files(loaded: &Loaded) -> BTreeMap<String, u64> {
                 let path = next.join(&entry.name);
                 let below = real.and_then(|real| path.strip_prefix(real).ok());
                 let shown = below.map(|below| shown_path(below, Path::new("")));
-                let is_hidden = entry.name.as_encoded_bytes().starts_with(b".");
                 match (entry.kind, shown) {
-                    _ if is_hidden => {}
+                    _ if is_hidden(&entry.name.to_string_lossy()) => {}
                     (Kind::Folder, _) => pending.push(path),
                     (Kind::File, Some(shown)) => {
                         let mut hasher = DefaultHasher::new();

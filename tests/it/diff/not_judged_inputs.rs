@@ -243,6 +243,7 @@ fn files_of_a_chart_that_are_not_manifests() {
             ("charts/sub-0.1.0.tgz", "old"),
             ("values.schema.json", "{\"a\": \"old\"}"),
             (".helmignore", "old"),
+            ("templates/.draft", "old"),
         ]
         .map(|(name, text)| (in_chart(name), text));
         let files: Files<'_> = names.iter().map(|(name, text)| (&**name, *text)).collect();
@@ -251,8 +252,14 @@ fn files_of_a_chart_that_are_not_manifests() {
             "templates/_helpers.tpl",
             "charts/sub-0.1.0.tgz",
             "values.schema.json",
+            ".helmignore",
         ] {
-            assert_reads(&chart, &files, &in_chart(read), &in_chart(".helmignore"));
+            assert_reads(
+                &chart,
+                &files,
+                &in_chart(read),
+                &in_chart("templates/.draft"),
+            );
         }
         // One of the trees does not have the file.
         let without: Files<'_> = files

@@ -71,6 +71,40 @@ fn helpers_of_a_chart_are_compared() {
     );
 }
 
+/// Only a hidden part below the folder of a chart hides a file from it.
+#[test]
+fn helpers_of_charts_in_other_and_hidden_folders_are_compared() {
+    let project = repository();
+    project.write("deploy/web.yaml", NOT_REWRITTEN.replace("web", "deployed"));
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: api, namespace: shop}\nspec:\n  chart: {spec: {chart: PATH, sourceRef: {kind: GitRepository, name: flux-system}}}\n";
+    for chart in ["chart", ".k8s/chart"] {
+        project.write("deploy/api.yaml", release.replace("PATH", chart));
+        project.write(
+            &format!("{chart}/Chart.yaml"),
+            "{apiVersion: v2, name: web, version: 0.1.0}\n",
+        );
+        let template = "kind: {{ include \"kind\" . }}\n";
+        project.write(&format!("{chart}/templates/web.yaml"), template);
+        for (name, is_read) in [
+            ("templates/_helpers.tpl", true),
+            (".helmignore", true),
+            ("templates/.draft", false),
+        ] {
+            let path = format!("{chart}/{name}");
+            project.write(&path, "one");
+            commit(&project, "chart");
+            project.write(&path, "two");
+            commit(&project, "change");
+            let options = ["--since", "HEAD~1", "--until", "HEAD", "--fail-on"];
+            let arguments = [&JSON[..], &options, &["not-judged"]].concat();
+            for folder in ["", "deploy"] {
+                let run = project.run_in(folder, &arguments, "");
+                run.exits(i32::from(is_read));
+            }
+        }
+    }
+}
+
 #[test]
 fn the_working_tree_is_compared_with_the_default_branch() {
     let project = repository();
