@@ -52,7 +52,36 @@ impl Cluster {
             ) => differ(server, other_server) || differ(name, other_name),
             (Self::Flux { config }, Self::Flux { config: other }) => config != other,
             (Self::Root(file), Self::Root(other)) => file != other,
+            (Self::Root(_), other) | (other, Self::Root(_)) => !other.is_own(),
             _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_not_a_remote_cluster() {
+        let root = Cluster::Root("bootstrap/eu1.yaml".into());
+        let argo = |server: Option<&str>, name: Option<&str>| Cluster::Argo {
+            server: server.map(str::to_owned),
+            name: name.map(str::to_owned),
+        };
+        let flux = |config: Option<&str>| Cluster::Flux {
+            config: config.map(str::to_owned),
+        };
+        for (other, differs) in [
+            (argo(Some("https://remote"), None), true),
+            (argo(Some(ARGO_SERVER), None), false),
+            (argo(None, Some("remote")), true),
+            (flux(Some("remote")), true),
+            (flux(None), false),
+            (Cluster::Root("bootstrap/us1.yaml".into()), true),
+        ] {
+            assert_eq!(root.differs_from(&other), differs, "{other:?}");
+            assert_eq!(other.differs_from(&root), differs, "{other:?}");
         }
     }
 }
