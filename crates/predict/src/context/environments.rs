@@ -80,19 +80,20 @@ impl Environments {
     /// such siblings: who names `us1` for `clusters/us1/` states that the folders next to it are environments.
     pub(super) fn add_named<'h>(&mut self, names: &[String], homes: impl Iterator<Item = &'h str>) {
         let homes: HashSet<&str> = homes.map(folder).collect();
+        let names = || names.iter().map(|name| given_name(name));
+        let has_name = |folder: &str, name| format!("/{folder}").ends_with(&format!("/{name}/"));
         let repeating = std::mem::take(&mut self.repeating);
-        let repeating = repeating.iter().map(String::as_str).collect();
-        let mut found = HashSet::new();
-        for (name, homes) in [&homes, &repeating].into_iter().flat_map(|homes| {
-            let names = names.iter().map(|name| given_name(name));
-            names.map(move |name| (name, homes))
-        }) {
-            for home in homes {
+        let named = repeating
+            .iter()
+            .filter(|folder| names().any(|name| has_name(folder, name)));
+        let forks: HashSet<_> = named.map(|folder| ParentFolder::of(folder)).collect();
+        let siblings = repeating.iter();
+        let siblings = siblings.filter(|folder| forks.contains(&ParentFolder::of(folder)));
+        let mut found: HashSet<String> = siblings.cloned().collect();
+        for name in names() {
+            for home in &homes {
                 let mut ends = home.match_indices('/').map(|(at, _)| at + 1);
-                let is_named = |end: &usize| {
-                    let part = home.get(..*end).unwrap_or_default();
-                    format!("/{part}").ends_with(&format!("/{name}/"))
-                };
+                let is_named = |end: &usize| has_name(home.get(..*end).unwrap_or_default(), name);
                 let Some(named) = ends.find(is_named).and_then(|end| home.get(..end)) else {
                     continue;
                 };
@@ -331,8 +332,12 @@ mod tests {
     use meshprobe_tree::source::{SourceFile, SourceSet};
 
     fn environments(files: &[(&str, &str)]) -> Environments {
+        of_kind("Pod", files)
+    }
+
+    fn of_kind(kind: &str, files: &[(&str, &str)]) -> Environments {
         let files = files.iter().map(|(path, name)| {
-            let text = format!("apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n");
+            let text = format!("apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}}}\n");
             SourceFile::new((*path).into(), text.as_str().into())
         });
         let set = SourceSet::new(files.collect());
@@ -357,6 +362,27 @@ mod tests {
         assert!(environments.may_apply("envs/prod/deep/ns.yaml", "envs/prod/web.yaml"));
         assert!(environments.may_apply("envs/shared.yaml", "envs/prod/web.yaml"));
         assert!(environments.may_apply("infra/mtls.yaml", "envs/prod/web.yaml"));
+    }
+
+    #[test]
+    fn a_named_folder_and_its_siblings_repeat_an_object() {
+        let repeating = |files: &[(&str, &str)], name: &str| {
+            let mut found = of_kind("Namespace", files);
+            found.add_named(&[name.to_owned()], std::iter::empty());
+            let mut folders: Vec<String> = found.folders().map(str::to_owned).collect();
+            folders.sort();
+            folders
+        };
+        let files = [
+            ("parts/us1/apps/shop.yaml", "shop"),
+            ("parts/us1/infra/shop.yaml", "shop"),
+            ("parts/shared/x/mesh.yaml", "mesh"),
+            ("parts/shared/y/mesh.yaml", "mesh"),
+        ];
+        // These repeat no object of each other, so they are parts of one cluster.
+        assert_eq!(repeating(&files, "us1"), [""; 0]);
+        let expected = ["parts/us1/apps/", "parts/us1/infra/"];
+        assert_eq!(repeating(&files, "apps"), expected);
     }
 
     #[test]
