@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::support::manifest::ANNOTATED_WEB;
+use crate::support::manifest::{ANNOTATED_WEB, INJECTED, NOT_REWRITTEN, STRICT, join};
 use crate::support::project::Project;
 
 fn application(name: &str, path: &str) -> String {
@@ -127,4 +127,61 @@ fn the_files_of_roots_are_environments() {
         assert_eq!(workload["dataplane"]["value"], dataplane, "{workload}");
         assert_eq!(workload["dataplane"]["certainty"], "known", "{workload}");
     }
+}
+
+const OWN: &str = "https://kubernetes.default.svc";
+
+/// Returns an Application that deploys to the cluster of Argo CD.
+fn own_application(name: &str, path: &str) -> String {
+    application(name, path).replace(&format!("https://{name}"), OWN)
+}
+
+/// Returns whether the probe of a workload is reported because of a policy.
+fn is_strict(project: &Project) -> bool {
+    let run = project.run(&["check", "--output-format", "concise", "."]);
+    run.stdout.contains("error[strict-probe-not-rewritten]")
+}
+
+/// The cluster of a root is not the remote cluster of an Application.
+#[test]
+fn a_root_is_separate_from_remote_clusters() {
+    let web = own_application("web", "apps/web");
+    let roots = join(&[&web, &application("mesh", "apps/mesh")]);
+    let project = Project::with(&[
+        ("apps/web/ns.yaml", INJECTED),
+        ("apps/web/web.yaml", NOT_REWRITTEN),
+        ("apps/mesh/strict.yaml", STRICT),
+        ("bootstrap/eu1.yaml", &roots),
+    ]);
+    assert!(!is_strict(&project));
+    project.write("bootstrap/us1.yaml", own_application("web", "apps/us1"));
+    project.write("apps/us1/ns.yaml", INJECTED);
+    project.write("apps/us1/web.yaml", NOT_REWRITTEN);
+    assert!(!is_strict(&project));
+}
+
+/// An Application of a base that several roots include does not make clusters of them.
+#[test]
+fn roots_with_a_shared_base_are_one_cluster() {
+    let project = Project::with(&[
+        ("apps/web/ns.yaml", INJECTED),
+        ("apps/web/web.yaml", NOT_REWRITTEN),
+        ("apps/mesh/strict.yaml", STRICT),
+        ("base/kustomization.yaml", "resources: [common.yaml]\n"),
+    ]);
+    project.write("base/common.yaml", own_application("common", "apps/common"));
+    project.write(
+        "apps/common/config.yaml",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n",
+    );
+    for name in ["web", "mesh"] {
+        let path = |file: &str| format!("parts/{name}/{file}");
+        let root = own_application(&format!("root-{name}"), &format!("parts/{name}"));
+        project.write(&format!("bootstrap/{name}.yaml"), root);
+        let app = own_application(name, &format!("apps/{name}"));
+        project.write(&path("app.yaml"), app);
+        let kustomization = "resources: [../../base, app.yaml]\n";
+        project.write(&path("kustomization.yaml"), kustomization);
+    }
+    assert!(is_strict(&project));
 }

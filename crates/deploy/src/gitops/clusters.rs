@@ -27,14 +27,22 @@ pub fn deployments<'a, 't: 'a>(
 }
 
 /// Gives files of one folder clusters of their own if several of them deploy an object with the same name: they cannot be
-/// applied to one cluster, such as `bootstrap/eu1.yaml` and `bootstrap/us1.yaml`.
+/// applied to one cluster, such as `bootstrap/eu1.yaml` and `bootstrap/us1.yaml`. A document that several of them include
+/// does not distinguish them.
 fn separate_roots(deployments: &mut [Deployment<'_>]) {
-    let mut homes: HashMap<_, BTreeSet<&Arc<str>>> = HashMap::new();
+    let mut documents: HashMap<_, BTreeSet<&Arc<str>>> = HashMap::new();
     for deployment in &*deployments {
         let (home, object) = (deployment.home, &deployment.object);
         let name = (object.kind, object.namespace(), object.name());
-        let same = homes.entry((paths::folder(home), name)).or_default();
-        same.insert(home);
+        let document = (object.path(), object.document.index);
+        let same = documents.entry((paths::folder(home), name, document));
+        same.or_default().insert(home);
+    }
+    let mut homes: HashMap<_, BTreeSet<&Arc<str>>> = HashMap::new();
+    for ((folder, name, _), from) in documents {
+        if from.len() == 1 {
+            homes.entry((folder, name)).or_default().extend(from);
+        }
     }
     let several = homes.into_values().filter(|homes| homes.len() > 1);
     let roots = several.flatten().map(|home| {
@@ -43,7 +51,7 @@ fn separate_roots(deployments: &mut [Deployment<'_>]) {
     });
     let roots: HashMap<Arc<str>, Arc<Cluster>> = roots.collect();
     for deployment in deployments {
-        let is_own = deployment.cluster.as_ref().is_none_or(|own| own.is_own());
+        let is_own = deployment.cluster.as_ref().is_some_and(|own| own.is_own());
         if let Some(root) = roots.get(deployment.home).filter(|_| is_own) {
             deployment.cluster = Some(Arc::clone(root));
         }
