@@ -567,6 +567,32 @@ fn values_of_a_base_are_replaced_by_an_overlay() {
     }
 }
 
+/// A ConfigMap of the same name in another cluster is not that of the release.
+#[test]
+fn values_of_a_generator_without_a_release_are_read() {
+    let release = Manifest::new("helm.toolkit.fluxcd.io/v2", "HelmRelease", "istiod")
+        .within("istio-system")
+        .spec("{chart: {spec: {chart: istiod, version: 1.28.1, sourceRef: {kind: HelmRepository, name: istio}}}, valuesFrom: [{kind: ConfigMap, name: values}]}")
+        .to_string();
+    let generator =
+        "configMapGenerator: [{name: values, namespace: istio-system, files: [values.yaml]}]\n";
+    let own = format!("resources: [istiod.yaml]\n{generator}");
+    let base = "pilot: {env: {A: b}}\nmeshConfig: {enableAutoMtls: true}\n";
+    let off = format!("{base}{REWRITE_OFF}");
+    let on = off.replace("false", "true");
+    let project = Project::with(&[
+        ("clusters/a/kustomization.yaml", &own),
+        ("clusters/a/istiod.yaml", &release),
+        ("clusters/a/values.yaml", &on),
+        ("clusters/b/kustomization.yaml", generator),
+        ("clusters/b/values.yaml", &off),
+        ("clusters/b/ns.yaml", INJECTED),
+        ("clusters/b/web.yaml", TCP),
+    ]);
+    let out = lines(&project);
+    assert!(out.contains("error[tcp-probe-always-passes]"), "{out}");
+}
+
 #[test]
 fn a_generator_of_a_chart_installs_the_mesh() {
     let generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: istiod}\nname: istiod\nrepo: https://istio-release.storage.googleapis.com/charts\nversion: 1.28.1\nreleaseName: istiod\n";

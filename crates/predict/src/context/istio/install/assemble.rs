@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use meshprobe_deploy::gitops::releases::ReleaseTree;
-use meshprobe_deploy::kustomize::generator_files;
+use meshprobe_deploy::kustomize::locate::Closure;
+use meshprobe_deploy::kustomize::{GeneratedFrom, generator_files};
 use meshprobe_mesh::kube::{Object, is_in_ancestor_folder, nearness};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::install::{
     Carrier, GENERATOR, Install, Part, PlainFile, from_object, from_values_file, of_kustomization,
     of_object,
 };
-use meshprobe_tree::source::SourceSet;
+use meshprobe_tree::source::{SourceSet, is_kustomization};
 
 use crate::context::inventory::Inventory;
 
@@ -98,13 +99,28 @@ fn pieces<'t>(sources: &'t SourceSet, inventory: &Inventory<'t>) -> Vec<Install>
         true => HashMap::new(),
         false => generator_files(sources),
     };
-    let objects = read.iter().filter_map(|path| generated.get(path));
-    let objects: HashSet<&str> = objects.map(|from| &*from.object).collect();
+    let of_releases: Vec<&GeneratedFrom> =
+        read.iter().filter_map(|path| generated.get(path)).collect();
+    // The kustomizations that are rendered together with one that generates an object of a release, with that object.
+    let mut rendered_together: HashSet<(&str, &str)> = HashSet::new();
+    if !of_releases.is_empty() {
+        let files = sources.files.iter();
+        for root in files.filter(|file| is_kustomization(&file.path)) {
+            let included = Closure::of(sources, root).kustomizations;
+            for from in &of_releases {
+                if included.contains(&*from.kustomization) {
+                    let all = included.iter().map(|path| (*path, &*from.object));
+                    rendered_together.extend(all);
+                }
+            }
+        }
+    }
     for file in &inventory.plain_files {
         // A values file that a release names is read as part of the release. Of the files from which kustomizations
         // generate the same object, an overlay may replace those of its base.
         let from = generated.get(file.path);
-        let is_of_release = from.is_some_and(|from| objects.contains(&*from.object));
+        let is_of_release = from
+            .is_some_and(|from| rendered_together.contains(&(&*from.kustomization, &*from.object)));
         if !is_of_release && !read.contains(file.path) {
             let chart = charts.get(file.folder()).copied();
             all.extend(from_values_file(file, chart, is_deployed));
