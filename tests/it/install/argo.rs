@@ -81,6 +81,37 @@ fn values_object_replaces_values() {
 }
 
 #[test]
+fn an_optional_file_is_ignored_only_if_its_source_is_in_the_run() {
+    let unread = |source: &str, file: &str| {
+        let application = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: a}}\nspec:\n  sources:\n  - {{repoURL: \
+             https://git.example/config, {source}, targetRevision: 1.26.1, helm: {{ignoreMissingValueFiles: true, \
+             valueFiles: ['{file}']}}}}\n  - {{repoURL: https://git.example/config, ref: values}}\n"
+        );
+        let files = [
+            ("app.yaml", &*application),
+            (
+                "charts/istiod/Chart.yaml",
+                "name: istiod\nversion: 1.26.1\n",
+            ),
+        ];
+        installs(&files).first().unwrap().unread.len()
+    };
+    let (registry, folder) = ("chart: istiod", "path: charts/istiod");
+    for (source, file, expected) in [
+        (folder, "values-prod.yaml", 0),
+        (folder, "$values/istio/prod.yaml", 0),
+        (folder, "$other/istio/prod.yaml", 1),
+        (folder, "$values/{{env}}/prod.yaml", 1),
+        (folder, "https://values.example/prod.yaml", 1),
+        (registry, "$values/istio/prod.yaml", 1),
+        (registry, "values-prod.yaml", 1),
+    ] {
+        assert_eq!(unread(source, file), expected, "{source} {file}");
+    }
+}
+
+#[test]
 fn an_application_with_a_folder_of_the_tree() {
     let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    repoURL: https://git.example/config\n    path: charts/mesh\n    targetRevision: main\n    helm: {valueFiles: [values-prod.yaml]}\n";
     let chart = "name: mesh\ndependencies: [{name: istiod, version: 1.26.0}, {name: cni, version: 1.26.0}]\n";

@@ -290,11 +290,11 @@ impl<'a, 't> ReleaseTree<'a, 't> {
         let values = match entry {
             ValuesEntry::File(node, is_optional) => {
                 let path = node.text().unwrap_or_default();
-                match self.argo_file(object, found, path) {
-                    None if is_optional => {}
-                    file => add_file(file, (node, place.clone()), path, found),
+                let file = self.argo_file(object, found, path);
+                if file.is_none() && is_optional && self.is_absent(object, found, path) {
+                    return;
                 }
-                return;
+                return add_file(file, (node, place.clone()), path, found);
             }
             ValuesEntry::From(reference) => return self.add_taken(object, reference, found),
             ValuesEntry::Unread(node, why) => {
@@ -373,12 +373,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
     ) -> Option<&'t SourceFile> {
         let own = SourceName::of_argo(found.release.node);
         let folder = found.release.node.get("path").and_then(NodeRef::text);
-        if let Some(rest) = path.strip_prefix('$') {
-            let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
-            let is_named =
-                |node: &NodeRef<'t>| node.get("ref").and_then(NodeRef::text) == Some(name);
-            let mut sources = application(object).into_iter().flat_map(argo_sources);
-            let source = sources.find(is_named).map(SourceName::of_argo);
+        if let Some((source, path)) = named_file(object, path) {
             return self.file_of(object, source.as_ref(), path);
         }
         let folder = folder.filter(|_| !matches!(found.found.chart, FoundChart::Named(_)))?;
@@ -394,6 +389,21 @@ impl<'a, 't> ReleaseTree<'a, 't> {
             }
         }
         self.file_of(object, Some(&own), &format!("{folder}/{path}"))
+    }
+
+    /// Returns whether a values file of Argo CD that is not in the tree does not exist in its source either.
+    fn is_absent(&self, object: &Object<'t>, found: &FoundRelease<'t>, path: &str) -> bool {
+        let (source, path) = named_file(object, path)
+            .unwrap_or_else(|| (Some(SourceName::of_argo(found.release.node)), path));
+        let is_in_run = |source: &SourceName<'t>| {
+            let place = self.repositories.place(self.sources, object, source, false);
+            !matches!(place, SourcePlace::Elsewhere { .. })
+        };
+        // The source of a chart that is not in the tree, and a URL, are not read.
+        !matches!(found.found.chart, FoundChart::Named(_))
+            && !path.contains("://")
+            && !placeholder::contains(path)
+            && source.as_ref().is_some_and(is_in_run)
     }
 
     /// Returns the file at `path` in a source that `object` names, or in its own repository.
@@ -557,6 +567,19 @@ impl<'a, 't> ReleaseTree<'a, 't> {
 /// Returns the file and the number of the document of an object.
 fn document_of<'t>(object: &Object<'t>) -> (&'t str, usize) {
     (object.path(), object.document.index)
+}
+
+/// Returns the source that `$ref/…` of Argo CD names, if the object has it, and the path in it; `None` for other paths.
+fn named_file<'t, 'p>(
+    object: &Object<'t>,
+    path: &'p str,
+) -> Option<(Option<SourceName<'t>>, &'p str)> {
+    let rest = path.strip_prefix('$')?;
+    let (name, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let is_named = |node: &NodeRef<'t>| node.get("ref").and_then(NodeRef::text) == Some(name);
+    let mut sources = application(object).into_iter().flat_map(argo_sources);
+    let source = sources.find(is_named).map(SourceName::of_argo);
+    Some((source, path))
 }
 
 fn not_in_tree(path: &str) -> String {
