@@ -192,3 +192,22 @@ fn a_chart_of_k3s_is_read_with_its_config() {
         assert!(installs(&[("istio.yaml", &other)]).is_empty(), "{other}");
     }
 }
+
+#[test]
+fn a_chart_with_the_url_of_a_repository_is_not_a_folder() {
+    let release = "apiVersion: helm.fluxcd.io/v1\nkind: HelmRelease\nmetadata: {name: istiod, namespace: istio-system}\nspec:\n  chart: {repository: 'https://istio.example/charts', name: istiod, version: 1.20.0}\n";
+    let values = "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n";
+    let files = [
+        ("apps/release.yaml", release),
+        (
+            "charts/istiod/Chart.yaml",
+            "name: istiod\nversion: 1.26.2\n",
+        ),
+        ("charts/istiod/values.yaml", values),
+    ];
+    let found = installs(&files);
+    let install = found.first().unwrap();
+    assert_eq!(install.carrier, Carrier::HelmRelease);
+    assert_eq!(value(install.version.as_ref()), Some(Version::new(1, 20)));
+    assert_eq!(install.rewrite, None);
+}

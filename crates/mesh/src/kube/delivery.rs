@@ -260,8 +260,9 @@ pub fn flux_chart<'t>(object: &Object<'t>, chart: NodeRef<'t>) -> Option<Chart<'
         .find(|node| node.text().is_some())?;
     let (git, source) = (text(chart, "git"), chart.get("sourceRef"));
     let kind = source.and_then(|source| text(source, "kind"));
+    let url = text(chart, "repository").map(ChartRepository::Url);
     // A chart of a repository of charts may have the name of a folder.
-    let may_be_folder = !matches!(kind, Some("HelmRepository" | "OCIRepository"));
+    let may_be_folder = url.is_none() && !matches!(kind, Some("HelmRepository" | "OCIRepository"));
     let named = git.map_or_else(|| SourceName::of_reference(object, source), SourceName::Url);
     let of_source = || {
         let name = text(source?, "name")?;
@@ -270,7 +271,6 @@ pub fn flux_chart<'t>(object: &Object<'t>, chart: NodeRef<'t>) -> Option<Chart<'
             name,
         ))
     };
-    let url = text(chart, "repository").map(ChartRepository::Url);
     Some(Chart {
         node,
         version: chart.get("version"),
