@@ -368,6 +368,20 @@ fn a_chart_folder_that_does_not_exist_is_named() {
 }
 
 #[test]
+fn a_chart_whose_values_file_is_replaced_is_named() {
+    let project = Project::with(CHART);
+    project.write("charts/web/values.yaml", "replicas: 1\n");
+    project.write("apps/web.yaml", RELEASE);
+    let found = not_judged(&project, &["apps"]);
+    assert_eq!(help_of(&found, "helm-release"), RENDER);
+    let message = found[0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("`valuesFiles` replaces the `values.yaml` of the chart"),
+        "{message}"
+    );
+}
+
+#[test]
 fn a_chart_in_git_of_the_first_helm_operator_is_named() {
     let release = "apiVersion: helm.fluxcd.io/v1\nkind: HelmRelease\nmetadata: {name: web, namespace: shop}\n\
                    spec: {chart: {git: 'git@git.example:org/charts', path: PATH, ref: main}}\n";

@@ -211,3 +211,38 @@ fn a_chart_with_the_url_of_a_repository_is_not_a_folder() {
     assert_eq!(value(install.version.as_ref()), Some(Version::new(1, 20)));
     assert_eq!(install.rewrite, None);
 }
+
+#[test]
+fn the_values_files_of_flux_replace_those_of_the_chart() {
+    let release = |kind: &str, files: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: mesh}}\nspec:\n  chart: {{spec: \
+             {{chart: istiod, sourceRef: {{kind: {kind}, name: repo}}, valuesFiles: [{files}]}}}}\n"
+        )
+    };
+    let found = |release: &str| {
+        let files = [
+            ("apps/release.yaml", release),
+            ("istiod/Chart.yaml", "name: istiod\nversion: 1.26.2\n"),
+            (
+                "istiod/values.yaml",
+                "sidecarInjectorWebhook: {rewriteAppHTTPProbe: false}\n",
+            ),
+            ("istiod/prod.yaml", "revision: canary\n"),
+        ];
+        installs(&files).into_iter().next().unwrap()
+    };
+    let install = found(&release("GitRepository", "istiod/prod.yaml"));
+    assert_eq!(install.revision_name(), "canary");
+    assert_eq!(install.rewrite, None);
+    assert_eq!(install.reads.len(), 2, "neither is a separate installation");
+    let both = "istiod/values.yaml, istiod/prod.yaml";
+    let install = found(&release("GitRepository", both));
+    assert_eq!(value(install.rewrite.as_ref()), Some(false));
+    let install = found(&release("HelmRepository", "istiod/prod.yaml"));
+    let unread = install.unread.first().unwrap();
+    assert_eq!(
+        unread.message,
+        "values come from `istiod/prod.yaml`, which is not in the tree"
+    );
+}

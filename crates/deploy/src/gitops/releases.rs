@@ -148,6 +148,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
                 hints: hints.into_iter().flatten().collect(),
                 values: Vec::new(),
                 unread: Vec::new(),
+                replaced: None,
             },
             missing_chart: None,
             repository: None,
@@ -213,6 +214,10 @@ impl<'a, 't> ReleaseTree<'a, 't> {
         });
         found.found.hints.extend(repository);
         let Some(source) = &chart.folder else {
+            for file in &chart.files {
+                let path = file.text().unwrap_or_default();
+                add_file(None, (*file, Place::of(owner)), path, found);
+            }
             return Some(());
         };
         match self.chart_folder(owner, source, name) {
@@ -220,11 +225,25 @@ impl<'a, 't> ReleaseTree<'a, 't> {
                 let own = self
                     .sources
                     .file(&format!("{}values.yaml", paths::folder(file.path)));
+                // The files of Flux replace that of the chart.
+                let (own, replaced) = match chart.files.is_empty() {
+                    true => (own, None),
+                    false => (None, own),
+                };
                 found.found.chart = FoundChart::Folder(file, own);
+                found.found.replaced = replaced;
+                let mut is_replaced = replaced.is_some();
                 for file in &chart.files {
                     let path = file.text().unwrap_or_default();
                     let values = self.file_of(owner, Some(source), path);
+                    let is_own =
+                        |file: &SourceFile| replaced.is_some_and(|own| own.path == file.path);
+                    is_replaced &= !values.is_some_and(is_own);
                     add_file(values, (*file, Place::of(owner)), path, found);
+                }
+                if is_replaced {
+                    let why = "`valuesFiles` replaces the `values.yaml` of the chart";
+                    found.unsupported.push(why);
                 }
             }
             Err(_) if !chart.is_folder => {}
@@ -537,6 +556,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
             hints: entry.hints().collect(),
             values: Vec::new(),
             unread: Vec::new(),
+            replaced: None,
         };
         for values in entry.values() {
             match values {

@@ -29,6 +29,8 @@ pub struct ChartRelease<'t> {
     pub values: Vec<ReleaseValues<'t>>,
     /// Values that are not known, each with the reason.
     pub unread: Vec<Label>,
+    /// The file `values.yaml` of the chart, if other files replace it.
+    pub replaced: Option<&'t SourceFile>,
 }
 
 /// The chart of a release.
@@ -119,7 +121,8 @@ fn installs(release: &ChartRelease<'_>, blank: impl Fn() -> Install) -> Vec<Inst
         _ => None,
     });
     let texts: Vec<Option<Embedded>> = texts.collect();
-    let mut reads = Vec::new();
+    let replaced = release.replaced.iter();
+    let mut reads: Vec<_> = replaced.map(|file| Arc::clone(&file.path)).collect();
     let mut layers = Vec::new();
     let own = own.map(ReleaseValues::File);
     let found = release.values.iter().zip(texts.iter().map(Option::as_ref));
