@@ -27,6 +27,13 @@ pub(crate) fn merge(
     if object.len().max(patch.len()) > LIST_ITEMS {
         return Err(PatchFailure::Exceeds(Limit::Items));
     }
+    if patch.is_empty() && are_distinct(object, keys) {
+        let merged = object.iter().map(|item| merge_item(Some(item), None));
+        let items = merged.filter_map(|item| item.map(Merged::into_node).transpose());
+        return items
+            .filter(|item| !item.as_ref().is_ok_and(Node::is_empty_map))
+            .collect();
+    }
     let mut names = identities(object, patch, keys);
     if keys.len() > 1 {
         fill_absent_values(&mut names);
@@ -102,6 +109,23 @@ fn identities(object: &[Node], patch: &[Node], keys: &[&str]) -> Vec<Vec<String>
         }
     }
     names
+}
+
+/// Returns whether all items have a value of each key that one of them has, and no two have the same values.
+fn are_distinct(items: &[Node], keys: &[&str]) -> bool {
+    let has = |item: &Node, key: &str| {
+        let value = item.get(key).filter(|value| !value.is_null());
+        value
+            .and_then(Node::text)
+            .is_some_and(|text| !text.is_empty())
+    };
+    let is_used = |key: &&&str| items.iter().any(|item| item.get(key).is_some());
+    let keys: Vec<&str> = keys.iter().filter(is_used).copied().collect();
+    let mut known = HashSet::new();
+    !keys.is_empty()
+        && items.iter().all(|item| {
+            keys.iter().all(|key| has(item, key)) && known.insert(key_values(item, &keys))
+        })
 }
 
 /// Returns for each key whether an item has a value of it.
