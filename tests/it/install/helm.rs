@@ -246,3 +246,34 @@ fn the_values_files_of_flux_replace_those_of_the_chart() {
         "values come from `istiod/prod.yaml`, which is not in the tree"
     );
 }
+
+#[test]
+fn settings_that_are_not_evaluated_make_values_unknown() {
+    let release = helm_release("  postRenderers: [{kustomize: {patches: []}}]\n");
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: a}\nspec:\n  source:\n    chart: istiod\n    targetRevision: 1.26.1\n    helm: {fileParameters: [{name: revision, path: files/revision}]}\n";
+    for (text, expected) in [
+        (&*release, "`postRenderers` are not supported"),
+        (application, "`fileParameters` is not supported"),
+    ] {
+        let install = one(text);
+        let unread = install.unread.first().unwrap();
+        assert_eq!(unread.message, expected);
+    }
+    let empty = helm_release("  postRenderers: []\n");
+    assert_eq!(one(&empty).unread, []);
+}
+
+#[test]
+fn a_chart_reference_of_flux_is_not_a_chart_of_k3s() {
+    let release = "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: mesh, namespace: flux}\nspec:\n  chartRef: {kind: HelmChart, name: control}\n";
+    let flux = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: HelmChart\nmetadata: {name: control, namespace: flux}\nspec: {chart: istiod, version: 1.26.2, sourceRef: {kind: HelmRepository, name: istio}}\n";
+    let k3s = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: control, namespace: flux}\nspec: {chart: traefik, version: 1.0.0}\n";
+    let files = [
+        ("apps/k3s.yaml", k3s),
+        ("apps/release.yaml", release),
+        ("flux/chart.yaml", flux),
+    ];
+    let install = only(&files);
+    assert_eq!(install.carrier, Carrier::HelmRelease);
+    assert_eq!(value(install.version.as_ref()), Some(V1_26));
+}

@@ -22,6 +22,9 @@ use crate::gitops::configs::{ConfigReference, Configs};
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kustomize::helm_charts::{ChartEntry, chart_entries};
 
+/// The API group of the sources of Flux.
+const FLUX_SOURCE: &str = "source.toolkit.fluxcd.io";
+
 /// Returns whether a file may belong to the environment of another one.
 type MayApply<'a> = Box<dyn Fn(&str, &str) -> bool + 'a>;
 
@@ -174,8 +177,8 @@ impl<'a, 't> ReleaseTree<'a, 't> {
         let mut values = found.release.values.clone();
         if object.kind == "HelmChart" {
             let near = object.path();
-            let config = self.object("HelmChartConfig", object.name(), object.namespace(), near);
-            let config = config.filter(|config| config.group() == object.group());
+            let kind = (object.group(), "HelmChartConfig");
+            let config = self.object(kind, object.name(), object.namespace(), near);
             for entry in values.drain(..) {
                 self.add_values(object, &place, entry, &mut found);
             }
@@ -277,7 +280,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
             text("kind").unwrap_or("OCIRepository"),
             text("name").unwrap_or_default(),
         );
-        let source = self.object(kind, name, namespace, object.path());
+        let source = self.object((FLUX_SOURCE, kind), name, namespace, object.path());
         let spec = source.and_then(|source| Some((source, source.node.get("spec")?)));
         let Some((source, spec)) = spec else {
             found.found.chart = FoundChart::Named(name);
@@ -490,14 +493,14 @@ impl<'a, 't> ReleaseTree<'a, 't> {
     }
 
     fn url_of(&self, kind: &str, name: &str, near: &Object<'t>) -> Option<&'t str> {
-        let source = self.object(kind, name, None, near.path())?;
+        let source = self.object((FLUX_SOURCE, kind), name, None, near.path())?;
         source.node.get("spec")?.get("url")?.text()
     }
 
-    /// Returns the object of that kind and name that is nearest to `near`; namespaces are compared if both sides have one.
+    /// Returns the object of that group, kind and name that is nearest to `near`; namespaces are compared if both sides have one.
     fn object(
         &self,
-        kind: &str,
+        (group, kind): (&str, &str),
         name: &str,
         namespace: Option<&str>,
         near: &str,
@@ -513,7 +516,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
             .flatten()
             .copied();
         objects
-            .filter(matches_namespace)
+            .filter(|object| object.group() == group && matches_namespace(object))
             .max_by_key(|object| nearness(object.path(), near))
     }
 

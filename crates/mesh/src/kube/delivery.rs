@@ -234,6 +234,8 @@ fn helm_release<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Release<'t> {
     };
     let references = items(spec, "valuesFrom").map(ValuesEntry::From);
     let inline = spec.get("values").map(ValuesEntry::Mapping);
+    let why = "`postRenderers` are not supported";
+    let renderers = unread_list(spec, "postRenderers", why);
     Release {
         name: text(spec, "releaseName").map_or(composed, str::to_owned),
         namespace: target.or_else(|| object.deployed_namespace()),
@@ -241,12 +243,9 @@ fn helm_release<'t>(object: &Object<'t>, spec: NodeRef<'t>) -> Release<'t> {
             Some(reference) => ChartName::Referenced(reference),
             None => own().map_or(ChartName::Unnamed("it names no chart"), ChartName::Written),
         },
-        values: references.chain(inline).collect(),
+        values: references.chain(inline).chain(renderers).collect(),
         node: spec,
-        unsupported: match items(spec, "postRenderers").next() {
-            Some(_) => vec!["`postRenderers` are not supported"],
-            None => Vec::new(),
-        },
+        unsupported: Vec::new(),
     }
 }
 
@@ -312,8 +311,9 @@ fn argo_release<'t>(
         let name = text(pair, "name")?;
         Some(ValuesEntry::Parameter(name, pair.get("value")?, is_text))
     });
+    let why = "`fileParameters` is not supported";
+    let file_parameters = helm.and_then(|helm| unread_list(helm, "fileParameters", why));
     let unsupported = [
-        ("fileParameters", "`fileParameters` is not supported"),
         ("kubeVersion", "`kubeVersion` is not supported"),
         ("apiVersions", "`apiVersions` is not supported"),
     ];
@@ -340,6 +340,7 @@ fn argo_release<'t>(
             .chain(values)
             .chain(object_values.map(ValuesEntry::Mapping))
             .chain(parameters)
+            .chain(file_parameters)
             .collect(),
         node: source,
         unsupported: unsupported.map(|(_, why)| why).collect(),
@@ -465,6 +466,13 @@ fn of_flux(config: Option<NodeRef<'_>>) -> Option<Cluster> {
     (!placeholder::contains(name)).then(|| Cluster::Flux {
         config: Some(name.to_owned()),
     })
+}
+
+/// Returns the entry for a list that is not read; `None` if it is empty or missing.
+fn unread_list<'t>(node: NodeRef<'t>, key: &str, why: &'static str) -> Option<ValuesEntry<'t>> {
+    let entry = node.entry(key)?;
+    let is_set = entry.value.items().len() > 0;
+    is_set.then_some(ValuesEntry::Unread(entry.key, why))
 }
 
 fn text<'t>(node: NodeRef<'t>, key: &str) -> Option<&'t str> {
