@@ -244,3 +244,57 @@ impl<'k> ItemKey<'k> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::kustomize::leaf::Origin;
+    use crate::kustomize::node::{Mapping, Value};
+    use meshprobe_yaml::Span;
+
+    fn item(fields: &[(&str, &str)]) -> Node {
+        let origin = Origin {
+            path: "a.yaml".into(),
+            span: Span::empty(0),
+        };
+        let mut item = Node {
+            value: Value::Map(Arc::new(Mapping::default())),
+            origin: origin.clone(),
+        };
+        for (key, text) in fields {
+            item.set(key, &origin, Node::text_at(text, &origin));
+        }
+        item
+    }
+
+    #[test]
+    fn items_are_distinct_if_all_have_the_same_keys_with_other_values() {
+        let keys = ["port", "protocol"];
+        let (a, b) = (item(&[("port", "80")]), item(&[("port", "81")]));
+        let tcp = item(&[("port", "80"), ("protocol", "TCP")]);
+        let udp = item(&[("port", "80"), ("protocol", "UDP")]);
+        let empty = item(&[("port", "")]);
+        assert!(are_distinct(&[a.clone(), b.clone()], &keys));
+        assert!(are_distinct(&[tcp.clone(), udp], &keys));
+        for other in [a.clone(), tcp, empty, item(&[]), item(&[("x", "y")])] {
+            assert!(!are_distinct(&[a.clone(), other], &keys));
+        }
+    }
+
+    #[test]
+    fn items_that_a_patch_does_not_touch_keep_their_order() {
+        let items: Vec<Node> = ["c", "a", "b"].map(|name| item(&[("name", name)])).into();
+        let unchanged = |object: Option<&Node>, _: Option<&Node>| {
+            let kept = object.filter(|item| item.get("name").and_then(Node::text) != Some("a"));
+            Ok(kept.cloned().map_or(Merged::Gone, Merged::Object))
+        };
+        let merged = merge(&items, &[], &["name"], unchanged, false).unwrap();
+        let names: Vec<_> = merged
+            .iter()
+            .map(|item| item.get("name").and_then(Node::text))
+            .collect();
+        assert_eq!(names, [Some("c"), Some("b")]);
+    }
+}
