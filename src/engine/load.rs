@@ -88,11 +88,21 @@ fn read_all(candidates: &[Candidate], request: &Request, count: &ValueCount) -> 
     let read = |candidate: &Candidate| read_guarded(candidate, request, count);
     let mut files: Vec<SourceFile> = candidates.par_iter().map(read).collect();
     if count.is_exceeded() {
-        for file in &mut files {
-            file.exceed(FileLimit::AllValues);
-        }
+        files.iter_mut().for_each(leave_out);
     }
     files
+}
+
+/// Leaves out a file because all files have too many values. Another fault of the file has precedence.
+fn leave_out(file: &mut SourceFile) {
+    match &mut file.fault {
+        None => file.exceed(FileLimit::AllValues),
+        // Whether the file was parsed depends on which thread is faster.
+        Some(Fault::TooLarge { limit, .. }) if *limit == FileLimit::Values => {
+            *limit = FileLimit::AllValues;
+        }
+        Some(_) => {}
+    }
 }
 
 /// Reads and parses one file. A panic affects only this file.
@@ -127,4 +137,36 @@ pub fn unread_paths(set: &SourceSet) -> Vec<Arc<str>> {
         })
         .map(|file| Arc::clone(&file.path))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n";
+
+    fn left_out(fault: Option<Fault>) -> Option<Fault> {
+        let text = if fault.is_some() { "" } else { POD };
+        let mut file = SourceFile::new(Arc::from("a.yaml"), Arc::from(text));
+        file.fault = fault;
+        leave_out(&mut file);
+        file.fault
+    }
+
+    #[test]
+    fn other_faults_of_a_left_out_file_are_kept() {
+        let kubernetes = true;
+        let too_large = |limit| Some(Fault::TooLarge { limit, kubernetes });
+        let all = too_large(FileLimit::AllValues);
+        assert_eq!(left_out(None), all);
+        assert_eq!(left_out(all.clone()), all);
+        assert_eq!(left_out(too_large(FileLimit::Values)), all);
+        for fault in [
+            too_large(FileLimit::Size),
+            Some(Fault::NotUtf8 { kubernetes }),
+            Some(Fault::Unreadable("denied".to_owned())),
+        ] {
+            assert_eq!(left_out(fault.clone()), fault);
+        }
+    }
 }

@@ -28,8 +28,13 @@ impl SourceFile {
 
     /// Splits and parses the text, and adds its values to `count`. Sets the fault of the file if it has too many.
     pub(in crate::source) fn parse_within(&mut self, count: &ValueCount) {
-        match parsed(self, count) {
-            Some(documents) => self.documents = documents,
+        if count.is_exceeded() {
+            // None of the files is kept: memory must not grow with their number.
+            return self.exceed(FileLimit::AllValues);
+        }
+        match parsed(self) {
+            Some((documents, values)) if count.add(values) => self.documents = documents,
+            Some(_) => self.exceed(FileLimit::AllValues),
             None => self.exceed(FileLimit::Values),
         }
     }
@@ -61,8 +66,8 @@ impl SourceFile {
     }
 }
 
-/// Parses the documents of a file, and adds their values to `count`. Returns `None` if there are too many.
-pub(in crate::source) fn parsed(file: &SourceFile, count: &ValueCount) -> Option<Vec<Document>> {
+/// Parses the documents of a file, and returns them with the number of their values; `None` if there are too many.
+fn parsed(file: &SourceFile) -> Option<(Vec<Document>, usize)> {
     let mut left = FILE_VALUES;
     let mut documents = Vec::new();
     for (index, segment) in segments(&file.text).into_iter().enumerate() {
@@ -74,6 +79,28 @@ pub(in crate::source) fn parsed(file: &SourceFile, count: &ValueCount) -> Option
         }
         documents.push(document);
     }
-    count.add(FILE_VALUES - left);
-    Some(documents)
+    Some((documents, FILE_VALUES - left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_beyond_the_limit_of_all_files_are_not_kept() {
+        let count = ValueCount::new(8);
+        let fault = |text: &str| {
+            let mut file = SourceFile::unparsed(Arc::from("a.yaml"), Arc::from(text), true);
+            file.parse_within(&count);
+            assert_eq!(file.documents.is_empty(), file.fault.is_some());
+            file.fault
+        };
+        let kubernetes = true;
+        let limit = FileLimit::AllValues;
+        assert_eq!(fault("a: b\n"), None);
+        let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeName: b}\n";
+        assert_eq!(fault(pod), Some(Fault::TooLarge { limit, kubernetes }));
+        let kubernetes = false;
+        assert_eq!(fault("a: b\n"), Some(Fault::TooLarge { limit, kubernetes }));
+    }
 }
