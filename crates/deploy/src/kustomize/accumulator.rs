@@ -159,7 +159,10 @@ impl Accumulator {
         self.variable_fields
             .extend(other.variable_fields.iter().cloned());
         self.options.extend(&other.options);
-        self.left_out = self.left_out.or(other.left_out);
+        if let Some(limit) = other.left_out {
+            // What is collected must not depend on the order of the entries.
+            self.leave_out(limit);
+        }
     }
 
     /// Adds the variables of `k`, or of a kustomization that it includes, with their places in `k`. kustomize refuses a second
@@ -254,7 +257,8 @@ impl Accumulator {
 
     /// Counts values that are added to the objects. Returns `false` and leaves out all objects if there are too many.
     pub(crate) fn count_values(&mut self, values: usize) -> bool {
-        self.added = self.added.saturating_add(values);
+        // What exceeds the limit is not kept, and must not count towards the limit of all renderings.
+        self.added = self.added.saturating_add(values).min(ADDED_VALUES + 1);
         let fits = self.added <= ADDED_VALUES;
         if !fits {
             self.leave_out(Limit::Added);
