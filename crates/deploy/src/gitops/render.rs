@@ -86,6 +86,8 @@ pub(crate) fn render(
             deployed.extend(left_out);
             break;
         }
+        // The next renderings replace these.
+        count.subtract(deployed.iter().map(|rendering| rendering.held).sum());
         let mut next = Vec::with_capacity(wanted.len());
         let mut entered = BTreeSet::new();
         let folders: BTreeSet<&str> = all
@@ -100,9 +102,7 @@ pub(crate) fn render(
             next.push(rendering);
         }
         generated = expanded;
-        for replaced in std::mem::replace(&mut deployed, next) {
-            count.subtract(replaced.held);
-        }
+        deployed = next;
         included = entered;
         previous = keys;
     }
@@ -112,6 +112,12 @@ pub(crate) fn render(
     own.retain(|rendering| !included.contains(&rendering.id.root));
     own.extend(deployed);
     own.extend(generated.into_iter().map(Arc::unwrap_or_clone));
+    let is_exceeded = |rendering: &Rendering| rendering.left_out == Some(Limit::All);
+    if reuse.is_some() && own.iter().any(is_exceeded) {
+        // A reused rendering can count more than a new one, which shares what it includes.
+        drop(own);
+        return render(sources, groups, is_wanted, None);
+    }
     (own, in_use)
 }
 
@@ -156,16 +162,20 @@ fn render_roots<'s>(
     let rendered: Vec<_> = groups.par_iter().map(render).collect();
     let mut builder = Builder::new(sources, Arc::clone(&count));
     let mut own = Vec::new();
+    // Which renderings fit, and what they count, would depend on which thread is faster.
+    let is_exceeded = count.is_exceeded();
     for (renderings, other) in rendered {
-        own.extend(renderings);
-        builder.take_over(other);
+        if is_exceeded {
+            other.clear();
+            let ids = renderings.into_iter().map(|rendering| rendering.id);
+            own.extend(ids.map(|id| Rendering::without_objects(id, None, Limit::All)));
+        } else {
+            own.extend(renderings);
+            builder.take_over(other);
+        }
     }
-    if count.is_exceeded() {
-        // Which renderings fit would depend on which thread is faster.
-        let left_out = |rendering: &Rendering| {
-            Rendering::without_objects(rendering.id.clone(), None, Limit::All)
-        };
-        own = own.iter().map(left_out).collect();
+    if is_exceeded {
+        count.exhaust();
     }
     own.sort_by(|a, b| a.id.cmp(&b.id));
     (own, builder, count)
@@ -178,12 +188,15 @@ fn render_root<'s>(
     root: &Arc<str>,
     is_wanted: &impl Fn(&Resource) -> bool,
 ) -> Rendering {
+    let before = builder.added();
     let mut accumulator = builder.root(root);
     if !accumulator.variables.is_empty() {
         Arc::make_mut(&mut accumulator).resolve_variables();
     }
     let (count, id) = (builder.count(), RenderingId::of_root(root));
-    finish(sources, count, id, None, &accumulator, is_wanted)
+    let mut rendering = finish(sources, count, id, None, &accumulator, is_wanted);
+    rendering.held += builder.added() - before;
+    rendering
 }
 
 /// Renders some roots of one group, as if no object deployed them.

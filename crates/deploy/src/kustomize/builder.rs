@@ -36,6 +36,8 @@ pub(crate) struct Builder<'s> {
     open: Vec<Arc<str>>,
     work: usize,
     count: Arc<ValueCount>,
+    /// What the kustomizations in `done` have added to `count`.
+    added: usize,
 }
 
 impl<'s> Builder<'s> {
@@ -46,12 +48,18 @@ impl<'s> Builder<'s> {
             open: Vec::new(),
             work: ALL_STEPS,
             count,
+            added: 0,
         }
     }
 
     /// Returns the count of the values of all renderings.
     pub(crate) fn count(&self) -> &ValueCount {
         &self.count
+    }
+
+    /// Returns what the kustomizations of this builder have added to the count, apart from their rendered objects.
+    pub(crate) const fn added(&self) -> usize {
+        self.added
     }
 
     /// Returns a builder for `size` kustomizations that may include each other.
@@ -116,7 +124,9 @@ impl<'s> Builder<'s> {
         }
         let mut accumulator = Accumulator::default();
         self.fill(&[*k], &[], &mut accumulator);
-        if !self.count.add(accumulator.added) {
+        if self.count.add(accumulator.added) {
+            self.added += accumulator.added;
+        } else {
             accumulator.leave_out(Limit::All);
         }
         let accumulator = Arc::new(accumulator);

@@ -38,7 +38,8 @@ pub struct Rendering {
     pub left_out: Option<Limit>,
     /// The options that kustomize needs for the build.
     pub(crate) options: BTreeSet<&'static str>,
-    /// What its objects count towards the limit of all renderings.
+    /// What it counts towards the limit of all renderings: its objects, and for a root the values that its kustomizations
+    /// add.
     pub(crate) held: usize,
 }
 

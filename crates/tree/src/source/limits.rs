@@ -65,6 +65,12 @@ impl ValueCount {
         self.count.fetch_sub(values, Ordering::Relaxed);
     }
 
+    /// Sets the number to the limit, so that no more values can be added.
+    pub fn exhaust(&self) {
+        self.count.store(self.limit, Ordering::Relaxed);
+        self.is_exceeded.store(true, Ordering::Relaxed);
+    }
+
     /// Returns the number of values.
     #[must_use]
     pub fn count(&self) -> usize {
