@@ -105,6 +105,45 @@ fn copies_of_copies_exceed_the_value_limit() {
 }
 
 #[test]
+fn an_overlay_of_a_left_out_base_has_no_objects_in_any_order() {
+    let bad = format!(
+        "resources: [web.yaml]\npatches:\n- target: {{kind: Deployment}}\n  patch: |\n{}",
+        "    - {op: copy, from: /spec/template/spec/containers, path: /spec/template/spec/containers/-}\n".repeat(60)
+    );
+    for resources in ["[../good, ../bad]", "[../bad, ../good]"] {
+        let over = format!("resources: {resources}\n");
+        let sources = set(&[
+            ("good/api.yaml", &WEB.replace("name: web", "name: api")),
+            ("good/kustomization.yaml", "resources: [api.yaml]\n"),
+            ("bad/web.yaml", WEB),
+            ("bad/kustomization.yaml", &bad),
+            ("over/kustomization.yaml", &over),
+        ]);
+        let rendering = only(&sources);
+        assert_eq!(rendering.left_out, Some(Limit::Values));
+        assert!(rendering.documents.is_empty());
+    }
+}
+
+#[test]
+fn unreadable_patches_are_not_multiplied_with_objects() {
+    let mut objects = String::new();
+    for at in 0..800 {
+        objects.push_str(&WEB.replace("name: web\nspec", &format!("name: web{at}\nspec")));
+        objects.push_str("---\n");
+    }
+    let patches = "- {patch: \"{{\"}\n".repeat(800);
+    let text = format!("resources: [web.yaml]\npatches:\n{patches}");
+    let sources = set(&[("kustomization.yaml", &text), ("web.yaml", &objects)]);
+    let rendering = only(&sources);
+    assert_eq!(rendering.left_out, None);
+    assert_eq!(rendering.documents.len(), 800);
+    assert_eq!(rendering.notes.len(), 800);
+    let changed = rendering.notes.iter().map(|note| note.changed.len());
+    assert_eq!(changed.sum::<usize>(), 800);
+}
+
+#[test]
 fn aliases_that_multiply_each_other_are_not_expanded() {
     let mut text = String::from("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\na0: &a0 [x]\n");
     for level in 1..12 {

@@ -32,6 +32,7 @@ pub(crate) fn apply(
         accumulator,
         work,
         names: None,
+        is_all_changed: false,
     };
     for k in layers.iter().filter(is_file) {
         for patch in patches::strategic(sources, k) {
@@ -88,6 +89,8 @@ struct Steps<'a> {
     work: &'a mut usize,
     /// The index of names, which exists while patches are applied.
     names: Option<NameIndex>,
+    /// Whether the note about an unreadable patch names all objects.
+    is_all_changed: bool,
 }
 
 impl Steps<'_> {
@@ -126,12 +129,19 @@ impl Steps<'_> {
             }
             Err(refused) => {
                 self.finish_patches();
-                let target = refused.target.as_deref();
-                let is_selected =
-                    |resource: &Resource| target.is_none_or(|target| target.selects(resource));
-                let changed = self.accumulator.ids_of(is_selected);
                 self.accumulator.add_note(k, refused.at, refused.message);
-                self.accumulator.mark_changed(k, refused.at, &changed);
+                match refused.target.as_deref() {
+                    Some(target) => {
+                        let changed = self.accumulator.ids_of(|object| target.selects(object));
+                        self.accumulator.mark_changed(k, refused.at, &changed);
+                    }
+                    // Naming all objects once is sufficient, and does not multiply patches with objects.
+                    None if self.is_all_changed => {}
+                    None => {
+                        self.accumulator.mark_all_changed(k, refused.at);
+                        self.is_all_changed = true;
+                    }
+                }
             }
         }
     }
