@@ -297,6 +297,36 @@ fn copies_of_a_folder_that_exceed_the_limit_are_reported() {
 }
 
 #[test]
+fn renderings_beyond_the_limit_do_not_depend_on_threads() {
+    let project = Project::with(&[("shop.yaml", &shop())]);
+    let mut objects = format!("{WEB}---\n");
+    for at in 0..300 {
+        let _ = writeln!(
+            objects,
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{at}}}\n---"
+        );
+    }
+    let entries: String = (0..1_300).fold(String::new(), |all, at| all + &format!("a{at}: b, "));
+    let base = format!("resources: [all.yaml]\ncommonAnnotations: {{{entries}}}\n");
+    for at in 0..16 {
+        project.write(&format!("b{at}/all.yaml"), &objects);
+        project.write(&format!("b{at}/kustomization.yaml"), &base);
+        let overlay = format!("resources: [../b{at}]\n");
+        project.write(&format!("o{at}/kustomization.yaml"), overlay);
+        let application = format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: a{at}, namespace: argocd}}\n\
+             spec: {{destination: {{namespace: n}}, source: {{repoURL: https://example.com/a.git, path: b{at}}}}}\n"
+        );
+        project.write(&format!("argo/a{at}.yaml"), application);
+    }
+    let [one, other] = ["1", "4"].map(|threads| {
+        check(&project, &["--threads", threads, "."])
+            .stdout_contains("and 29 more; all renderings together have more than")
+    });
+    assert_eq!(one.stdout, other.stdout);
+}
+
+#[test]
 fn only_the_folder_of_a_left_out_rendering_is_not_rewritten() {
     let run = copies().run(&[
         "rewrite",
