@@ -176,8 +176,8 @@ fn transformations_that_multiply_are_reported() {
             false => format!("resources: [many.yaml, web.yaml]\n{change}"),
         };
         project.write("base/kustomization.yaml", text);
-        let run = check(&project, &["."]);
-        run.stdout_contains("base/kustomization.yaml:1:1: error[overlay-left-out]");
+        let run = check(&project, &["."])
+            .stdout_contains("base/kustomization.yaml:1:1: error[overlay-left-out]");
         let limits = [
             "a kustomization adds more than 500000 values",
             "the rendering takes too many steps",
