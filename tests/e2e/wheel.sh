@@ -68,7 +68,7 @@ pass "formula: complete; refused if a checksum is missing"
 status 1 "$work/log" bash "$root/packaging/release.sh" agrees v99.0.0
 has "$work/log" 'Cargo.toml has another version'
 has "$work/log" 'pyproject.toml requires another version'
-has "$work/log" 'CHANGELOG.md says nothing about 99.0.0'
+has "$work/log" 'CHANGELOG.md has no section for 99.0.0'
 mkdir -p "$work/copy"
 cp -R "$root/packaging" "$root/docs" "$root/examples" "$root/README.md" "$root/Cargo.toml" "$root/Cargo.lock" \
   "$root/pyproject.toml" "$work/copy/"

@@ -83,7 +83,7 @@ fn a_list_with_such_json_passes_the_krm_function() {
     });
     let run = Project::new().pipe(&["krm"], escaped(&list)).exits(0);
     let (annotations, http) = pod(&run.stdout);
-    assert_eq!(annotations["team"], "\u{1f600}\u{7f}");
+    assert_eq!(annotations["team"], "\u{1f600}");
     assert_eq!(http["path"], "/app-health/web/livez");
 }
 
