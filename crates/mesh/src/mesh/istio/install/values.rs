@@ -36,7 +36,7 @@ impl<'t> Values<'t> {
     }
 
     /// Reads the value at `path` as a fact. A placeholder is an unknown value: `fallback` is used instead, and the
-    /// fact is assumed; without a fallback there is no fact.
+    /// fact is assumed. Returns `None` for a placeholder without a fallback.
     pub(super) fn fact<T>(
         &self,
         path: &str,
