@@ -7,18 +7,17 @@
 //! `docs/stability.md` lists. Programs run the binary and read its JSON output.
 
 pub mod cli;
-pub mod diff;
-pub mod engine;
 pub mod krm;
-pub mod lsp;
-#[cfg(feature = "mcp")]
-pub mod mcp;
-pub mod report;
 
 // The tests, the benchmarks and the fuzz targets reach all layers through this library.
 pub use meshprobe_deploy::{gitops, kustomize};
+pub use meshprobe_engine::{diff, engine};
+pub use meshprobe_lsp as lsp;
+#[cfg(feature = "mcp")]
+pub use meshprobe_mcp as mcp;
 pub use meshprobe_mesh::{finding, kube, mesh, settings};
 pub use meshprobe_predict::{context, predict};
+pub use meshprobe_report as report;
 pub use meshprobe_rules::{rules, symptoms};
 pub use meshprobe_tree::{filesystem, git, source};
 pub use meshprobe_yaml as yaml;

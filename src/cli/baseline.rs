@@ -10,8 +10,8 @@ use super::args::CheckArgs;
 use super::input::Run;
 use super::session::Session;
 use super::stop::Stop;
-use crate::engine::{Outcome, unread_paths, write_report};
-use crate::report::{Baseline, counted};
+use meshprobe_engine::engine::{Outcome, unread_paths, write_report};
+use meshprobe_report::{Baseline, counted};
 
 /// The maximum number of stale entries that a note lists.
 const NAMED: usize = 10;

@@ -4,7 +4,7 @@ use meshprobe_mesh::settings::most_similar;
 
 use super::args::EnvironmentArgs;
 use super::stop::Stop;
-use crate::engine::UnknownEnvironments;
+use meshprobe_engine::engine::UnknownEnvironments;
 
 /// Rejects names of `--overlay` and `--cluster` that no environment has, or whose environments have no workloads.
 ///

@@ -12,8 +12,8 @@ use super::input::{RenderFallback, prepare, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
-use crate::engine::{self, Exit, explained, failing, rule_names};
-use crate::report::{self, SymptomMatch, rule_page};
+use meshprobe_engine::engine::{self, Exit, explained, failing, rule_names};
+use meshprobe_report::{self as report, SymptomMatch, rule_page};
 
 pub(super) fn run(session: &Session, args: &ExplainArgs) -> Result<Exit, Stop> {
     let Some(given) = args.text.as_deref() else {

@@ -19,9 +19,9 @@ use super::session::{Capture, Session};
 use super::stop::Stop;
 use super::threads::{cores, pool};
 use super::{check, surroundings};
-use crate::engine::Exit;
-use crate::lsp;
-use crate::lsp::{Environment, Loader, Plan, Root, SettingsError};
+use meshprobe_engine::engine::Exit;
+use meshprobe_lsp as lsp;
+use meshprobe_lsp::{Environment, Loader, Plan, Root, SettingsError};
 
 pub(super) fn run(session: &Session, args: &LspArgs) -> Result<Exit, Stop> {
     let (connection, threads) = Connection::stdio();

@@ -13,8 +13,8 @@ mod with_server {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use crate::engine::Exit;
-    use crate::mcp::{self, Options, Root, Runner};
+    use meshprobe_engine::engine::Exit;
+    use meshprobe_mcp::{self as mcp, Options, Root, Runner};
     use meshprobe_tree::filesystem::Confinement;
 
     use super::super::args::McpArgs;
@@ -77,7 +77,7 @@ mod with_server {
 
 #[cfg(not(feature = "mcp"))]
 mod without_server {
-    use crate::engine::Exit;
+    use meshprobe_engine::engine::Exit;
 
     use super::super::args::McpArgs;
     use super::super::session::Session;

@@ -1,7 +1,7 @@
 //! Prints errors and diffs, and writes changed files.
 
-use crate::engine::{Changed, Exit, WriteFailure, write_all};
-use crate::report::{self, TerminalStyle, escape_control};
+use meshprobe_engine::engine::{Changed, Exit, WriteFailure, write_all};
+use meshprobe_report::{self as report, TerminalStyle, escape_control};
 
 use super::session::Session;
 use super::stop::Stop;

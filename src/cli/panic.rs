@@ -3,7 +3,7 @@
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
 
-use crate::engine::{PanicReport, how_to_report, record_panic};
+use meshprobe_engine::engine::{PanicReport, how_to_report, record_panic};
 
 use super::session::Session;
 
@@ -11,8 +11,8 @@ use super::session::Session;
 /// all others. It prints the stack if `RUST_BACKTRACE` is set, because only the hook knows it.
 pub(super) fn install_hook() {
     #[cfg(debug_assertions)]
-    if let Ok(stage) = std::env::var(crate::engine::planted_panic::VARIABLE) {
-        crate::engine::planted_panic::plant(stage);
+    if let Ok(stage) = std::env::var(meshprobe_engine::engine::planted_panic::VARIABLE) {
+        meshprobe_engine::engine::planted_panic::plant(stage);
     }
     std::panic::set_hook(Box::new(|info| {
         record_panic(info);

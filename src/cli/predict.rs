@@ -15,9 +15,10 @@ use super::reports::{report_root, shared_files, write_file};
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
-use crate::engine::{Detail, Exit, UnknownEnvironments, failing, write_report};
-use crate::report::{PredictReport, Report, TerminalStyle};
-use crate::{engine, report};
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{Detail, Exit, UnknownEnvironments, failing, write_report};
+use meshprobe_report as report;
+use meshprobe_report::{PredictReport, Report, TerminalStyle};
 
 const NO_WORKLOADS: &str = "Nothing was predicted: the files do not contain workloads.";
 const NONE_SELECTED: &str = "Nothing was predicted: the files do not contain workloads that `--overlay` or `--cluster` \

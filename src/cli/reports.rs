@@ -10,11 +10,14 @@ use meshprobe_tree::source::{SourceSet, canonical};
 use super::args::{CheckArgs, OutputFormat, ReportArg};
 use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
-use crate::engine::{
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{
     Detail, Fixes, Outcome, RenderedOverlays, WorkloadReport, append_report, is_read, write_report,
 };
-use crate::report::{CheckReport, Hint, Report, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle};
-use crate::{engine, report};
+use meshprobe_report as report;
+use meshprobe_report::{
+    CheckReport, Hint, Report, ReportRoot, Results, SUMMARY_LIMIT, TerminalStyle,
+};
 
 /// What the reports of a run show.
 #[derive(Clone, Copy)]

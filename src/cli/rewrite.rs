@@ -13,9 +13,9 @@ use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
 use super::vm;
-use crate::engine;
-use crate::engine::{Exit, RewriteCounts, Rewritten, failing};
-use crate::report::{counted, escape_control, not_judged_lines, rewrite_sum};
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{Exit, RewriteCounts, Rewritten, failing};
+use meshprobe_report::{counted, escape_control, not_judged_lines, rewrite_sum};
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     if args.common.renders_charts_of_tree() {

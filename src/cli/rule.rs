@@ -1,7 +1,7 @@
 //! `meshprobe rule`.
 
-use crate::engine::{Exit, explained, rule_names};
-use crate::report::{self, rule_page};
+use meshprobe_engine::engine::{Exit, explained, rule_names};
+use meshprobe_report::{self as report, rule_page};
 
 use super::args::{RuleArgs, RuleFormat};
 use super::session::Session;

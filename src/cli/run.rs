@@ -18,8 +18,8 @@ use super::threads::with_stack;
 use super::{
     check, diff, explain, lsp, mcp, misnamed, panic, predict, rewrite, rule, schema, shell,
 };
-use crate::engine::Exit;
 use crate::krm;
+use meshprobe_engine::engine::Exit;
 
 /// The time after which a program that waits for standard input explains itself.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -64,7 +64,7 @@ pub(super) fn run_arguments(arguments: &[OsString], session: &Session) -> Exit {
 
 fn run_command(arguments: &[OsString], session: &Session) -> Exit {
     #[cfg(debug_assertions)]
-    crate::engine::planted_panic::trip("main", "");
+    meshprobe_engine::engine::planted_panic::trip("main", "");
     let result = if is_called_as_function(arguments) {
         function(session, arguments.get(1).map(Path::new))
     } else {

@@ -5,8 +5,8 @@ use meshprobe_mesh::settings;
 use super::args::{SchemaArgs, SchemaKind};
 use super::session::Session;
 use super::stop::Stop;
-use crate::engine::{Exit, rule_names};
 use crate::krm;
+use meshprobe_engine::engine::{Exit, rule_names};
 
 pub(super) fn run(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
     let text = match args.of {

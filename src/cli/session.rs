@@ -13,8 +13,8 @@ use meshprobe_tree::filesystem::{Confinement, FileSystem};
 use meshprobe_tree::source::{io_error_reason, read_stream};
 
 use super::stop::Stop;
-use crate::report;
-use crate::report::{Report, escape_commands, escape_control};
+use meshprobe_report as report;
+use meshprobe_report::{Report, escape_commands, escape_control};
 
 /// The streams, the working directory and the environment of one run.
 pub struct Session {

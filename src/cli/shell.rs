@@ -10,7 +10,7 @@ use meshprobe_rules::symptoms;
 use super::args::{Cli, ENVIRONMENT};
 use super::session::Session;
 use super::stop::Stop;
-use crate::engine::{Exit, rule_names};
+use meshprobe_engine::engine::{Exit, rule_names};
 
 /// Prints the completion script of a shell, which also completes the ids of rules.
 pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {

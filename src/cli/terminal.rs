@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::args::{ColorArg, Common};
 use super::session::{OutputStream, Session};
-use crate::report::TerminalStyle;
+use meshprobe_report::TerminalStyle;
 
 /// The minimum width of lines: words are not broken.
 const LEAST_WIDTH: usize = 40;

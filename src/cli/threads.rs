@@ -1,6 +1,6 @@
 //! Starts threads with a stack that is large enough.
 
-use crate::engine::{Exit, PanicReport, catch_panic};
+use meshprobe_engine::engine::{Exit, PanicReport, catch_panic};
 
 use super::stop::Stop;
 

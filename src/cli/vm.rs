@@ -11,9 +11,9 @@ use super::input::{RenderFallback, Run, prepare, print_files, print_findings};
 use super::output::report_failures;
 use super::session::Session;
 use super::stop::Stop;
-use crate::engine;
-use crate::engine::{Exit, GeneratedFiles, failing};
-use crate::report::counted;
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{Exit, GeneratedFiles, failing};
+use meshprobe_report::counted;
 
 pub(super) fn run(session: &Session, args: &RewriteArgs) -> Result<Exit, Stop> {
     let output = args.output.as_deref();

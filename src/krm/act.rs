@@ -6,9 +6,9 @@ use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_mesh::settings::{Action, Settings};
 use meshprobe_tree::source::SourceSet;
 
-use crate::engine;
-use crate::engine::{Exit, Outcome, RewriteCounts, Summary, failing};
-use crate::report::{escape_control, missing_verdicts};
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{Exit, Outcome, RewriteCounts, Summary, failing};
+use meshprobe_report::{escape_control, missing_verdicts};
 
 /// The result of the actions.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::settings::{self, ConfigError, Layer};
 use meshprobe_yaml::{self as yaml, LineIndex, NodeRef, Span};
 
-use crate::engine::rule_names;
+use meshprobe_engine::engine::rule_names;
 
 /// Parses the configuration.
 ///

@@ -4,7 +4,7 @@ use meshprobe_mesh::finding::page_url;
 use meshprobe_mesh::settings::{API_VERSION, KIND, schema};
 use serde_json::{Map, Value, json};
 
-use crate::engine::rule_names;
+use meshprobe_engine::engine::rule_names;
 
 const HOME: &str = env!("CARGO_PKG_REPOSITORY");
 

@@ -14,7 +14,7 @@ use meshprobe_yaml::{Change, FieldPath, Tree, Value};
 use super::act::{Answer, ConfigFile, act};
 use super::list::{List, NAME};
 use super::{config, list, results};
-use crate::engine;
+use meshprobe_engine::engine;
 
 /// Checks and rewrites the list on standard input.
 ///

@@ -9,8 +9,8 @@ use meshprobe_yaml::{Change, FieldPath, NodeRef, Step, Value};
 use super::act::ActionResults;
 use super::list::{NAME, annotation};
 use super::words;
-use crate::engine::{RewriteCounts, Summary};
-use crate::report::{self, escape_control, left_out_sentences};
+use meshprobe_engine::engine::{RewriteCounts, Summary};
+use meshprobe_report::{self as report, escape_control, left_out_sentences};
 
 /// The annotations with the file that an item was read from.
 const PATHS: [&str; 2] = [

@@ -12,9 +12,9 @@ if [ -z "$browser" ] || ! command -v chromedriver >/dev/null; then
 fi
 
 # 1. The script and the style.
-assets="$root/src/report/html/assets"
+assets="$root/crates/report/src/html/assets"
 status 0 "$work/log" oxlint --deny-warnings --deny correctness --deny suspicious --deny perf "$assets/report.js"
-status 0 "$work/log" python "$root/tests/e2e/html_assets.py" "$root/src/report/html"
+status 0 "$work/log" python "$root/tests/e2e/html_assets.py" "$root/crates/report/src/html"
 pass "html: the script and the style are clean"
 
 # 2. The reports, each with the JSON report of the same run.

@@ -18,10 +18,11 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/deploy/src", &["kustomize", "gitops"]),
     ("crates/predict/src", &["context", "predict"]),
     ("crates/rules/src", &["rules", "rewrite", "symptoms"]),
-    (
-        "src",
-        &["engine", "diff", "report", "krm", "lsp", "mcp", "cli"],
-    ),
+    ("crates/engine/src", &["engine", "diff"]),
+    ("crates/report/src", &["report"]),
+    ("crates/lsp/src", &["lsp"]),
+    ("crates/mcp/src", &["mcp"]),
+    ("src", &["krm", "cli"]),
 ];
 
 /// The layers with access to the environment of the process.

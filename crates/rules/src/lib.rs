@@ -5,3 +5,6 @@
 pub mod rewrite;
 pub mod rules;
 pub mod symptoms;
+
+/// The page about what each mesh does to probes, as Markdown.
+pub const MESHES_PAGE: &str = include_str!(concat!(env!("MESHPROBE_DOCS"), "/meshes.md"));

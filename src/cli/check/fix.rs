@@ -14,9 +14,10 @@ use crate::cli::reports::{Reported, Reports};
 use crate::cli::session::{OutputStream, Session};
 use crate::cli::stop::Stop;
 use crate::cli::terminal::terminal_style;
-use crate::engine::{Exit, Fixed, Outcome, failing};
-use crate::report::{Hint, TerminalStyle, counted};
-use crate::{engine, report};
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{Exit, Fixed, Outcome, failing};
+use meshprobe_report as report;
+use meshprobe_report::{Hint, TerminalStyle, counted};
 
 /// Fixes the files, writes them, and reports the findings that remain.
 pub(super) fn fix(invocation: Invocation<'_>) -> Result<Exit, Stop> {

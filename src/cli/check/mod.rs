@@ -11,8 +11,8 @@ use super::input::{RenderFallback, prepare, print_files};
 use super::reports::{Reported, Reports};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
-use crate::engine::Exit;
-use crate::report::Hint;
+use meshprobe_engine::engine::Exit;
+use meshprobe_report::Hint;
 
 pub(super) use options::options;
 

@@ -7,7 +7,7 @@ use meshprobe_mesh::settings::{FailOn, Layer, RequiredVerdicts, RuleLevel};
 
 use super::super::args::{CheckArgs, FailOnArg, SeverityArg};
 use super::super::stop::Stop;
-use crate::engine::rule_names;
+use meshprobe_engine::engine::rule_names;
 
 /// Returns the options of this command as a layer of settings.
 ///

@@ -14,7 +14,7 @@ use meshprobe_yaml::{LineIndex, Span};
 
 use crate::cli::args::Common;
 use crate::cli::stop::Stop;
-use crate::engine::rule_names;
+use meshprobe_engine::engine::rule_names;
 
 /// Reads the settings of a configuration file. Its relative paths and patterns become those of the working directory.
 ///

@@ -8,7 +8,7 @@ use meshprobe_mesh::settings::{
 
 use super::super::args::DiffArgs;
 use super::super::stop::Stop;
-use crate::diff::State;
+use meshprobe_engine::diff::State;
 
 /// The key of the release of the mesh, which is not a fact of `--assume`.
 const RELEASE: &str = "mesh-version";

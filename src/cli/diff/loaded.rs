@@ -15,8 +15,8 @@ use super::super::input::Run;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::WhatIf;
-use crate::diff::State;
-use crate::engine::{Exit, RenderedOverlays, UnknownEnvironments};
+use meshprobe_engine::diff::State;
+use meshprobe_engine::engine::{Exit, RenderedOverlays, UnknownEnvironments};
 
 /// The two states.
 pub(super) struct States {

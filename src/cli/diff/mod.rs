@@ -21,13 +21,13 @@ use super::environments::reject_unknown_environments;
 use super::input::NOTHING_READ;
 use super::session::Session;
 use super::stop::Stop;
-use crate::diff::{
+use loaded::{Loaded, States};
+use meshprobe_engine::diff::{
     Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
     name_option,
 };
-use crate::engine::{Exit, UnknownEnvironments, unread_paths};
-use crate::report::changes::{Changes, ReportedState};
-use loaded::{Loaded, States};
+use meshprobe_engine::engine::{Exit, UnknownEnvironments, unread_paths};
+use meshprobe_report::changes::{Changes, ReportedState};
 use rejected::reject_unrelated_paths;
 use reports::Reports;
 

@@ -4,7 +4,7 @@ use meshprobe_mesh::settings::{FactScope, MeshKind, Version};
 
 use super::changed_facts::WhatIf;
 use super::loaded::{Loaded, States};
-use crate::diff::patch_level_note;
+use meshprobe_engine::diff::patch_level_note;
 
 /// Returns the notes about a comparison, in the order of importance.
 pub(super) fn notes(states: &States) -> Vec<String> {

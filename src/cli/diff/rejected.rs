@@ -11,7 +11,7 @@ use super::super::args::DiffArgs;
 use super::super::session::Session;
 use super::super::stop::Stop;
 use super::loaded::States;
-use crate::diff::Comparison;
+use meshprobe_engine::diff::Comparison;
 
 /// Rejects a path that does not exist.
 ///

@@ -9,10 +9,10 @@ use crate::cli::reports::{report_root, shared_files, write_file};
 use crate::cli::session::{OutputStream, Session};
 use crate::cli::stop::Stop;
 use crate::cli::terminal::terminal_style;
-use crate::engine::write_report;
-use crate::report;
-use crate::report::changes::{ChangeReport, Changes};
-use crate::report::{Report, ReportRoot, Results, TerminalStyle, changes};
+use meshprobe_engine::engine::write_report;
+use meshprobe_report as report;
+use meshprobe_report::changes::{ChangeReport, Changes};
+use meshprobe_report::{Report, ReportRoot, Results, TerminalStyle, changes};
 
 /// Writes the reports that the options request.
 pub(super) struct Reports<'a> {
@@ -92,7 +92,7 @@ impl<'a> Reports<'a> {
         let outcome = match format {
             ChangeFormat::Github => changes::with_causes(changes, regressions()),
             ChangeFormat::Sarif | ChangeFormat::Gitlab | ChangeFormat::Junit => regressions(),
-            _ => crate::engine::Outcome::default(),
+            _ => meshprobe_engine::engine::Outcome::default(),
         };
         let results = Results {
             set: changes.after.set,

@@ -17,7 +17,7 @@ use super::loaded::{
     Loaded, States, judged_both, judged_without_overrides, own_config, use_own_facts,
 };
 use super::rejected::{reject_revisions_as_paths, reject_stored_outside};
-use crate::engine::{Exit, unread_paths};
+use meshprobe_engine::engine::{Exit, unread_paths};
 
 /// The second state: its name, its files, and how git finds what differs from it.
 struct After {

@@ -18,8 +18,8 @@ use super::changed_facts::{ChangedFacts, WhatIf};
 use super::loaded::{Loaded, States, judged};
 use super::rejected::reject_missing_paths;
 use super::revisions;
-use crate::diff::is_hidden;
-use crate::engine::RenderedOverlays;
+use meshprobe_engine::diff::is_hidden;
+use meshprobe_engine::engine::RenderedOverlays;
 
 /// Reads both states, and predicts them.
 ///

@@ -12,7 +12,7 @@ use super::stop::Stop;
 use super::terminal::Progress;
 use super::threads::{cores, pool};
 use super::{render, surroundings};
-use crate::engine;
+use meshprobe_engine::engine;
 
 pub(super) use mode::RenderFallback;
 pub(super) use plan::{Planned, plan};

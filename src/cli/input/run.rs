@@ -15,8 +15,9 @@ use crate::cli::session::{OutputStream, Session};
 use crate::cli::stop::Stop;
 use crate::cli::terminal::{Progress, terminal_style};
 use crate::cli::threads::{cores, pool};
-use crate::engine::Exit;
-use crate::{engine, report};
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::Exit;
+use meshprobe_report as report;
 
 /// What to do if no file is read.
 pub(in crate::cli) const NOTHING_READ: &str = "pass the files (*.yaml, *.yml, *.json) or folders that contain the manifests; `--no-ignore` also reads files that \

@@ -17,7 +17,7 @@ use crate::cli::args::Common;
 use crate::cli::paths::resolve_named_path;
 use crate::cli::session::Session;
 use crate::cli::stop::Stop;
-use crate::engine::ChartRun;
+use meshprobe_engine::engine::ChartRun;
 
 /// The kustomization that includes the folder to render, and requests the origins of its resources.
 /// Source: kustomize 5.8, `api/types/kustomization.go`, `buildMetadata`; `resources` must not contain absolute paths.

@@ -2,7 +2,7 @@
 //! bug reports. It affects only the file that caused it.
 //!
 //! `MESHPROBE_TEST_PANIC` plants the panics. It exists only with debug assertions, for the reasons in
-//! `src/engine/planted_panic.rs`.
+//! `crates/engine/src/engine/planted_panic.rs`.
 
 use std::path::Path;
 
@@ -71,7 +71,9 @@ items:
         assert_eq!(lines.len(), 2, "{}", run.stderr);
         let (error, help) = (lines[0], lines[1]);
         let version = env!("CARGO_PKG_VERSION");
-        let location = format!("error: meshprobe {version} panicked: src/engine/planted_panic.rs:");
+        let location = format!(
+            "error: meshprobe {version} panicked: crates/engine/src/engine/planted_panic.rs:"
+        );
         assert!(error.starts_with(&location), "{error}");
         let payload = format!(": planted panic: {stage} \\u{{1b}}[31m second line");
         assert!(error.ends_with(&payload), "{error}");
@@ -164,7 +166,7 @@ items:
             assert_eq!(internal["severity"], "error");
             let message = internal["message"].as_str().unwrap();
             assert!(
-                message.contains("src/engine/planted_panic.rs:"),
+                message.contains("crates/engine/src/engine/planted_panic.rs:"),
                 "{message}"
             );
             assert!(message.contains(": planted panic: "), "{message}");

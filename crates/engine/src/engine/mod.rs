@@ -1,0 +1,71 @@
+//! Runs the lower layers on a set of files: load, check, fix, rewrite, write.
+//!
+//! This module neither prints nor exits. Results do not depend on threads: files are sorted before every parallel step,
+//! and findings after it.
+
+mod added_suppressions;
+mod ambiguous_config;
+mod analysis;
+mod chart_run;
+mod check;
+mod check_both;
+mod context_fixes;
+mod document_diagnostics;
+mod emit;
+mod encrypted;
+mod exit;
+mod fix;
+mod fix_history;
+mod fix_round;
+mod input_diagnostics;
+mod left_out;
+mod levels;
+mod live_check;
+mod live_edit;
+mod load;
+mod not_judged;
+mod outcome;
+mod panic_isolation;
+mod panic_report;
+mod place_fixes;
+#[cfg(debug_assertions)]
+pub mod planted_panic;
+mod predicted_probes;
+mod prediction_run;
+mod probe_report;
+mod rendered_overlays;
+mod rendered_templates;
+mod required;
+mod rewrite;
+mod rewrite_counts;
+mod summary;
+mod suppress;
+mod unsupported_parts;
+mod vm;
+mod write;
+
+pub use added_suppressions::{AddedSuppressions, add_ignore, suppression_edit};
+pub use chart_run::{ChartRun, chart_runs};
+pub use check::{Fixes, check, check_with_view};
+pub use check_both::check_both_with_view;
+pub use exit::{Exit, failing};
+pub use fix::{Fixed, fix, fix_unknown};
+pub use input_diagnostics::input_diagnostics;
+pub use live_check::{LiveCheck, LiveFacts, LiveView, check_live};
+pub use load::{load, unread_paths};
+pub use meshprobe_rules::rules::notices::{Notice, PROBE_REGRESSION, explained, rule_names};
+pub use outcome::{Outcome, UnknownEnvironments, unknown_environments};
+pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
+pub use predicted_probes::{Detail, Wanted, report};
+pub use prediction_run::{Predicted, predict};
+pub use probe_report::{DocumentKey, ProbeReport, ReasonEntry, WorkloadReport};
+pub use probe_report::{PositionRange, RenderedEntry, source_location};
+pub use rendered_overlays::RenderedOverlays;
+pub use rewrite::{Rewritten, proxies, rewrite, undo};
+pub use rewrite_counts::{RewriteCounts, WorkloadResult};
+pub use summary::{
+    ContextCounts, FileCounts, MissingFacts, Summary, newest_unproven, unread_context,
+};
+pub use suppress::suppress_known;
+pub use vm::{GeneratedFile, GeneratedFiles, mesh_yamls, write_generated};
+pub use write::{Changed, WriteFailure, append_report, is_read, write_all, write_report};

@@ -1,0 +1,68 @@
+//! What the main thread and the workers share.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use hashbrown::HashMap;
+use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
+use rayon::ThreadPool;
+use serde_json::Value;
+
+use super::analysis::Analysis;
+use super::client::Client;
+use super::loader::{Loader, Root};
+use super::requests;
+use meshprobe_engine::engine::catch_panic;
+
+/// What the main thread and the workers share.
+pub(super) struct Shared {
+    pub(super) client: Client,
+    pub(super) loader: Arc<dyn Loader>,
+    pub(super) pool: ThreadPool,
+    /// The requests that are not answered yet, and whether the client has cancelled them.
+    pub(super) pending: Mutex<HashMap<RequestId, bool>>,
+    /// The folders of the workspace.
+    pub(super) roots: RwLock<Vec<Root>>,
+}
+
+impl Shared {
+    /// Answers a request from an analysis, unless the client has cancelled it. A panic is an error of this request only.
+    pub(super) fn answer(&self, analysis: &Analysis<'_, '_>, request: Request) {
+        let answer = catch_panic(|| {
+            self.unless_cancelled(&request.id, || {
+                requests::answer(analysis, &self.pool, &request)
+            })
+        });
+        let answer = answer.unwrap_or_else(|panic| {
+            let message = format!("meshprobe panicked: {panic}");
+            Err(requests::error(ErrorCode::InternalError, &message))
+        });
+        self.respond(request.id, answer);
+    }
+
+    /// Returns the result of `work`, or an error if the client has cancelled the request.
+    ///
+    /// # Errors
+    /// Those of `work`, and the cancellation.
+    pub(super) fn unless_cancelled(
+        &self,
+        id: &RequestId,
+        work: impl FnOnce() -> Result<Value, ResponseError>,
+    ) -> Result<Value, ResponseError> {
+        let is_cancelled = locked(&self.pending).get(id).copied();
+        if is_cancelled.unwrap_or_default() {
+            return Err(requests::error(ErrorCode::RequestCanceled, "cancelled"));
+        }
+        work()
+    }
+
+    /// Answers a request that is pending.
+    pub(super) fn respond(&self, id: RequestId, answer: Result<Value, ResponseError>) {
+        locked(&self.pending).remove(&id);
+        self.client.respond(id, answer);
+    }
+}
+
+/// Locks a value, which stays usable after a panic while it was locked.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
