@@ -3,7 +3,7 @@
 //! All later stages follow aliases, so their work grows with the expanded size of a document, which can
 //! double with every line of the text.
 
-use crate::merge_limits::{MERGE_DEPTH, MERGED_MAPPINGS};
+use crate::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
 use crate::syntax_error::{EXPANDS_TOO_FAR, MERGES_TOO_FAR, SyntaxError};
 use crate::tree::{Kind, NodeRef, Tree};
 

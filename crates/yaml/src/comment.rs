@@ -1,7 +1,9 @@
-//! Comments of a document: the text after a `#` outside of scalars.
+//! Comments, and the markers of documents.
 
-use super::span::Span;
-use super::tree::{Kind, Style, Tree};
+use std::borrow::Cow;
+
+use crate::span::Span;
+use crate::tree::{Kind, Style, Tree};
 
 /// Returns the spans of the comments of a document, from `#` to the end of the line, in the order of the text.
 #[must_use]
@@ -64,6 +66,123 @@ fn line_end(text: &str, from: usize, end: usize) -> usize {
     let rest = text.get(from..end).unwrap_or_default();
     let line = rest.split('\n').next().unwrap_or_default();
     from + line.trim_end_matches('\r').len()
+}
+
+/// Returns whether a line, without its line break, is the marker `---` or `...` (YAML 1.2, 9.1.2). A comment or a value
+/// may follow on the same line.
+#[must_use]
+pub fn is_marker(line: &str, marker: &str) -> bool {
+    line.strip_prefix(marker)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
+}
+
+/// Returns whether kubectl and kustomize split a file at a line: it starts with `---`, and only white space or a comment
+/// follows. YAML 1.2 requires a space or tab before the comment.
+pub(super) fn is_separator(line: &str) -> bool {
+    line.strip_prefix("---").is_some_and(|rest| {
+        let rest = rest.trim_start();
+        rest.is_empty() || rest.starts_with('#')
+    })
+}
+
+/// Returns whether kubectl and kustomize split a file at `line`, which follows `before`, although it is not a marker in
+/// YAML 1.2.
+#[must_use]
+pub fn is_touching_separator(before: &str, line: &str) -> bool {
+    is_separator(line)
+        && !is_marker(line.trim_end_matches(['\n', '\r']), "---")
+        && starts_part(before)
+}
+
+/// Returns where the content of the document in `segment` starts: behind a separator that is not a marker in YAML 1.2, or
+/// behind a byte order mark.
+pub(super) fn content_start(text: &str, segment: Span) -> usize {
+    let source = segment.slice(text);
+    let line = marker_line_end(source);
+    let before = text.get(..segment.start).unwrap_or_default();
+    if is_touching_separator(before, source.get(..line).unwrap_or_default()) {
+        let rest = source.get(line..).unwrap_or_default();
+        return segment.end - without_mark(rest).len();
+    }
+    segment.start + byte_order_mark_end(source)
+}
+
+fn marker_line_end(source: &str) -> usize {
+    memchr::memchr(b'\n', source.as_bytes()).map_or(source.len(), |at| at + 1)
+}
+
+/// Returns where the content of a document starts that has a byte order mark; 0 for one without.
+///
+/// The mark is at the start of the document, or behind the line with `---`, where `cat` puts the mark of the second
+/// file. kubectl and kustomize accept both.
+pub(super) fn byte_order_mark_end(source: &str) -> usize {
+    let mut rest = without_mark(source);
+    let first = source.len() - rest.len();
+    while let Some((line, next)) = rest.split_once('\n') {
+        let line = line.trim_end_matches('\r');
+        let marker = if is_marker(line, "---") { "---" } else { "" };
+        let content = line.strip_prefix(marker).unwrap_or(line).trim_start();
+        if !content.is_empty() && !content.starts_with('#') {
+            break;
+        }
+        if !marker.is_empty() {
+            let content = without_mark(next);
+            return if content.len() < next.len() {
+                source.len() - content.len()
+            } else {
+                first
+            };
+        }
+        rest = next;
+    }
+    first
+}
+
+/// Returns whether kubectl and kustomize split a file at a marker that follows `before`. Of markers that follow each
+/// other directly they split at every second one: at the first if it has a line in front of it.
+fn starts_part(before: &str) -> bool {
+    let mut markers = 0;
+    let mut rest = before;
+    while let Some(lines) = rest.strip_suffix('\n') {
+        let start = lines.rfind('\n').map_or(0, |end| end + 1);
+        let line = lines.get(start..).unwrap_or_default();
+        if !is_separator(line) {
+            return markers % 2 == 0;
+        }
+        markers += 1;
+        rest = lines.get(..start).unwrap_or_default();
+    }
+    markers % 2 == 1
+}
+
+const MARK: char = '\u{feff}';
+
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix(MARK).unwrap_or(text)
+}
+
+/// Returns the text of a document with a marker in place of a separator that is not a marker in YAML 1.2. All offsets
+/// remain the same.
+pub(super) fn with_marker(source: &str) -> Cow<'_, str> {
+    let line = source.get(..marker_line_end(source)).unwrap_or_default();
+    let line = line.trim_end_matches(['\n', '\r']);
+    if !is_separator(line) || is_marker(line, "---") {
+        return Cow::Borrowed(source);
+    }
+    let rest = source.get(line.len()..).unwrap_or_default();
+    // A comment of the same length follows the blank.
+    let comment = "#".repeat(line.len().saturating_sub(4));
+    Cow::Owned(format!("--- {comment}{rest}"))
+}
+
+/// Returns the content of a document behind its separator, where that is not a marker in YAML 1.2, and behind its byte
+/// order mark ([`byte_order_mark_end`]).
+pub(super) fn without_byte_order_mark(source: &str) -> &str {
+    let line = source.get(..marker_line_end(source)).unwrap_or_default();
+    if is_separator(line) && !is_marker(line.trim_end_matches(['\n', '\r']), "---") {
+        return without_mark(source.get(line.len()..).unwrap_or_default());
+    }
+    source.get(byte_order_mark_end(source)..).unwrap_or(source)
 }
 
 #[cfg(test)]

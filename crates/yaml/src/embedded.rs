@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use super::alias_limit::check_expanded_size;
-use super::merge_order::ambiguities;
-use super::parse::parse_within;
-use super::span::Span;
-use super::syntax_error::SyntaxError;
-use super::tree::Tree;
+use crate::alias_limit::check_expanded_size;
+use crate::merge::ambiguities;
+use crate::parse::parse_within;
+use crate::span::Span;
+use crate::syntax_error::SyntaxError;
+use crate::tree::Tree;
 
 /// Limit on the nodes of an embedded text.
 const MAX_NODES: usize = 1_000_000;

@@ -9,10 +9,6 @@
 
 mod document;
 mod flow;
-mod folding;
-mod lines;
-mod literal;
-mod parser;
 mod scalars;
 
 pub use document::parse_fast;

@@ -1,18 +1,23 @@
-//! The serde `Deserializer` of a node.
+//! A serde deserializer over nodes. Its errors have the span of the node.
 
+use std::borrow::Cow;
 use std::cell::Cell;
+use std::fmt;
 
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{self, DeserializeOwned, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::de::value::{
+    BorrowedStrDeserializer, MapDeserializer, SeqDeserializer, StringDeserializer,
+};
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
+    SeqAccess, VariantAccess, Visitor,
+};
+use serde::{de, forward_to_deserialize_any};
 
-use super::access::{Entries, Items, Variant};
-use super::error::{DeError, Fault, fault};
-use super::reader::Reader;
-use crate::field_path::FieldPath;
-use crate::merge::effective_entries;
+use crate::field_path::{FieldPath, Step};
+use crate::merge::{BudgetExceeded, effective_entries, key_text};
 use crate::scalar::Scalar;
-use crate::tree::{Kind, NodeRef};
+use crate::span::Span;
+use crate::tree::{Entry, Kind, NodeRef};
 
 /// Limit on nesting, as in `serde_json`.
 const DEPTH: usize = 128;
@@ -154,5 +159,311 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         <W: Visitor<'t>>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
         unit unit_struct seq tuple tuple_struct map struct identifier
+    }
+}
+
+/// Access to the items of a list.
+pub(super) struct Items<'t, 'b> {
+    pub(super) reader: Reader<'t, 'b>,
+    pub(super) next: usize,
+}
+
+impl<'t> SeqAccess<'t> for Items<'t, '_> {
+    type Error = Fault;
+
+    fn next_element_seed<S: DeserializeSeed<'t>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Fault> {
+        let Some(item) = self.reader.node.item(self.next) else {
+            return Ok(None);
+        };
+        let step = Step::Index(self.next);
+        self.next += 1;
+        let read = self.reader.child(item).map_err(|fault| fault.at(item));
+        let value = read.and_then(|reader| {
+            if item.is_null() {
+                seed.deserialize(NullItem).map_err(|fault| fault.at(item))
+            } else {
+                seed.deserialize(reader)
+            }
+        });
+        value.map(Some).map_err(|fault| fault.below(step))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.reader.node.items().len().saturating_sub(self.next))
+    }
+}
+
+/// Access to the entries of a mapping, with merge keys applied.
+pub(super) struct Entries<'t, 'b> {
+    pub(super) reader: Reader<'t, 'b>,
+    pub(super) entries: std::vec::IntoIter<Entry<'t>>,
+    /// The entry of the key that was read last.
+    pub(super) value: Option<Entry<'t>>,
+}
+
+impl<'t> MapAccess<'t> for Entries<'t, '_> {
+    type Error = Fault;
+
+    fn next_key_seed<S: DeserializeSeed<'t>>(
+        &mut self,
+        seed: S,
+    ) -> Result<Option<S::Value>, Fault> {
+        let Some(entry) = self.entries.next() else {
+            return Ok(None);
+        };
+        self.value = Some(entry);
+        read_key(entry.key, seed)
+            .map(Some)
+            .map_err(|fault| fault.at(entry.key))
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'t>>(&mut self, seed: S) -> Result<S::Value, Fault> {
+        let Some(entry) = self.value.take() else {
+            return Err(fault("a value was requested before its key"));
+        };
+        read_value(self.reader, entry, seed)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.entries.len())
+    }
+}
+
+fn read_key<'t, S: DeserializeSeed<'t>>(key: NodeRef<'t>, seed: S) -> Result<S::Value, Fault> {
+    match key_text(key) {
+        Some(Cow::Borrowed(text)) => seed.deserialize(BorrowedStrDeserializer::<Fault>::new(text)),
+        Some(Cow::Owned(text)) => {
+            let text: StringDeserializer<Fault> = text.into_deserializer();
+            seed.deserialize(text)
+        }
+        None => Err(fault("a key must be a string")),
+    }
+}
+
+fn read_value<'t, S: DeserializeSeed<'t>>(
+    reader: Reader<'t, '_>,
+    entry: Entry<'t>,
+    seed: S,
+) -> Result<S::Value, Fault> {
+    let read = reader
+        .child(entry.value)
+        .map_err(|fault| fault.at(entry.value));
+    read.and_then(|reader| seed.deserialize(reader))
+        .map_err(|fault| {
+            let key = key_text(entry.key).unwrap_or_default();
+            fault.below(Step::from(key.into_owned()))
+        })
+}
+
+/// Access to the only entry of a mapping, as a variant with content.
+pub(super) struct Variant<'t, 'b> {
+    pub(super) reader: Reader<'t, 'b>,
+    pub(super) entry: Entry<'t>,
+}
+
+impl<'t> EnumAccess<'t> for Variant<'t, '_> {
+    type Error = Fault;
+    type Variant = Self;
+
+    fn variant_seed<S: DeserializeSeed<'t>>(self, seed: S) -> Result<(S::Value, Self), Fault> {
+        let variant = read_key(self.entry.key, seed).map_err(|fault| fault.at(self.entry.key))?;
+        Ok((variant, self))
+    }
+}
+
+impl<'t> VariantAccess<'t> for Variant<'t, '_> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        self.newtype_variant_seed(std::marker::PhantomData::<()>)
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'t>>(self, seed: S) -> Result<S::Value, Fault> {
+        read_value(self.reader, self.entry, seed)
+    }
+
+    fn tuple_variant<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.reader.child(self.entry.value)?.visit_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'t>>(
+        self,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.reader.child(self.entry.value)?.visit_any(visitor)
+    }
+}
+
+/// Reason why a node cannot be deserialized.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeError {
+    /// The span of the faulty node.
+    pub span: Span,
+    /// The path from the given node to the faulty one.
+    pub route: FieldPath,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl fmt::Display for DeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.route.steps().is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.route, self.message)
+        }
+    }
+}
+
+impl std::error::Error for DeError {}
+
+/// An error while it is returned: the innermost reader sets the position, and all others add their step.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) span: Option<Span>,
+    /// Steps from the inside out.
+    pub(super) steps: Vec<Step>,
+    pub(super) message: String,
+}
+
+impl Fault {
+    pub(super) fn at(mut self, node: NodeRef<'_>) -> Self {
+        self.span.get_or_insert(node.span());
+        self
+    }
+
+    pub(super) fn below(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self {
+            span: None,
+            steps: Vec::new(),
+            message: message.to_string(),
+        }
+    }
+}
+
+/// Returns an error without a position.
+pub(super) fn fault(message: &str) -> Fault {
+    de::Error::custom(message)
+}
+
+impl From<BudgetExceeded> for Fault {
+    fn from(_: BudgetExceeded) -> Self {
+        fault("aliases repeat too many nodes")
+    }
+}
+
+/// Reader of a node, with the limits that remain.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'t, 'b> {
+    pub(super) node: NodeRef<'t>,
+    pub(super) budget: &'b Cell<usize>,
+    pub(super) depth: usize,
+}
+
+impl<'t, 'b> Reader<'t, 'b> {
+    /// Returns a reader of a node below this one.
+    ///
+    /// # Errors
+    /// [`Fault`] if the node is nested too deep, or aliases repeat too many nodes.
+    pub(super) fn child(self, node: NodeRef<'t>) -> Result<Reader<'t, 'b>, Fault> {
+        let left = self.budget.get().checked_sub(1);
+        self.budget.set(left.ok_or(BudgetExceeded)?);
+        let depth = self.depth.checked_sub(1);
+        let depth = depth.ok_or_else(|| fault("nested too deep"))?;
+        Ok(Reader {
+            node,
+            budget: self.budget,
+            depth,
+        })
+    }
+}
+
+/// A null in a list, which is the zero value of the type of the items: `[null]` is a list of one empty string.
+///
+/// Source: the documentation of Go's `encoding/json` (`Unmarshal`: a null has no effect on a value that cannot be nil),
+/// and Kubernetes 1.37.2, compared by `tests/oracle/kubernetes.sh`.
+pub(super) struct NullItem;
+
+impl<'t> Deserializer<'t> for NullItem {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_unit()
+    }
+
+    fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_none()
+    }
+
+    fn deserialize_bool<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_bool(false)
+    }
+
+    fn deserialize_i32<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_i32(0)
+    }
+
+    fn deserialize_i64<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_i64(0)
+    }
+
+    fn deserialize_str<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_borrowed_str("")
+    }
+
+    fn deserialize_string<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_borrowed_str("")
+    }
+
+    fn deserialize_seq<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_seq(SeqDeserializer::<_, Fault>::new(std::iter::empty::<()>()))
+    }
+
+    fn deserialize_map<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_map(MapDeserializer::<_, Fault>::new(
+            std::iter::empty::<((), ())>(),
+        ))
+    }
+
+    fn deserialize_struct<V: Visitor<'t>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'t>>(
+        self,
+        _name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    forward_to_deserialize_any! {
+        <W: Visitor<'t>>
+        i8 i16 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct enum
+        identifier ignored_any
     }
 }

@@ -4,14 +4,9 @@
 //! keys are applied, the last of duplicate keys wins, scalars follow YAML 1.1, and `8080.0`
 //! becomes the integer that JSON prints for it. A null in a list is the zero value of its type, as Go decodes it.
 
-mod access;
 mod deserializer;
-mod error;
-mod null_item;
-mod reader;
 
-pub use deserializer::from_node;
-pub use error::DeError;
+pub use deserializer::{DeError, from_node};
 
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,10 @@
 //! Changes with the same new parent become one addition. Changes that contradict each other are rejected before any
 //! text is planned.
 
-use crate::change::{Change, Value};
+use super::plan::{Addition, InsertPosition, NodeAction, NodePlan};
 use crate::duplicate_keys::first_duplicate;
-use crate::edit::node_plan::{Addition, InsertPosition, NodeAction, NodePlan};
-use crate::equality::has_value;
-use crate::field_path::{FieldPath, Step};
-use crate::text_edit::EditError;
+use crate::field_path::{Change, FieldPath, Step, Value, has_value};
+use crate::span::EditError;
 use crate::tree::{Kind, NodeRef};
 
 /// Keys with a preferred position: parent, key, sibling, and whether the key is inserted before the sibling.

@@ -1,8 +1,11 @@
-//! The layout of a document, inferred from its text.
+//! The layout of a document: indentation, lines, and text that anchors share.
 
 use std::collections::BTreeMap;
 
-use super::lines::Lines;
+use super::emit::children;
+use super::intent::effective_changes;
+use crate::field_path::{Change, Step};
+use crate::span::{EditError, Span};
 use crate::tree::{Kind, NodeRef, Style, Tree};
 
 /// Layout for text that has no sibling to take its layout from.
@@ -80,4 +83,219 @@ fn most(counts: &BTreeMap<usize, usize>) -> Option<usize> {
         .iter()
         .max_by_key(|&(&key, &count)| (count, std::cmp::Reverse(key)));
     best.map(|(&key, _)| key)
+}
+
+/// Access to the lines of one document of a file.
+#[derive(Clone, Copy)]
+pub(super) struct Lines<'t> {
+    text: &'t str,
+    segment: Span,
+}
+
+impl<'t> Lines<'t> {
+    pub(super) fn new(text: &'t str, segment: Span) -> Self {
+        let mut segment = Span::new(segment.start, segment.end.min(text.len()));
+        if segment.slice(text).starts_with('\u{feff}') {
+            segment.start += '\u{feff}'.len_utf8();
+        }
+        Self { text, segment }
+    }
+
+    pub(super) fn slice(self, start: usize, end: usize) -> &'t str {
+        Span::new(start, end).slice(self.text)
+    }
+
+    pub(super) fn byte(self, at: usize) -> Option<u8> {
+        self.text.as_bytes().get(at).copied()
+    }
+
+    /// Returns the start of the line that contains `at`.
+    pub(super) fn start(self, at: usize) -> usize {
+        let before = self.slice(self.segment.start, at).as_bytes();
+        memchr::memrchr(b'\n', before)
+            .map_or(self.segment.start, |found| self.segment.start + found + 1)
+    }
+
+    /// Returns the end of the line that contains `at`, before its line break.
+    pub(super) fn end(self, at: usize) -> usize {
+        let rest = self.slice(at, self.segment.end);
+        let line = rest.split('\n').next().unwrap_or_default();
+        at + line.strip_suffix('\r').unwrap_or(line).len()
+    }
+
+    /// Returns the start of the line after the one that contains `at`.
+    pub(super) fn next(self, at: usize) -> usize {
+        let rest = self.slice(at, self.segment.end).as_bytes();
+        memchr::memchr(b'\n', rest).map_or(self.segment.end, |found| at + found + 1)
+    }
+
+    /// Returns the end of the line before the one that starts at `start`, if there is one.
+    pub(super) fn before(self, start: usize) -> Option<usize> {
+        let text = self.slice(self.segment.start, start);
+        let line = text.strip_suffix('\n')?;
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        Some(self.segment.start + line.len())
+    }
+
+    /// Returns whether the line that contains `at` ends with a line break.
+    pub(super) fn is_terminated(self, at: usize) -> bool {
+        self.next(at) > self.end(at)
+    }
+
+    /// Returns the line break to use: that of the line that contains `at`, or else of the line before.
+    pub(super) fn eol(self, at: usize) -> &'static str {
+        let end = self.end(at);
+        let line_break = match self.slice(end, self.next(at)) {
+            "" => self.slice(self.start(at).saturating_sub(2), self.start(at)),
+            line_break => line_break,
+        };
+        if line_break.ends_with("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        }
+    }
+
+    /// Returns the column of `at` in characters, from 0.
+    pub(super) fn column(self, at: usize) -> usize {
+        self.slice(self.start(at), at).chars().count()
+    }
+
+    /// Returns whether there are only blanks before `at` on its line.
+    pub(super) fn is_line_start(self, at: usize) -> bool {
+        self.slice(self.start(at), at)
+            .bytes()
+            .all(|byte| matches!(byte, b' ' | b'\t'))
+    }
+
+    /// Returns the blanks at the start of the line that contains `at`.
+    pub(super) fn indentation(self, at: usize) -> &'t str {
+        let start = self.start(at);
+        let line = self.slice(start, self.end(at));
+        let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
+        self.slice(start, start + blanks)
+    }
+
+    /// Returns the text after `at` on its line.
+    pub(super) fn rest(self, at: usize) -> &'t str {
+        self.slice(at, self.end(at))
+    }
+
+    /// Returns whether there are only blanks after `at` on its line.
+    pub(super) fn rest_is_blank(self, at: usize) -> bool {
+        self.rest(at).trim_matches([' ', '\t']).is_empty()
+    }
+
+    /// Returns the first offset at or after `at` that is not in blanks, line breaks or comments.
+    pub(super) fn skip_trivia(self, mut at: usize) -> usize {
+        while let Some(byte) = self.byte(at) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => at += 1,
+                b'#' => at = self.end(at),
+                _ => break,
+            }
+        }
+        at
+    }
+}
+
+/// Checks that the changes do not affect text that is used more than once.
+///
+/// # Errors
+/// [`EditError`] at the first alias or merge key that a change would affect.
+pub(super) fn refuse_shared(tree: &Tree, changes: &[Change]) -> Result<(), EditError> {
+    let has_shared_text = tree.has_anchors() || tree.has_merge_keys();
+    let Some(root) = tree.root().filter(|_| has_shared_text) else {
+        return Ok(());
+    };
+    let aliases = tree.all().filter(|node| node.kind() == Kind::Alias);
+    let uses = Uses(aliases.collect());
+    effective_changes(root, changes)
+        .into_iter()
+        .try_for_each(|change| uses.check(root, change))
+}
+
+/// The aliases of a document.
+struct Uses<'t>(Vec<NodeRef<'t>>);
+
+impl<'t> Uses<'t> {
+    fn check(&self, root: NodeRef<'t>, change: &Change) -> Result<(), EditError> {
+        let mut node = root;
+        let steps = change.route().steps();
+        for (index, step) in steps.iter().enumerate() {
+            self.refuse_alias(node)?;
+            let is_last = index + 1 == steps.len();
+            let next = match step {
+                Step::Index(index) => node.item(*index),
+                Step::Key(key) => match node.entry(key) {
+                    // The mapping's own key overrides the merge key.
+                    Some(entry)
+                        if entry.merged && is_last && matches!(change, Change::Set { .. }) =>
+                    {
+                        None
+                    }
+                    Some(entry) if entry.merged => {
+                        return refuse(node, "a merge key adds the field");
+                    }
+                    // The entry that a merge key adds would replace the removed one.
+                    Some(_)
+                        if is_last && is_removal(change) && node.merged_entry(key).is_some() =>
+                    {
+                        return refuse(node, "a merge key adds the same field");
+                    }
+                    entry => entry.map(|entry| entry.value),
+                },
+            };
+            let Some(next) = next else { return Ok(()) };
+            node = next;
+        }
+        match change {
+            Change::Push { .. } => self.refuse_alias(node),
+            _ => self.refuse_used(node, change),
+        }
+    }
+
+    /// Rejects a change within a node that is an alias or has one.
+    fn refuse_alias(&self, node: NodeRef<'t>) -> Result<(), EditError> {
+        let is_shared =
+            node.anchor_span().is_some() && self.0.iter().any(|alias| alias.resolved() == node);
+        match is_shared || node.kind() == Kind::Alias {
+            true => refuse(node, "an alias shares the value"),
+            false => Ok(()),
+        }
+    }
+
+    /// Rejects the replacement or removal of a node if an alias that stays refers to a part of it.
+    fn refuse_used(&self, node: NodeRef<'t>, change: &Change) -> Result<(), EditError> {
+        let removed = matches!(change, Change::Remove { .. }).then(|| node.span());
+        let mut stack = vec![node];
+        while let Some(part) = stack.pop() {
+            let is_used = |alias: &NodeRef<'t>| {
+                alias.resolved() == part
+                    && removed.is_none_or(|removed| !removed.contains(alias.span()))
+            };
+            if part.kind() == Kind::Alias {
+                continue;
+            }
+            if part.anchor_span().is_some() && self.0.iter().any(is_used) {
+                return refuse(part, "an alias shares the value");
+            }
+            for child in children(part) {
+                stack.extend(child.key);
+                stack.push(child.value);
+            }
+        }
+        Ok(())
+    }
+}
+
+const fn is_removal(change: &Change) -> bool {
+    matches!(change, Change::Remove { .. } | Change::Replace { .. })
+}
+
+fn refuse(node: NodeRef<'_>, reason: &str) -> Result<(), EditError> {
+    Err(EditError {
+        offset: node.span().start,
+        reason: format!("cannot change shared text: {reason}"),
+    })
 }

@@ -1,10 +1,18 @@
-//! Plans the edits for the changes of a document.
+//! Plans the edits for the changes of a document, and verifies them.
 
-use super::{emit, intent, shared};
-use crate::change::Change;
-use crate::span::Span;
-use crate::text_edit::{Edit, EditError};
-use crate::tree::Tree;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::de::IgnoredAny;
+
+use super::{emit, intent, layout};
+use crate::comment::with_marker;
+use crate::field_path::{Change, Value};
+use crate::merge::ambiguities;
+use crate::parse::parse;
+use crate::span::{Edit, EditError, Span, shift, splice};
+use crate::tree::{NodeRef, Style, Tree};
+use crate::verify;
 
 /// Plans the edits for `changes`; they are sorted and do not overlap. A change that is applied already needs no
 /// edit.
@@ -27,7 +35,7 @@ pub fn plan_each(tree: &Tree, lists: &[&[Change]]) -> Vec<Result<Vec<Edit>, Edit
 }
 
 fn plan_one(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
-    shared::refuse_shared(tree, changes)?;
+    layout::refuse_shared(tree, changes)?;
     let edits = direct(tree, changes)?;
     let trimmed = edits
         .into_iter()
@@ -81,4 +89,262 @@ fn direct(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
     };
     let plan = intent::combine(root, changes)?;
     emit::edits(tree, root, plan)
+}
+
+/// Plans the edits of a document of a file as [`plan`] does, and verifies them with [`verify_edits`].
+///
+/// # Errors
+/// As [`plan`] and [`verify_edits`].
+pub fn apply(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
+    let edits = plan(tree, changes)?;
+    verify_edits(tree, changes, &edits)?;
+    Ok(edits)
+}
+
+/// Plans and verifies edits as [`apply`] does, for YAML text within a value. Unlike for a file without a final line
+/// break, kubectl does not add one to such a text.
+///
+/// # Errors
+/// As [`apply`].
+pub fn apply_embedded(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
+    let edits = plan(tree, changes)?;
+    verify_as_written(tree, changes, &edits)?;
+    Ok(edits)
+}
+
+/// Planned changes of a node and its descendants.
+#[derive(Debug, Default)]
+pub(super) struct NodePlan {
+    /// The change of the node itself.
+    pub(super) action: NodeAction,
+    /// The changes of its entries or items, by index; only for a node that is kept.
+    pub(super) children: BTreeMap<usize, NodePlan>,
+    /// The new entries or items.
+    pub(super) added: Vec<Addition>,
+}
+
+/// Planned change of one node.
+#[derive(Debug, Default)]
+pub(super) enum NodeAction {
+    /// The node does not change.
+    #[default]
+    Keep,
+    /// The node gets this value.
+    SetValue(Value),
+    /// The entry gets another key and this value.
+    Rename(String, Value),
+    /// The entry or item is removed.
+    Remove,
+}
+
+/// A new entry or item.
+#[derive(Debug)]
+pub(super) struct Addition {
+    /// The position; `None` is the end.
+    pub(super) position: Option<InsertPosition>,
+    /// The key; `None` for an item.
+    pub(super) key: Option<String>,
+    pub(super) value: Value,
+}
+
+/// Position of a new entry or item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum InsertPosition {
+    /// Before all entries or items.
+    First,
+    /// After the entry or item with this index.
+    After(usize),
+}
+
+/// Returns whether a value, or a value in it, may be written as a block scalar.
+fn may_be_block(value: &Value) -> bool {
+    match value {
+        Value::Block(_) => true,
+        Value::Str(text) => text.contains('\n'),
+        Value::Map(entries) => entries.iter().any(|(_, value)| may_be_block(value)),
+        Value::Seq(items) => items.iter().any(may_be_block),
+        _ => false,
+    }
+}
+
+impl NodePlan {
+    pub(super) fn new(action: NodeAction) -> Self {
+        Self {
+            action,
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether neither the node nor a descendant changes.
+    pub(super) fn is_kept(&self) -> bool {
+        matches!(self.action, NodeAction::Keep)
+            && self.added.is_empty()
+            && self.children.values().all(Self::is_kept)
+    }
+
+    /// Returns whether a block scalar may be written to the node or a descendant.
+    pub(super) fn may_write_block(&self) -> bool {
+        let own = match &self.action {
+            NodeAction::SetValue(value) | NodeAction::Rename(_, value) => may_be_block(value),
+            NodeAction::Keep | NodeAction::Remove => false,
+        };
+        own || self
+            .added
+            .iter()
+            .any(|addition| may_be_block(&addition.value))
+            || self.children.values().any(Self::may_write_block)
+    }
+
+    /// Returns whether only children change, and none is added or removed.
+    pub(super) fn keeps_children(&self) -> bool {
+        let stays = |child: &Self| !matches!(child.action, NodeAction::Remove);
+        self.added.is_empty() && !self.children.is_empty() && self.children.values().all(stays)
+    }
+
+    /// Returns whether nothing is planned for the node and its descendants.
+    pub(super) fn is_untouched(&self) -> bool {
+        matches!(self.action, NodeAction::Keep) && self.added.is_empty() && self.children.is_empty()
+    }
+
+    /// Returns whether the node or a descendant is removed or renamed.
+    pub(super) fn removes_or_renames(&self) -> bool {
+        matches!(self.action, NodeAction::Remove | NodeAction::Rename(..))
+            || self.children.values().any(Self::removes_or_renames)
+    }
+}
+
+/// Verifies the edits of a document of a file, which must be sorted and must not overlap. Our parser and the
+/// independent one of [`verify`](crate::verify) read the edited document, which must equal the original with `changes`
+/// applied.
+///
+/// # Errors
+/// [`EditError`] if the document has more than one reading, or if the edited document does not have the expected
+/// content.
+pub fn verify_edits(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), EditError> {
+    verify_as_written(tree, changes, edits)?;
+    match cut_off_block_scalar(tree) {
+        Some(scalar) if !edits.is_empty() => {
+            with_final_break(tree, changes, edits).ok_or_else(|| changed_by_kubectl(scalar))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Verifies edits as [`verify_edits`] does, but does not add a final line break.
+///
+/// # Errors
+/// As [`verify_edits`].
+pub(super) fn verify_as_written(
+    tree: &Tree,
+    changes: &[Change],
+    edits: &[Edit],
+) -> Result<(), EditError> {
+    if edits.is_empty() {
+        return Ok(());
+    }
+    if let Some((_, later)) = tree.duplicate_keys().first() {
+        return Err(EditError {
+            offset: later.start,
+            reason: format!("the key `{}` occurs twice", later.slice(tree.text())),
+        });
+    }
+    if let Some(ambiguity) = ambiguities(tree).into_iter().next() {
+        return Err(EditError {
+            offset: ambiguity.span.start,
+            reason: ambiguity.message,
+        });
+    }
+    let segment = tree.segment();
+    let (before, after) = texts(tree, edits);
+    if segment.end < tree.text().len() && before.ends_with('\n') && !after.ends_with('\n') {
+        return Err(EditError {
+            offset: segment.start,
+            reason: "the next document would no longer start on a line of its own".to_owned(),
+        });
+    }
+    verify(tree, &after)?;
+    verify::check_edit(tree, changes, &after).map_err(|reason| EditError {
+        offset: segment.start,
+        reason,
+    })
+}
+
+/// Returns the text of the document before and after its edits.
+fn texts<'t>(tree: &'t Tree, edits: &[Edit]) -> (&'t str, String) {
+    let segment = tree.segment();
+    let before = segment.slice(tree.text());
+    let mut local = edits.to_vec();
+    shift(&mut local, segment.start, 0);
+    (before, splice(before, &local))
+}
+
+/// Returns the block scalar at the end of a file that has no final line break.
+fn cut_off_block_scalar(tree: &Tree) -> Option<NodeRef<'_>> {
+    let text = tree.text();
+    if tree.segment().end < text.len() || text.ends_with('\n') {
+        return None;
+    }
+    let last = tree.all().last()?;
+    matches!(last.style(), Style::Literal | Style::Folded).then_some(last)
+}
+
+/// Verifies the edits in the text that kubectl reads, which ends with a line break.
+fn with_final_break(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Option<()> {
+    let (before, mut after) = texts(tree, edits);
+    if !after.ends_with('\n') {
+        after.push('\n');
+    }
+    let before = reparse(&format!("{before}\n"))?;
+    verify::check_edit(&before, changes, &after).ok()
+}
+
+fn changed_by_kubectl(scalar: NodeRef<'_>) -> EditError {
+    EditError {
+        offset: scalar.span().start,
+        reason: "the file ends within a block scalar: kubectl reads it with a final line break, \
+                 kustomize without, and the edit would change one of the two; end the file with a \
+                 line break"
+            .to_owned(),
+    }
+}
+
+/// Parses the text of one document of a file. It may start with a separator that splits only the whole file.
+pub(super) fn reparse(text: &str) -> Option<Tree> {
+    let text = Arc::from(with_marker(text));
+    let segment = Span::new(0, str::len(&text));
+    parse(&text, segment).ok().flatten()
+}
+
+/// Verifies that a document of a JSON stream is still one JSON object, so that the start of the next document does not
+/// move. `after` is its edited text. Documents outside of a JSON stream are accepted.
+///
+/// # Errors
+/// [`EditError`] if the edited text is not one JSON object.
+pub(super) fn verify(tree: &Tree, after: &str) -> Result<(), EditError> {
+    if !is_in_stream(tree) || is_object(after) {
+        return Ok(());
+    }
+    Err(EditError {
+        offset: tree.segment().start,
+        reason: "a document in a stream of JSON objects must stay a JSON object".to_owned(),
+    })
+}
+
+/// Returns whether another object directly precedes or follows this one.
+fn is_in_stream(tree: &Tree) -> bool {
+    let (text, segment) = (tree.text(), tree.segment());
+    let document = segment.slice(text);
+    let follows = text.get(segment.end..).unwrap_or_default();
+    let precedes = text.get(..segment.start).unwrap_or_default();
+    trimmed_json(document).starts_with('{')
+        && (trimmed_json(follows).starts_with('{') || trimmed_json(precedes).ends_with('}'))
+}
+
+fn is_object(text: &str) -> bool {
+    let text = trimmed_json(text);
+    text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+fn trimmed_json(text: &str) -> &str {
+    text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n'])
 }

@@ -1,13 +1,10 @@
 //! Replaces the values of nodes.
 
-use crate::change::Value;
-use crate::edit::children::in_flow;
-use crate::edit::emitter::Emitter;
-use crate::edit::insert::Slot;
-use crate::edit::quote::ScalarContext;
-use crate::edit::writer::{Text, TextAfter, ValueAnchor, scalar};
-use crate::span::Span;
-use crate::text_edit::EditError;
+use super::emit::{Emitter, in_flow};
+use super::insert::Slot;
+use super::writer::{ScalarContext, Text, TextAfter, ValueAnchor, scalar};
+use crate::field_path::Value;
+use crate::span::{EditError, Span};
 use crate::tree::{Kind, NodeRef, Style};
 
 /// Position of the old value relative to its key or dash.

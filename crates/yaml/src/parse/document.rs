@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{events, outdented_quotes};
-use crate::block::{self, OverLimit};
+use super::{builder, outdented_quotes};
+use crate::block;
+use crate::block::OverLimit;
 use crate::span::Span;
 use crate::syntax_error::{SyntaxError, too_many_nodes};
 use crate::tree::Tree;
@@ -51,7 +52,7 @@ fn parse_fully_within(
     if u32::try_from(segment.end).is_err() {
         return Err(too_large());
     }
-    let arena = match events::read(text, segment, max_nodes) {
+    let arena = match builder::read(text, segment, max_nodes) {
         Err(fault) if fault.is_outdented => outdented_quotes::read(text, segment, max_nodes, fault),
         other => other.map_err(|fault| fault.error),
     }?;

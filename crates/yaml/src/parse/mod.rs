@@ -2,7 +2,6 @@
 
 mod builder;
 mod document;
-mod events;
 mod outdented_quotes;
 
 pub use document::{parse, parse_fully, parse_within};

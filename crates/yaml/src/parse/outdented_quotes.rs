@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
+use super::builder;
+use super::builder::Fault;
 use crate::arena::Arena;
-use crate::marker::content_start;
+use crate::comment::content_start;
 use crate::span::Span;
 use crate::syntax_error::SyntaxError;
-
-use super::events::{self, Fault};
 
 /// Bytes that may be parsed in total, in addition to [`PARSES`] times the document.
 const WORK: usize = 1 << 24;
@@ -66,7 +66,7 @@ pub(super) fn read(
         left = rest;
         let padded: Arc<str> = padding.applied(copy.source).into();
         let place = |at| base + padding.original(at);
-        result = events::read(&padded, Span::new(0, str::len(&padded)), max_nodes);
+        result = builder::read(&padded, Span::new(0, str::len(&padded)), max_nodes);
         match &mut result {
             Ok(arena) => arena.relocate(text, segment, place),
             Err(fault) => {

@@ -8,7 +8,7 @@ use super::kind::Kind;
 use super::node::{Entry, NodeRef};
 use super::storage::{NONE, Tree};
 use crate::field_path::{FieldPath, Step};
-use crate::merge_limits::{MERGE_DEPTH, MERGED_MAPPINGS};
+use crate::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
 
 impl<'t> NodeRef<'t> {
     /// Returns the effective entries of a mapping: first its own entries without the merge keys, then the

@@ -9,13 +9,11 @@ use std::cell::{Cell, OnceCell};
 use hashbrown::{HashMap, HashSet};
 use serde_yaml::{Mapping, Value as Yaml};
 
+use super::compare::{DEPTH, REPEATED, describe_value};
 use crate::field_path::FieldPath;
 use crate::merge::{effective_entries, key_text};
 use crate::scalar::{Scalar, resolve_plain};
 use crate::tree::{Entry, Kind, NodeRef, Style, Tree};
-
-use super::compare::describe_value;
-use super::limits::{DEPTH, REPEATED};
 
 /// Returns the first difference between our reading of a document and `value`.
 pub(super) fn difference(tree: &Tree, value: &Yaml) -> Option<String> {

@@ -1,11 +1,19 @@
 //! Application of changes to values, and the first difference between two values.
 
+use std::cell::Cell;
+use std::sync::Arc;
+
 use serde_yaml::{Mapping, Value as Yaml};
 
-use super::own_value::scalar_value;
-use crate::change::{Change, Value};
-use crate::field_path::{FieldPath, Step};
-use crate::tree::{NodeRef, Style};
+use super::agreement;
+use super::referee::{referee_value, with_unique_anchors};
+use crate::comment::without_byte_order_mark;
+use crate::field_path::{Change, FieldPath, Step, Value};
+use crate::merge::effective_entries;
+use crate::parse::parse;
+use crate::scalar::Scalar;
+use crate::span::Span;
+use crate::tree::{Kind, NodeRef, Style, Tree};
 
 /// Compares `old`, with `changes` applied, with `new`. `root` is the root of the edited document in our
 /// tree.
@@ -245,3 +253,137 @@ pub(super) fn describe_value(value: &Yaml) -> String {
         Yaml::Tagged(_) => "a tagged value".to_owned(),
     }
 }
+
+/// Rejects documents whose aliases repeat too many nodes, because the referee copies the target of each alias.
+pub(super) fn check_expansion(tree: &Tree) -> Result<(), String> {
+    let mut budget = tree.node_count().saturating_add(REPEATED);
+    let mut stack: Vec<NodeRef<'_>> = tree.root().into_iter().collect();
+    while let Some(node) = stack.pop() {
+        budget = budget
+            .checked_sub(1)
+            .ok_or_else(|| "repeats too many nodes through aliases".to_owned())?;
+        let node = node.resolved();
+        stack.extend(node.items());
+        stack.extend(node.entries().map(|entry| entry.value));
+        stack.extend(
+            node.entries()
+                .map(|entry| entry.key)
+                .filter(|key| key.kind() != Kind::Scalar),
+        );
+    }
+    Ok(())
+}
+
+/// Returns the value of a document by the rules of Kubernetes tooling, from our tree. Keys are not converted.
+pub(super) fn own_value(tree: &Tree) -> Result<Yaml, String> {
+    let root = tree.root().ok_or_else(|| "is empty".to_owned())?;
+    node_value(
+        root,
+        DEPTH,
+        &Cell::new(tree.node_count().saturating_add(REPEATED)),
+    )
+}
+
+fn node_value(node: NodeRef<'_>, depth: usize, budget: &Cell<usize>) -> Result<Yaml, String> {
+    let depth = depth
+        .checked_sub(1)
+        .ok_or_else(|| format!("nests deeper than {DEPTH}"))?;
+    if let Some(scalar) = node.scalar() {
+        return Ok(scalar_value(scalar));
+    }
+    if node.is_sequence() {
+        let items = node.items().map(|item| node_value(item, depth, budget));
+        return Ok(Yaml::Sequence(items.collect::<Result<_, _>>()?));
+    }
+    let entries = effective_entries(node, budget)
+        .map_err(|_| "repeats too many nodes through merge keys".to_owned())?;
+    let entries = entries.into_iter().map(|entry| {
+        let key = entry
+            .key
+            .text()
+            .ok_or("has a key that is a mapping or a list")?;
+        let value = node_value(entry.value, depth, budget)?;
+        Ok::<_, String>((Yaml::String(key.to_owned()), value))
+    });
+    Ok(Yaml::Mapping(entries.collect::<Result<_, _>>()?))
+}
+
+/// Returns the value of a scalar.
+pub(super) fn scalar_value(scalar: Scalar<'_>) -> Yaml {
+    match scalar {
+        Scalar::Null => Yaml::Null,
+        Scalar::Bool(value) => Yaml::Bool(value),
+        Scalar::Int(value) => Yaml::Number(value.into()),
+        Scalar::UInt(value) => Yaml::Number(value.into()),
+        Scalar::Float(value) => Yaml::Number(value.into()),
+        Scalar::Str(text) => Yaml::String(text.to_owned()),
+    }
+}
+
+/// Verifies that `after`, the edited text of a document, equals `before` with `changes` applied.
+///
+/// # Errors
+/// A message for the user: which of the two texts cannot be read, or the first field that differs.
+pub fn verify(before: &str, changes: &[Change], after: &str) -> Result<(), String> {
+    let tree = parsed(before).map_err(|reason| format!("the document {reason}"))?;
+    check(&tree, changes, after)
+}
+
+/// Verifies an edit as [`verify`] does, for a parsed document. In addition, both parsers must read the original
+/// document alike.
+pub(crate) fn check_edit(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
+    let readings = Readings::of(before).map_err(|reason| format!("the document {reason}"))?;
+    if let Some(difference) = agreement::difference(before, &readings.second_reading) {
+        return Err(format!("the document has two readings: {difference}"));
+    }
+    check_from(readings, changes, after)
+}
+
+fn check(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
+    let readings = Readings::of(before).map_err(|reason| format!("the document {reason}"))?;
+    check_from(readings, changes, after)
+}
+
+fn check_from(before: Readings, changes: &[Change], after: &str) -> Result<(), String> {
+    let in_edited = |reason: String| format!("the edited document {reason}");
+    let tree = parsed(after).map_err(in_edited)?;
+    let after = Readings::of(&tree).map_err(in_edited)?;
+    compare(before.own, changes, &after.own, None)?;
+    compare(
+        before.second_reading,
+        changes,
+        &after.second_reading,
+        tree.root(),
+    )
+}
+
+/// The values that the two parsers read from a document.
+struct Readings {
+    own: Yaml,
+    second_reading: Yaml,
+}
+
+impl Readings {
+    fn of(tree: &Tree) -> Result<Self, String> {
+        check_expansion(tree)?;
+        Ok(Self {
+            own: own_value(tree)?,
+            second_reading: referee_value(&with_unique_anchors(tree))?,
+        })
+    }
+}
+
+fn parsed(text: &str) -> Result<Tree, String> {
+    let text: Arc<str> = Arc::from(without_byte_order_mark(text));
+    let segment = Span::new(0, str::len(&text));
+    match parse(&text, segment) {
+        Ok(Some(tree)) => Ok(tree),
+        Ok(None) => Err("is empty".to_owned()),
+        Err(error) => Err(format!("is not YAML: {}", error.message)),
+    }
+}
+
+/// Limit on the nodes that aliases repeat; a document that exceeds it is an attack or a mistake.
+pub(super) const REPEATED: usize = 100_000;
+/// Limit on nesting that both parsers support.
+pub(super) const DEPTH: usize = 128;

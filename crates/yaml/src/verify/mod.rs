@@ -5,20 +5,14 @@
 //! edited document. In addition, both parsers must read the original document alike.
 
 mod agreement;
-mod brackets;
-mod check;
 mod compare;
-mod expanded_size;
-mod first_document;
-mod limits;
-mod own_value;
 mod referee;
-mod root_keys;
 
-pub use brackets::{check_brackets, has_too_many_brackets};
-pub(super) use check::check_edit;
-pub use check::verify;
-pub use first_document::{first_document_error, first_document_keys};
+pub(super) use compare::check_edit;
+pub use compare::verify;
+pub use referee::{
+    check_brackets, first_document_error, first_document_keys, has_too_many_brackets,
+};
 
 #[cfg(test)]
 mod tests;
