@@ -1,63 +1,186 @@
 //! `meshprobe completions` and `meshprobe man`.
 
-use clap::CommandFactory as _;
-use clap::builder::PossibleValuesParser;
-use clap_complete::Shell;
+use std::ffi::{OsStr, OsString};
+
+use clap::{Arg, CommandFactory as _, FromArgMatches as _};
+use clap_complete::env::Shells;
+use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, Shell};
 use meshprobe_mesh::finding::RuleId;
-use meshprobe_mesh::settings::unknown_value_message;
+use meshprobe_mesh::settings::{FACT_KEYS, FailOn, fact_values, unknown_value_message};
 use meshprobe_rules::symptoms;
 
-use super::args::{Cli, ENVIRONMENT};
+use super::args::{Cli, Command, ENVIRONMENT};
+use super::input::{Planned, RenderFallback, plan};
 use super::session::Session;
 use super::stop::Stop;
+use super::threads::{cores, pool};
+use meshprobe_engine::engine;
 use meshprobe_engine::engine::{Exit, rule_names};
 
-/// Prints the completion script of a shell, which also completes the ids of rules.
+/// The variable with the name of a shell, which calls the program with `--` and the words of a line to complete.
+pub(super) const COMPLETE: &str = "MESHPROBE_COMPLETE";
+
+/// Prints the script that lets a shell call the program for completions.
 pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {
+    const NAME: &str = "meshprobe";
     let mut script = Vec::new();
-    let mut command = with_rule_ids(Cli::command());
-    clap_complete::generate(shell, &mut command, "meshprobe", &mut script);
-    let mut script = String::from_utf8_lossy(&script).into_owned();
-    if shell == Shell::Fish {
-        // For fish, clap completes the values of options only.
-        let ids: Vec<&str> = rule_names().all().iter().map(|id| id.as_str()).collect();
-        for (command, ids) in [("rule", ids), ("explain", symptom_ids().collect())] {
-            script.push_str(&format!(
-                "complete -c meshprobe -n \"__fish_meshprobe_using_subcommand {command}\" -f -a \"{}\"\n",
-                ids.join(" ")
-            ));
-        }
+    if let Some(shell) = Shells::builtins().completer(&shell.to_string()) {
+        shell
+            .write_registration(COMPLETE, NAME, NAME, NAME, &mut script)
+            .map_err(|error| Stop::usage(error.to_string()))?;
     }
-    session.print_data(&script)?;
+    session.print_data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Success)
 }
 
-/// Iterates over the ids of the symptoms that `explain` accepts.
-fn symptom_ids() -> impl Iterator<Item = &'static str> {
-    symptoms::all().iter().map(|symptom| symptom.id)
+/// Completes a word of a line for a shell. Prints nothing if the line is wrong or files cannot be read.
+pub(super) fn complete(session: &Session, shell: &OsStr, arguments: &[OsString]) -> Exit {
+    let mut words = arguments.iter().skip_while(|word| *word != "--").skip(1);
+    let mut words: Vec<OsString> = words.by_ref().cloned().collect();
+    let shells = Shells::builtins();
+    let Some(shell) = shell.to_str().and_then(|name| shells.completer(name)) else {
+        return Exit::Success;
+    };
+    // Bash and PowerShell insert a candidate as it is, although a name of the tree can contain a command.
+    let escape = match shell.name() {
+        "bash" => Some('\\'),
+        "powershell" => Some('`'),
+        _ => None,
+    };
+    if shell.name() == "bash" {
+        join_values(&mut words);
+    }
+    let line = words.clone();
+    let mut command = Cli::command()
+        .mut_subcommands(|command| command.mut_args(|argument| with_values(argument, &line)));
+    let mut candidates = Vec::new();
+    let directory = session.directory().ok();
+    if words.is_empty()
+        || shell
+            .write_complete(&mut command, words, directory, &mut candidates)
+            .is_err()
+    {
+        return Exit::Success;
+    }
+    let candidates = String::from_utf8_lossy(&candidates);
+    let text = escape.map_or_else(|| candidates.to_string(), |with| escaped(&candidates, with));
+    let _ = session.print_data(&text);
+    Exit::Success
 }
 
-/// Adds the ids of rules and symptoms to the arguments that accept them. The help does not list them, because they are
-/// many.
-fn with_rule_ids(command: clap::Command) -> clap::Command {
-    let names = rule_names();
-    let ids = |ids: &[RuleId]| PossibleValuesParser::new(ids.iter().map(|id| id.as_str()));
-    let (all, reported) = (ids(names.all()), ids(names.reported()));
-    command
-        .mut_subcommand("rule", |rule| rule.mut_arg("id", |id| id.value_parser(all)))
-        .mut_subcommand("explain", |explain| {
-            let ids = PossibleValuesParser::new(symptom_ids());
-            // `mut_arg` would move the text behind the paths.
-            explain.mut_args(|argument| match argument.get_id().as_str() {
-                "text" => argument.value_parser(ids.clone()),
-                _ => argument,
-            })
-        })
-        .mut_subcommand("check", |check| {
-            ["select", "ignore"].into_iter().fold(check, |check, name| {
-                check.mut_arg(name, |option| option.value_parser(reported.clone()))
-            })
-        })
+/// Repeats an option instead of the `=` behind it, because bash passes `--cluster=a` as three words.
+fn join_values(words: &mut [OsString]) {
+    for at in 1..words.len() {
+        if let Some([option, sign]) = words.get_mut(at - 1..=at)
+            && sign == "="
+        {
+            sign.clone_from(option);
+        }
+    }
+}
+
+/// Returns candidates in which an escape character precedes each character that can have a meaning for a shell. A
+/// description, which a tab precedes, is not inserted.
+fn escaped(candidates: &str, escape: char) -> String {
+    let mut text = String::new();
+    for line in candidates.split_inclusive(['\n', '\u{b}']) {
+        let (value, description) = line.split_at(line.find('\t').unwrap_or(line.len()));
+        for character in value.chars() {
+            if !character.is_alphanumeric() && !"-_./:=@%+,\n\u{b}".contains(character) {
+                text.push(escape);
+            }
+            text.push(character);
+        }
+        text.push_str(description);
+    }
+    text
+}
+
+/// Adds the values that an argument of a line can have.
+fn with_values(argument: Arg, line: &[OsString]) -> Arg {
+    let candidates = |names: Vec<&'static str>| {
+        let all = move || names.iter().map(CompletionCandidate::new).collect();
+        ArgValueCandidates::new(all)
+    };
+    let ids = |ids: &[RuleId]| ids.iter().map(|id| id.as_str()).collect();
+    match argument.get_id().as_str() {
+        "id" => argument.add(candidates(ids(rule_names().all()))),
+        "select" | "ignore" => argument.add(candidates(ids(rule_names().reported()))),
+        "text" => argument.add(candidates(symptoms::all().iter().map(|it| it.id).collect())),
+        "assume" | "overrides" => {
+            argument.add(ArgValueCompleter::new(|word: &OsStr| facts(word, &[])))
+        }
+        "from" | "to" => argument.add(ArgValueCompleter::new(|word: &OsStr| {
+            facts(word, &["mesh-version"])
+        })),
+        "overlay" | "cluster" => {
+            let line = line.to_vec();
+            argument.add(ArgValueCandidates::new(move || {
+                environments(&line).unwrap_or_default()
+            }))
+        }
+        _ => argument,
+    }
+}
+
+/// Returns the keys of facts; after a key, its values.
+fn facts(word: &OsStr, others: &[&str]) -> Vec<CompletionCandidate> {
+    let word = word.to_string_lossy();
+    let pairs: Vec<String> = match word.split_once('=') {
+        Some((key, _)) => fact_values(key)
+            .iter()
+            .map(|value| format!("{key}={value}"))
+            .collect(),
+        None => FACT_KEYS
+            .iter()
+            .chain(others)
+            .map(|key| format!("{key}="))
+            .collect(),
+    };
+    let matching = pairs.into_iter().filter(|pair| pair.starts_with(&*word));
+    matching.map(CompletionCandidate::new).collect()
+}
+
+/// Returns the names of the environments of the files that a line names. Runs no renderer, and reads no standard input.
+fn environments(line: &[OsString]) -> Option<Vec<CompletionCandidate>> {
+    // The language server has options of `check`, and reads the working directory.
+    let line = line.iter().map(|word| match word == "lsp" {
+        true => OsStr::new("check"),
+        false => word,
+    });
+    let matches = Cli::command()
+        .ignore_errors(true)
+        .try_get_matches_from(line)
+        .ok()?;
+    let mut common = match Cli::from_arg_matches(&matches).ok()?.command? {
+        Command::Check(args) => args.common,
+        Command::Predict(args) => args.common,
+        Command::Diff(args) => args.common,
+        _ => return None,
+    };
+    common.paths.retain(|path| path.as_os_str() != "-");
+    (common.kustomize, common.helm) = (Vec::new(), Vec::new());
+    common.quiet = true;
+    let session = Session::of_process();
+    let files = session.files().clone();
+    let Planned { layer, request, .. } =
+        plan(&session, &common, RenderFallback::Files, None, files).ok()?;
+    let settings = layer.resolved(FailOn::default());
+    let pool = pool(common.threads.map_or_else(cores, usize::from)).ok()?;
+    let predicted = pool.install(|| {
+        engine::predict(
+            &engine::load(&request),
+            &settings,
+            |context, predictions, _| engine::environment_names(context, predictions),
+        )
+    });
+    Some(
+        predicted
+            .view?
+            .into_iter()
+            .map(CompletionCandidate::new)
+            .collect(),
+    )
 }
 
 /// Prints the manual page of a command. Without a name, prints the page of the program, then the pages of all commands.

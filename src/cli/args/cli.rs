@@ -35,7 +35,7 @@ Exit codes:
   2  wrong usage or settings, a path that cannot be read, a failed write";
 
 /// The environment variables, each with its effect. The manual page shows them in a section of its own.
-pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 9] = [
+pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 10] = [
     (
         "NO_COLOR",
         "Switches colours off, if it is not empty. --color takes precedence.",
@@ -71,6 +71,10 @@ pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 9] = [
     (
         "PATH",
         "The folders that contain git, helm, kustomize and kubectl.",
+    ),
+    (
+        "MESHPROBE_COMPLETE",
+        "The shell that requests completions. Only the scripts of completions set it.",
     ),
 ];
 
@@ -236,7 +240,8 @@ pub(in crate::cli) enum Command {
     Schema(SchemaArgs),
     /// Print a completion script for a shell.
     ///
-    /// For bash: meshprobe completions bash > /etc/bash_completion.d/meshprobe
+    /// The script calls meshprobe, which also completes rules, facts, and the names of overlays and clusters in the
+    /// given files. For bash: meshprobe completions bash > /etc/bash_completion.d/meshprobe
     Completions {
         /// The shell.
         shell: clap_complete::Shell,

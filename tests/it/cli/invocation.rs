@@ -1,4 +1,4 @@
-//! Help, rules, completions, the manual page, and `rewrite` without workloads.
+//! Help, rules, the manual page, and `rewrite` without workloads.
 
 use crate::support::project::Project;
 
@@ -33,25 +33,8 @@ fn rule_documentation_is_printed() {
 }
 
 #[test]
-fn completions_and_the_manual_page_are_printed() {
+fn the_manual_page_is_printed() {
     let project = Project::new();
-    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let run = project
-            .run(&["completions", shell])
-            .exits(0)
-            .stdout_contains("meshprobe");
-        // PowerShell and Elvish do not complete values.
-        if ["bash", "zsh", "fish"].contains(&shell) {
-            // `rule` completes guards, too; `--select` and `--ignore` do not.
-            let count = |id: &str| run.stdout.matches(id).count();
-            assert!(count("strict-probe-not-rewritten") >= 3, "{shell}");
-            assert!(count("duplicate-container-name") >= 1, "{shell}");
-            assert!(
-                count("strict-probe-not-rewritten") > count("duplicate-container-name"),
-                "{shell}"
-            );
-        }
-    }
     let run = project
         .run(&["man"])
         .exits(0)

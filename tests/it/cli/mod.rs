@@ -6,6 +6,7 @@ mod bad_input;
 mod baseline_files;
 mod certainty;
 mod ci_logs;
+mod completions;
 mod configured_facts;
 mod context_fixes;
 mod conventions;

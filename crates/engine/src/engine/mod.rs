@@ -54,7 +54,7 @@ pub use input_diagnostics::input_diagnostics;
 pub use live_check::{LiveCheck, LiveFacts, LiveView, check_live};
 pub use load::{load, unread_paths};
 pub use meshprobe_rules::rules::notices::{Notice, PROBE_REGRESSION, explained, rule_names};
-pub use outcome::{Outcome, UnknownEnvironments, unknown_environments};
+pub use outcome::{Outcome, UnknownEnvironments, environment_names, unknown_environments};
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
 pub use predicted_probes::{Detail, Wanted, report};
 pub use prediction_run::{Predicted, predict};

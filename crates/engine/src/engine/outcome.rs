@@ -156,11 +156,20 @@ pub fn unknown_environments(
         given.clone_from(&context.settings.only_environments);
         without_workloads = true;
     }
-    let mut known: BTreeSet<String> = context.environment_names().map(str::to_owned).collect();
-    known.extend(EnvironmentNames::of(predictions).all());
     Some(UnknownEnvironments {
         given,
         without_workloads,
-        known,
+        known: environment_names(context, predictions),
     })
+}
+
+/// Returns the short names of all environments.
+#[must_use]
+pub fn environment_names(
+    context: &Context<'_>,
+    predictions: &[WorkloadPrediction<'_>],
+) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = context.environment_names().map(str::to_owned).collect();
+    names.extend(EnvironmentNames::of(predictions).all());
+    names
 }

@@ -29,6 +29,19 @@ pub(super) const INJECTIONS: &[&str] = &["evidence", "all", "none"];
 /// The values of `mtls`.
 pub(super) const MTLS_MODES: &[&str] = &["DISABLE", "PERMISSIVE", "STRICT"];
 
+/// Returns the values of a fact that has a fixed set of them.
+#[must_use]
+pub fn fact_values(key: &str) -> &'static [&'static str] {
+    match key {
+        "dataplane" => DATAPLANES,
+        "injection" => INJECTIONS,
+        "mtls" => MTLS_MODES,
+        "network-plugin" => &NetworkPlugin::NAMES,
+        "node-version" | "revision" | "root-namespace" | "status-port" => &[],
+        _ => &["true", "false"],
+    }
+}
+
 impl FactOverrides {
     /// Sets one fact from `KEY=VALUE`.
     ///

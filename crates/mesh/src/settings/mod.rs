@@ -14,7 +14,7 @@ use crate::finding::{GuardId, RuleId, Severity};
 pub use crate::mesh::istio::mtls::MtlsMode;
 pub use crate::mesh::istio::network_plugin::NetworkPlugin;
 pub use crate::mesh::{Mesh, Version};
-pub use facts::FACT_KEYS;
+pub use facts::{FACT_KEYS, fact_values};
 pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
 pub use layer::{Action, ConfiguredFacts, Emit, Ignore, Layer, SelectedFacts};
 pub use mesh_kind::{FactScope, MeshKind};

@@ -1,0 +1,164 @@
+//! Completions, as shells request them.
+
+use std::path::Path;
+
+use crate::support::project::Project;
+use crate::support::{PROGRAM, command, run};
+
+/// Two overlays of one base, and a file whose name is a command.
+fn project() -> Project {
+    let overlay = |name: &str| format!("namePrefix: {name}-\nresources: [../../base]\n");
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template:\n    spec:\n      \
+                      containers:\n      - {name: web, image: a, livenessProbe: {httpGet: {path: /, port: 80}}}\n";
+    let project = Project::with(&[
+        ("base/kustomization.yaml", "resources: [web.yaml]\n"),
+        ("base/web.yaml", deployment),
+        ("bait;touch pwned.yaml", "a: b\n"),
+    ]);
+    for name in ["prod", "staging"] {
+        let path = format!("overlays/{name}/kustomization.yaml");
+        project.write(&path, overlay(name));
+    }
+    project
+}
+
+/// Returns what the program prints for the words of a line, of which the last is completed.
+fn completed(project: &Project, shell: &str, words: &[&str]) -> Vec<String> {
+    let mut program = command(Path::new(PROGRAM), &project.path("."));
+    program
+        .env("MESHPROBE_COMPLETE", shell)
+        .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
+        .env("_CLAP_IFS", "\n")
+        .arg("--")
+        .args(words);
+    let run = run(&mut program, b"").exits(0);
+    assert_eq!(run.stderr, "", "{words:?}");
+    let lines = run.stdout.lines();
+    lines
+        .map(|line| line.split('\t').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn names_of_environments_are_completed() {
+    let project = project();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        for (words, expected) in [
+            (&["check", "--cluster", ""][..], &["prod", "staging"][..]),
+            (&["predict", "overlays", "--overlay", "s"], &["staging"]),
+            (&["diff", "--cluster", "pr"], &["prod"]),
+            (&["lsp", "--overlay", "pr"], &["prod"]),
+            // No renderer is run, and standard input is not read.
+            (
+                &[
+                    "check",
+                    "--helm",
+                    "auto",
+                    "--kustomize",
+                    "base",
+                    "-",
+                    "--overlay",
+                    "pr",
+                ],
+                &["prod"],
+            ),
+            (&["check", "nonexistent", "--overlay", ""], &[]),
+        ] {
+            let words = [&["meshprobe"], words].concat();
+            assert_eq!(
+                completed(&project, shell, &words),
+                expected,
+                "{shell} {words:?}"
+            );
+        }
+    }
+    // Bash separates a value from its option.
+    let words = ["meshprobe", "check", "--cluster", "=", "pr"];
+    assert_eq!(completed(&project, "bash", &words), ["prod"]);
+}
+
+#[test]
+fn ids_and_facts_are_completed() {
+    let project = project();
+    for (words, expected) in [
+        (
+            &["rule", "duplicate-c"][..],
+            &["duplicate-container-name"][..],
+        ),
+        (
+            &["check", "--select", "no-rule,duplicate-k"],
+            &["no-rule,duplicate-key"],
+        ),
+        // Guards can be explained, but not selected.
+        (&["check", "--ignore", "duplicate-c"], &[]),
+        (
+            &["explain", "connection-re"],
+            &["connection-reset", "connection-refused"],
+        ),
+        (&["check", "--assume", "mt"], &["mtls="]),
+        (&["predict", "--override", "mtls=S"], &["mtls=STRICT"]),
+        (&["diff", "--to", "mesh-v"], &["mesh-version="]),
+        (&["check", "--mesh", "link"], &["linkerd"]),
+    ] {
+        let words = [&["meshprobe"], words].concat();
+        assert_eq!(completed(&project, "fish", &words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn a_name_of_the_tree_is_not_a_command() {
+    let project = project();
+    let words = ["meshprobe", "check", "bait"];
+    for (shell, expected) in [
+        ("bash", "bait\\;touch\\ pwned.yaml"),
+        ("powershell", "bait`;touch` pwned.yaml"),
+    ] {
+        assert_eq!(completed(&project, shell, &words), [expected]);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn the_script_of_bash_completes() {
+    let project = project();
+    let script = "source <(meshprobe completions bash); COMP_WORDS=(meshprobe check --cluster p); COMP_CWORD=3; \
+                  _clap_complete_meshprobe meshprobe p; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = command(Path::new("/bin/bash"), &project.path("."));
+    let folder = Path::new(PROGRAM).parent().unwrap();
+    let bash = bash.env("PATH", folder).args(["-c", script]);
+    assert_eq!(run(bash, b"").exits(0).stdout, "prod\n");
+}
+
+#[test]
+fn each_shell_has_a_script() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let run = Project::new().run(&["completions", shell]);
+        run.exits(0).stdout_contains("MESHPROBE_COMPLETE");
+    }
+}
+
+#[test]
+fn a_line_that_is_wrong_completes_nothing() {
+    let project = project();
+    for (shell, words) in [
+        ("unknown", &["meshprobe", "check", "--overlay", ""][..]),
+        ("fish", &["meshprobe", "nonexistent", "--overlay", ""]),
+        (
+            "fish",
+            &["meshprobe", "check", "--color", "x", "--overlay", ""],
+        ),
+        (
+            "zsh",
+            &[
+                "meshprobe",
+                "check",
+                "--config",
+                "nonexistent",
+                "--overlay",
+                "",
+            ],
+        ),
+    ] {
+        assert!(completed(&project, shell, words).is_empty(), "{words:?}");
+    }
+}
