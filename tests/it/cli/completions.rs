@@ -142,7 +142,6 @@ fn a_line_that_is_wrong_completes_nothing() {
     let project = project();
     for (shell, words) in [
         ("unknown", &["meshprobe", "check", "--overlay", ""][..]),
-        ("fish", &["meshprobe", "nonexistent", "--overlay", ""]),
         (
             "fish",
             &["meshprobe", "check", "--color", "x", "--overlay", ""],
