@@ -12,8 +12,7 @@ use meshprobe_mesh::kube::{Destination, Object};
 use meshprobe_tree::source::paths::folder;
 use meshprobe_tree::source::{Cluster, RenderedChart, SourceSet, release_of_output};
 
-use crate::context::pull_in::{FoundObject, PulledIn, pull_in};
-use crate::context::reported::Reported;
+use super::pull_in::{FoundObject, PulledIn, Reported, pull_in};
 
 /// Assigns objects to the file that deploys them unchanged. An object that several clusters deploy
 /// is copied to each of them. Also returns which findings are reported; if `pulls_in` is not set, those in the given files

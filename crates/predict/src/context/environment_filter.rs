@@ -1,17 +1,16 @@
 //! Limits a run to some environments: overlays, clusters, and folders that contain the same objects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use meshprobe_deploy::gitops::deployment::Deployment;
 use meshprobe_mesh::finding::{Finding, environment_file, environment_object};
 use meshprobe_mesh::kube::Object;
-use meshprobe_tree::source::paths::folder;
+use meshprobe_tree::source::paths::{contains, folder};
 
-use crate::context::environment_name::{given_name, is_part_of};
-use crate::context::environments::Environments;
-use crate::context::overlay_names::{OverlayIndex, OverlayParts};
+use super::environment_name::{given_name, is_part_of};
+use super::environments::Environments;
 
 /// The environments that a run is limited to. Without names, it includes everything. What belongs to no environment is
 /// part of all of them.
@@ -197,6 +196,73 @@ impl<'t> EnvironmentFilter<'t> {
             || is_part_of(name, folder)
             || (has_folder || self.shared_folders.contains(folder)) && is_part_of(name, stem)
             || has_folder && of_object().is_some_and(|object| is_part_of(name, &object))
+    }
+}
+
+/// What an overlay deploys, and what deploys it.
+#[derive(Debug, Default)]
+pub(super) struct OverlayParts<'t> {
+    /// The files of its objects, or the files that deploy them.
+    pub(super) files: BTreeSet<&'t str>,
+    /// The kustomizations that render its objects.
+    kustomizations: BTreeSet<&'t str>,
+    /// The folders that it deploys, without `/` at the end.
+    folders: BTreeSet<String>,
+    /// The names of the objects that deploy them, directly or through others.
+    objects: BTreeSet<&'t str>,
+}
+
+impl OverlayParts<'_> {
+    /// Returns whether a name is a kustomization or a folder that the overlay deploys, or a part of its path that
+    /// consists of whole folders.
+    pub(super) fn deploys(&self, name: &str) -> bool {
+        let mut kustomizations = self.kustomizations.iter();
+        let mut folders = self.folders.iter();
+        kustomizations.any(|path| *path == name || is_part_of(name, folder(path)))
+            || folders.any(|folder| is_part_of(name, folder))
+    }
+
+    /// Returns whether an object of Flux or Argo CD with this name deploys the overlay.
+    pub(super) fn is_deployed_by(&self, name: &str) -> bool {
+        self.objects.contains(name)
+    }
+}
+
+/// The overlays of a run, by path.
+#[derive(Debug, Default)]
+pub(super) struct OverlayIndex<'d, 't> {
+    deployments: HashMap<&'d str, Vec<&'d Deployment<'t>>>,
+    pub(super) overlays: BTreeMap<Arc<str>, OverlayParts<'t>>,
+}
+
+impl<'d, 't> OverlayIndex<'d, 't> {
+    pub(super) fn new(deployments: &'d [Deployment<'t>]) -> Self {
+        let mut index = Self::default();
+        for deployment in deployments {
+            for key in BTreeSet::from([&**deployment.home, &*deployment.environment]) {
+                index.deployments.entry(key).or_default().push(deployment);
+            }
+        }
+        index
+    }
+
+    /// Adds an object that is part of an overlay.
+    pub(super) fn add(&mut self, overlay: &Arc<str>, object: &Object<'t>) {
+        let parts = self.overlays.entry(Arc::clone(overlay)).or_default();
+        parts.files.insert(object.location_file());
+        let rendered_by = object.rendered_by.map(|rendering| &*rendering.root);
+        parts.kustomizations.extend(rendered_by);
+        let path = rendered_by.unwrap_or_else(|| object.path());
+        let of_environment = self.deployments.get(&**overlay);
+        let deployments = of_environment.or_else(|| self.deployments.get(object.location_file()));
+        for deployment in deployments.into_iter().flatten() {
+            if contains(&deployment.folder, path) {
+                parts.files.insert(deployment.object.path());
+                parts.folders.insert(deployment.folder.clone());
+                parts.objects.insert(deployment.object.name());
+                parts.objects.extend(&deployment.above);
+            }
+        }
     }
 }
 

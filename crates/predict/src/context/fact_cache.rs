@@ -12,11 +12,11 @@ use hashbrown::HashMap;
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::detect::Evidence;
+use meshprobe_mesh::mesh::istio::capture::CaptureRules;
 use meshprobe_mesh::mesh::istio::network_plugin::NetworkPlugin;
 use meshprobe_mesh::mesh::{Fact, Mesh};
 
-use crate::context::istio::capture_facts::CaptureFacts;
-use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
+use super::istio::nearest_policies::{NearestPolicies, ScopeKey};
 
 /// The file that decides where an object belongs, by the address of its path.
 pub(super) type FileKey = usize;
@@ -174,4 +174,13 @@ pub(super) fn pod_key(workload: &Workload<'_>, namespace: &str) -> PodKey {
         .map_or(0, |rendering| from_ref(rendering).addr());
     let namespace_key = file_namespace_key(object, namespace);
     (tree, node.id(), namespace_key, rendered_by)
+}
+
+/// The rules that decide which ports of a pod are captured, and where they are written.
+#[derive(Debug)]
+pub(in crate::context) struct CaptureFacts {
+    pub(in crate::context) rules: CaptureRules,
+    pub(in crate::context) mode: Option<Fact<()>>,
+    pub(in crate::context) include: Option<Fact<()>>,
+    pub(in crate::context) exclude: Option<Fact<()>>,
 }

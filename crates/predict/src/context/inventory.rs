@@ -13,39 +13,32 @@ use meshprobe_mesh::kube::{
     may_create_pods, runs_pods, workload_selector,
 };
 use meshprobe_mesh::mesh;
-use meshprobe_mesh::mesh::detect;
 use meshprobe_mesh::mesh::detect::{FactKind, is_plugin_policy};
 use meshprobe_mesh::mesh::istio::install::PlainFile;
 use meshprobe_mesh::mesh::istio::{install, network_plugin};
+use meshprobe_mesh::mesh::{Mesh, detect};
 use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::source::paths::{contains, folder};
 use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization};
-use meshprobe_yaml::Tree;
+use meshprobe_yaml::{NodeRef, Tree};
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
 
-use crate::context::deployed_objects::assign_to_deployments;
-use crate::context::environment_filter::EnvironmentFilter;
-use crate::context::environments::Environments;
-use crate::context::generated_pods::generated_pods;
-use crate::context::istio::inbound_patch::inbound_patch;
-use crate::context::namespace_index::{NamespaceIndex, Place};
-use crate::context::namespace_scripts::NamespaceScripts;
-use crate::context::network_plugin::policy_namespace::namespace_key;
-use crate::context::not_judged::{NotJudged, incomplete_pod, missing_folders};
-use crate::context::object_namespace::namespace_of;
-use crate::context::pull_in::FoundObject;
-use crate::context::reported::{Reported, is_target};
-use crate::context::service_selector::service_selector;
-use crate::context::shared_documents::SharedDocuments;
-use crate::context::subject::{MeshInstall, MeshObject, Subject};
-use crate::context::unrendered;
-use crate::context::unrendered::{
-    DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses,
-};
-use crate::context::written_objects::{
-    WrittenObject, chart_kustomizations, plain_files, written_objects,
+use super::deployed_objects::assign_to_deployments;
+use super::environment_filter::EnvironmentFilter;
+use super::environments::Environments;
+use super::namespace_index::{NamespaceIndex, Place};
+use super::namespace_scripts::NamespaceScripts;
+use super::nearest::namespace_of;
+use super::not_judged::{NotJudged, generated_pods, incomplete_pod, missing_folders};
+use super::pull_in::{FoundObject, Reported, is_target};
+use super::shared_documents::SharedDocuments;
+use super::subject::{MeshInstall, MeshObject, Subject};
+use super::unrendered;
+use super::unrendered::{
+    DocumentTreatment, RenderedDocuments, UncheckedPolicy, Unrendered, Uses, WrittenObject,
+    chart_kustomizations, plain_files, written_objects,
 };
 
 /// The objects of a run.
@@ -491,4 +484,53 @@ pub(super) fn states_no_fact(object: &Object<'_>) -> bool {
 
 fn is_config(object: &Object<'_>) -> bool {
     object.group().is_empty() && matches!(object.kind, "ConfigMap" | "Secret")
+}
+
+/// Returns the label selector of a Service. A Service without one selects no pods.
+pub(in crate::context) fn service_selector<'t>(service: &Object<'t>) -> LabelSelector<'t> {
+    let spec = service.node.get("spec");
+    LabelSelector::from_mapping(spec.and_then(|spec| spec.get("selector")))
+}
+
+impl<'t> Inventory<'t> {
+    /// Iterates over the objects of a mesh that is not Istio.
+    pub fn objects_of_mesh(&self, mesh: Mesh) -> impl Iterator<Item = &Object<'t>> {
+        let objects = self.mesh_objects.iter();
+        objects
+            .filter(move |found| found.mesh == mesh && !found.is_definition)
+            .map(|found| &found.object)
+    }
+}
+
+/// Returns the namespace under which a policy is stored: the empty one if its kind applies to the whole cluster.
+pub(in crate::context) fn namespace_key<'t>(kind: &str, namespace: &'t str) -> &'t str {
+    match kind {
+        "CiliumNetworkPolicy" | "NetworkPolicy" => namespace,
+        _ => "",
+    }
+}
+
+/// Patches of these decide which filter chain handles a connection, and what it does.
+pub(in crate::context) const CHAINS: [&str; 3] = ["LISTENER", "FILTER_CHAIN", "NETWORK_FILTER"];
+
+/// Returns the first patch of an `EnvoyFilter` that changes inbound filter chains of sidecars: its
+/// place in the list, and what it applies to.
+#[must_use]
+pub fn inbound_patch<'t>(filter: &Object<'t>) -> Option<(usize, NodeRef<'t>)> {
+    let spec = filter.node.get("spec")?;
+    // Filters with `targetRefs` apply to gateways and waypoints.
+    if spec.get("targetRefs").is_some() {
+        return None;
+    }
+    spec.get("configPatches")?
+        .items()
+        .enumerate()
+        .find_map(|(index, patch)| {
+            let context = patch.get("match").and_then(|one| one.get("context"));
+            let inbound = context.and_then(NodeRef::text);
+            let applies = patch.get("applyTo")?;
+            let is_inbound = matches!(inbound, None | Some("ANY" | "SIDECAR_INBOUND"))
+                && CHAINS.contains(&applies.text()?);
+            is_inbound.then_some((index, applies))
+        })
 }

@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use meshprobe_mesh::finding::{Certainty, sentence_list};
 use meshprobe_mesh::kube::{Object, Workload};
+use meshprobe_mesh::mesh;
 use meshprobe_mesh::mesh::detect::{Evidence, EvidenceStrength, evidence, rivals_of_first};
 use meshprobe_mesh::mesh::model::{Membership, MeshModel, PodInput};
-use meshprobe_mesh::mesh::{self, Fact, Mesh, Reason};
-use meshprobe_mesh::settings::MeshKind;
+use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
+use meshprobe_mesh::settings::{InjectionAssumption, MeshKind};
 
-use crate::context::dataplane::Dataplane;
-use crate::context::fact_cache;
-use crate::context::namespace::NamespaceOf;
-use crate::context::nearest::nearest;
-use crate::context::run_context::Context;
+use super::fact_cache;
+use super::namespace::NamespaceOf;
+use super::nearest::nearest;
+use super::run_context::Context;
 
 const SETTLE: &str = "--mesh NAME";
 
@@ -376,4 +376,84 @@ fn with_rivals(fact: Fact<Mesh>, rivals: &[&Evidence]) -> Fact<Mesh> {
     let places = rivals.map(|rival| Reason::written(rival.place.clone()));
     fact.because.extend(places);
     fact
+}
+
+/// How a pod takes part in the mesh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dataplane {
+    /// Istio's sidecar in the pod.
+    Sidecar,
+    /// A gateway or a proxyless template: an agent, but no capture.
+    Uncaptured,
+    /// Istio's ambient mode.
+    Ambient,
+    /// The sidecar of a mesh that is not Istio.
+    Other,
+    /// Not in a mesh.
+    None,
+    /// The tree does not say.
+    Unknown,
+}
+
+impl Dataplane {
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sidecar | Self::Other => "sidecar",
+            Self::Uncaptured => "uncaptured",
+            Self::Ambient => "ambient",
+            Self::None => "none",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns whether an agent answers rewritten probes.
+    #[must_use]
+    pub const fn has_agent(self) -> bool {
+        matches!(self, Self::Sidecar | Self::Uncaptured)
+    }
+}
+
+impl WorkloadMesh<'_, '_> {
+    /// Returns what an option states about native sidecars.
+    pub(super) fn native_sidecars_by_option(self) -> Option<Fact<bool>> {
+        let given = self.context.user_facts(&self.workload.object);
+        let overriding = given.overrides.native_sidecars;
+        let native = overriding.or(given.assume.native_sidecars)?;
+        let is_override = overriding.is_some();
+        let option = if is_override {
+            "--override"
+        } else {
+            "--assume"
+        };
+        let not = if native { "" } else { "not " };
+        let message = format!("the sidecar is {not}native ({option})");
+        Some(Fact::set_by_user(native, message, is_override))
+    }
+
+    /// Returns what an option states about injection. `--override` always applies. `--assume` applies
+    /// if the tree does not contain the Namespace, or if the mesh does not read it.
+    pub(super) fn injection_by_option(self, model: &dyn MeshModel) -> Option<Fact<bool>> {
+        let object = &self.workload.object;
+        let given = self.context.user_facts(object);
+        let name = self.context.namespace_of(object).name;
+        let (option, by) = match (given.overrides.injection, given.assume.injection) {
+            (Some(option), _) => (option, "--override"),
+            (None, Some(option))
+                if !model.namespace_decides()
+                    || self.context.namespace_of(object).manifest().is_none() =>
+            {
+                (option, "--assume")
+            }
+            _ => return None,
+        };
+        let (injected, not) = match option {
+            InjectionAssumption::All => (true, ""),
+            InjectionAssumption::None => (false, "not "),
+            InjectionAssumption::Evidence => return None,
+        };
+        let message = format!("namespace `{name}` is {not}injected ({by})");
+        Some(Fact::set_by_user(injected, message, by == "--override"))
+    }
 }

@@ -5,8 +5,7 @@ use meshprobe_mesh::mesh::Mesh;
 use meshprobe_mesh::mesh::detect::{Evidence, evidence, strongest_claims};
 use meshprobe_mesh::settings::MeshKind;
 
-use crate::context::dataplane::Dataplane;
-use crate::context::mesh::WorkloadMesh;
+use super::mesh::{Dataplane, WorkloadMesh};
 
 /// A mesh that injects a pod, with the place that enables it.
 #[derive(Clone, Debug)]

@@ -7,11 +7,10 @@ use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::istio::install::Install;
 use meshprobe_tree::source::placeholder;
 
-use crate::context::fact_cache::{NamespaceKey, file_key};
-use crate::context::namespace_index::{NamespaceIndex, Unselective};
-use crate::context::nearest::are_related;
-use crate::context::object_namespace::namespace_of;
-use crate::context::run_context::Context;
+use super::fact_cache::{NamespaceKey, file_key};
+use super::namespace_index::{NamespaceIndex, Unselective};
+use super::nearest::{are_related, namespace_of};
+use super::run_context::Context;
 
 /// The namespace of an object.
 #[derive(Clone, Copy, Debug)]

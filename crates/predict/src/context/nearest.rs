@@ -1,6 +1,7 @@
-//! Compares the distance of files.
+//! Finds the facts that are nearest to a file, and the namespace of an object.
 
 use meshprobe_mesh::kube::{Object, nearness};
+use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::source::paths::{folder, is_within};
 
 /// Returns the candidates whose file shares the longest folder path with `path`. Documents of the
@@ -39,9 +40,23 @@ pub(in crate::context) fn are_related(one: &str, other: &str) -> bool {
     is_within(one, other) || is_within(other, one)
 }
 
+/// Returns the namespace of an object, and whether the manifest, an option or its deployment sets
+/// it. The namespace is `default` if nothing sets it.
+pub(in crate::context) fn namespace_of<'t>(
+    object: &Object<'t>,
+    settings: &'t Settings,
+) -> (&'t str, bool) {
+    let given = settings.namespace.as_deref();
+    let deployed = || Some(object.destination.as_ref()?.namespace);
+    match object.namespace().or(given).or_else(deployed) {
+        Some(namespace) => (namespace, true),
+        None => ("default", false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::are_related;
+    use super::*;
 
     #[test]
     fn files_are_related_if_the_folder_of_one_contains_the_other() {

@@ -8,11 +8,11 @@ use meshprobe_mesh::mesh::detect;
 use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_mesh::mesh::istio::{install, network_plugin};
 
-use crate::context::generated_pods::generated_pods;
-use crate::context::inventory::Inventory;
-use crate::context::namespace_index::NamespaceIndex;
-use crate::context::replaced_workloads::{is_same_place, replacing};
-use crate::context::run_context::Context;
+use super::inventory::Inventory;
+use super::namespace_index::NamespaceIndex;
+use super::not_judged::generated_pods;
+use super::replaced_workloads::{is_same_place, replacing};
+use super::run_context::Context;
 
 impl<'t> Context<'t> {
     /// Replaces the objects in the files at `paths` by `objects`, each of which [`is_replaceable`]. The caller predicts all

@@ -3,20 +3,26 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meshprobe_deploy::kustomize::Rendering;
+use hashbrown::HashMap;
+use meshprobe_deploy::kustomize::{Note, Rendering};
 use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::kube::{
+    EnforcedLevel, EnforcedVersion, FORBIDS_HOSTS, Object, ObjectId, ObjectKey, RenderingId,
+    Workload,
+};
 use meshprobe_mesh::mesh::istio::install::Install;
-use meshprobe_mesh::mesh::{Mesh, Version};
-use meshprobe_mesh::settings::Settings;
+use meshprobe_mesh::mesh::{Fact, Mesh, Version};
+use meshprobe_mesh::settings::{FactOverrides, SelectedFacts, Settings};
 use meshprobe_tree::source::SourceSet;
+use meshprobe_yaml::Entry;
 
-use crate::context::environment_name::last_name;
-use crate::context::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
-use crate::context::inventory::Inventory;
-use crate::context::istio::install;
-use crate::context::network_policies::isolating::Isolations;
-use crate::context::unmodelled_changes::HiddenChanges;
-use crate::context::user_facts::{UserFacts, UserFactsIndex};
+use super::environment_name::last_name;
+use super::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
+use super::inventory::Inventory;
+use super::istio::install;
+use super::nearest::namespace_of;
+use super::network_policies::isolating::Isolations;
+use super::user_facts::{UserFacts, UserFactsIndex};
 
 /// All facts of a run. A copy is cheap.
 #[derive(Clone, Debug)]
@@ -148,5 +154,254 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn reports(&self, finding: &Finding) -> bool {
         self.inventory.reported.finding(self.sources, finding)
+    }
+}
+
+/// The origin of an object.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'c, 't> {
+    context: &'c Context<'t>,
+    object: &'c Object<'t>,
+}
+
+impl<'t> Context<'t> {
+    /// Returns the origin of an object.
+    #[must_use]
+    pub const fn origin_of<'c>(&'c self, object: &'c Object<'t>) -> Origin<'c, 't> {
+        Origin {
+            context: self,
+            object,
+        }
+    }
+}
+
+impl<'c, 't> Origin<'c, 't> {
+    /// Returns whether findings about the object are reported: the user gave its file, or a file that deploys it.
+    #[must_use]
+    pub fn is_target(self) -> bool {
+        let context = self.context;
+        context
+            .inventory
+            .reported
+            .object(context.sources, self.object)
+    }
+
+    /// Returns the changes that the kustomization of `object` makes, that are not modelled and that
+    /// may affect the verdicts of its probes.
+    #[must_use]
+    pub fn hidden_changes(self) -> &'c [&'t Note] {
+        notes_of(&self.context.hidden.changes, self.object)
+    }
+
+    /// Returns the changes that the kustomization of `object` makes, that are not modelled and that
+    /// may copy a value which a rewrite changes from `object` to another object.
+    #[must_use]
+    pub fn hidden_copies(self) -> &'c [&'t Note] {
+        notes_of(&self.context.hidden.copies, self.object)
+    }
+}
+
+/// Changes that are not modelled, by rendering and object.
+#[derive(Debug, Default)]
+pub(in crate::context) struct HiddenChanges<'t> {
+    pub(in crate::context) changes: Notes<'t>,
+    pub(in crate::context) copies: Notes<'t>,
+}
+
+type Notes<'t> = HashMap<Key<'t>, Vec<&'t Note>>;
+
+/// The rendering and an object of it.
+type Key<'t> = (&'t RenderingId, ObjectKey<'t>);
+
+impl<'t> HiddenChanges<'t> {
+    pub(super) fn new(renderings: &'t [Rendering]) -> Self {
+        Self {
+            changes: by_object(renderings, |note| &note.changed),
+            copies: by_object(renderings, |note| &note.copied),
+        }
+    }
+}
+
+fn by_object<'t>(renderings: &'t [Rendering], objects: fn(&Note) -> &Vec<ObjectId>) -> Notes<'t> {
+    let mut all = Notes::new();
+    for rendering in renderings {
+        for note in &rendering.notes {
+            for id in objects(note) {
+                let found = all.entry((&rendering.id, id.key())).or_default();
+                // A list may contain an object twice.
+                if !found.last().is_some_and(|last| std::ptr::eq(*last, note)) {
+                    found.push(note);
+                }
+            }
+        }
+    }
+    all
+}
+
+pub(in crate::context) fn notes_of<'a, 't>(
+    notes: &'a Notes<'t>,
+    object: &'a Object<'t>,
+) -> &'a [&'t Note] {
+    let found = object
+        .rendered_by
+        .and_then(|rendering| notes.get(&(rendering, object.key())));
+    found.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The option that states the release of the nodes, which the API server is not older than.
+const SETTLE: &str = "--assume node-version=1.NN";
+
+impl<'t> Context<'t> {
+    /// Returns the fact that the API server rejects pods of the workload whose probes or hooks set `host`; `None` if
+    /// their Namespace is not in the tree, or does not enforce that.
+    #[must_use]
+    pub fn forbids_hosts(&self, workload: &Workload<'t>) -> Option<Fact<()>> {
+        let namespace = self.namespace_of(&workload.object);
+        let all = namespace.manifests().count();
+        let mut facts = namespace
+            .manifests()
+            .filter_map(|found| self.forbidden_by(found, workload));
+        let fact = facts.next()?;
+        if 1 + facts.count() == all {
+            return Some(match namespace.elsewhere() {
+                Some(assumption) => fact.depending_on(&assumption),
+                None => fact,
+            });
+        }
+        let message = "the pod is deployed to an environment whose Namespace enforces this level";
+        Some(fact.depending_on(&Fact::assumed((), message, Some("--cluster NAME"))))
+    }
+
+    /// Returns the fact that a Namespace forbids hosts.
+    fn forbidden_by(&self, namespace: &Object<'t>, workload: &Workload<'t>) -> Option<Fact<()>> {
+        let level = EnforcedLevel::of(namespace)?;
+        let name = level.entry.value.text().unwrap_or_default();
+        let message = format!("Pod Security `{name}` is enforced here");
+        let place = namespace.label_at(level.entry.value.span(), message);
+        let enforced = Fact::known((), place);
+        if level.version != EnforcedVersion::Latest {
+            return Some(enforced);
+        }
+        let facts = self.user_facts(&workload.object);
+        let first = Version::new(1, FORBIDS_HOSTS);
+        match facts.overrides.node_version.or(facts.assume.node_version) {
+            Some(version) if version < first => None,
+            Some(version) => {
+                let message =
+                    format!("the API server is not older than its nodes, Kubernetes {version}");
+                Some(enforced.depending_on(&Fact::assumed_by_user((), message)))
+            }
+            None => {
+                let message = format!("the API server is Kubernetes {first} or later");
+                Some(enforced.depending_on(&Fact::assumed((), message, Some(SETTLE))))
+            }
+        }
+    }
+}
+
+/// Returns whether the pods of an object are among those that `selected` selects.
+fn selects(selected: &SelectedFacts, object: &Object<'_>, settings: &Settings) -> bool {
+    let (namespace, _) = namespace_of(object, settings);
+    let names = &selected.namespaces;
+    if !names.is_empty() && !names.iter().any(|name| name == namespace) {
+        return false;
+    }
+    let template = || Workload::from_object(object).map(|workload| workload.template);
+    selected.labels.iter().all(|(key, value)| {
+        let is_wanted = |entry: Entry<'_>| entry.value.text() == Some(value);
+        object.label(key).is_some_and(is_wanted)
+            || template().is_some_and(|template| template.label(key).is_some_and(is_wanted))
+    })
+}
+
+impl<'t> Context<'t> {
+    /// Returns the facts that the user set for the pods of an object. Scopes take precedence over
+    /// general settings, later scopes over earlier ones.
+    #[must_use]
+    pub fn user_facts(&self, object: &Object<'t>) -> &UserFacts {
+        if let Some(hypothesis) = &self.hypothesis {
+            return hypothesis;
+        }
+        self.user_facts.of(object, self.is_selected(object))
+    }
+
+    /// Returns whether the settings state facts for selected pods, and those of an object are among them.
+    #[must_use]
+    pub fn is_selected(&self, object: &Object<'t>) -> bool {
+        let selected = self.settings.selected.as_ref();
+        selected.is_some_and(|selected| selects(selected, object, self.settings))
+    }
+
+    /// Returns the release of the mesh that the user set for the pods of an object.
+    pub(in crate::context) fn mesh_version(&self, object: &Object<'t>) -> Option<Version> {
+        let selected = self.settings.selected.as_ref();
+        let selected = selected.filter(|_| self.is_selected(object));
+        let version = selected.and_then(|selected| selected.mesh_version);
+        version.or(self.settings.mesh_version)
+    }
+
+    /// Returns the release that the user set for a mesh and the pods of an object.
+    #[must_use]
+    pub fn release_of(&self, mesh: Mesh, object: &Object<'t>) -> Option<Version> {
+        let version = self.mesh_version(object);
+        version.filter(|_| mesh == self.settings.versioned_mesh())
+    }
+
+    /// Returns the context with additional facts for the pods of `object`, which `change` sets. It is
+    /// valid only for these pods.
+    #[must_use]
+    pub fn assuming(&self, object: &Object<'t>, change: impl FnOnce(&mut FactOverrides)) -> Self {
+        let mut given = self.user_facts(object).clone();
+        change(&mut given.overrides);
+        Self {
+            serving_planes: Arc::default(),
+            capture_cache: Arc::default(),
+            hypothesis: Some(Arc::new(given)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the context under the assumption that, of several equally near control planes, the one
+    /// at index `candidate` serves.
+    #[must_use]
+    pub fn assuming_control_plane(&self, candidate: usize) -> Self {
+        Self {
+            serving_planes: Arc::default(),
+            capture_cache: Arc::default(),
+            candidate: Some(candidate),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the context under the assumption that this Service is the oldest of those that target
+    /// `port`.
+    #[must_use]
+    pub fn assuming_oldest_service(&self, port: i64, service: &'t str) -> Self {
+        Self {
+            oldest: Some((port, service)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the facts as they would be with another release of the mesh.
+    #[must_use]
+    pub fn assuming_release(&self, release: Version) -> Self {
+        // `serving_planes` stay: which control planes are in scope does not depend on the release.
+        Self {
+            release: Some(release),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the context under the assumption that pods belong to `mesh`, unless an option sets the mesh.
+    #[must_use]
+    pub fn assuming_mesh(&self, mesh: Mesh) -> Self {
+        Self {
+            fact_cache: Arc::default(),
+            serving_planes: Arc::default(),
+            capture_cache: Arc::default(),
+            mesh: Some(mesh),
+            ..self.clone()
+        }
     }
 }

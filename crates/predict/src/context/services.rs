@@ -10,9 +10,9 @@ use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::protocol::Protocol;
 use meshprobe_yaml::NodeRef;
 
-use crate::context::nearest::nearest;
-use crate::context::run_context::Context;
-use crate::context::service_selector::service_selector;
+use super::inventory::service_selector;
+use super::nearest::nearest;
+use super::run_context::Context;
 
 /// What settles the protocol of a port: only the Services, because no option sets it.
 pub const SETTLE: &str = "one appProtocol in all these Services";

@@ -5,22 +5,25 @@
 //! applies. So an object that no kustomization renders is checked as written, unless it may be the
 //! patch of an object that is not in the tree.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use meshprobe_deploy::kustomize::complete::{Complete, complete, has_complete};
-use meshprobe_deploy::kustomize::{Rendering, unapplied};
+use meshprobe_deploy::kustomize::{Rendering, helm_charts, unapplied};
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, ObjectKey, RenderingId};
 use meshprobe_mesh::mesh::detect::FactKind;
+use meshprobe_mesh::mesh::istio::install::PlainFile;
 use meshprobe_mesh::mesh::istio::keys::DEFAULT_ROOT_NAMESPACE;
 use meshprobe_mesh::settings::Settings;
-use meshprobe_tree::source::SourceSet;
+use meshprobe_tree::source::{Content, Role, SourceFile, SourceSet, is_kustomization};
+use meshprobe_yaml::{NodeRef, Tree};
 
-use crate::context::environments::Environments;
-use crate::context::namespace_index::NamespaceIndex;
-use crate::context::object_namespace::namespace_of;
-use crate::context::subject::Subject;
+use super::environments::Environments;
+use super::namespace_index::NamespaceIndex;
+use super::nearest::namespace_of;
+use super::subject::Subject;
 
 /// Why an object is checked as written although a kustomization names its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,4 +312,64 @@ pub struct Uses {
     pub count: usize,
     /// Whether a kustomization changes or drops it.
     pub changed: bool,
+}
+
+/// An object as written in its file.
+pub(super) struct WrittenObject<'t> {
+    pub(super) object: Object<'t>,
+    pub(super) is_target: bool,
+    pub(super) treatment: DocumentTreatment,
+}
+
+/// Iterates over the objects of a file that are not only patches of other objects.
+pub(super) fn written_objects<'t>(
+    file: &'t SourceFile,
+    documents: &RenderedDocuments<'t>,
+) -> impl Iterator<Item = WrittenObject<'t>> {
+    let is_target = file.role == Role::Target;
+    file.documents
+        .iter()
+        .flat_map(Object::all_in)
+        .map(move |object| WrittenObject {
+            treatment: documents.treatment(&object),
+            object,
+            is_target,
+        })
+        .filter(|written| written.treatment != DocumentTreatment::Patch)
+}
+
+/// Returns the kustomizations with charts.
+pub(super) fn chart_kustomizations<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
+    let files = files.iter().filter(|file| is_kustomization(&file.path));
+    let read = |file: &&'t SourceFile| {
+        let mut documents = file.documents.iter();
+        let root = documents.find_map(|document| document.tree()?.root())?;
+        let has_charts = helm_charts::FIELDS
+            .iter()
+            .any(|key| root.get(key).is_some());
+        has_charts.then(|| plain_file(file, root))
+    };
+    files.filter_map(read).collect()
+}
+
+fn plain_file<'t>(file: &'t SourceFile, root: NodeRef<'t>) -> PlainFile<'t> {
+    PlainFile {
+        path: &file.path,
+        real_path: file.disk_path.as_deref().and_then(Path::to_str),
+        root,
+    }
+}
+
+/// Returns the files that do not contain Kubernetes objects, since a values file also states facts.
+/// The first document of a file decides.
+pub(super) fn plain_files<'t>(files: &[&'t SourceFile]) -> Vec<PlainFile<'t>> {
+    files
+        .iter()
+        .filter_map(|file| {
+            let Content::Plain(tree) = &file.documents.first()?.content else {
+                return None;
+            };
+            Some(plain_file(file, Tree::root(tree)?))
+        })
+        .collect()
 }

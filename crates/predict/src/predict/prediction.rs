@@ -1,19 +1,21 @@
 //! The prediction for a workload and for each of its handlers.
 
-use meshprobe_mesh::finding::Certainty;
+use meshprobe_mesh::finding::{Certainty, sentence_list};
 use meshprobe_mesh::kube;
-use meshprobe_mesh::kube::{Container, HttpGet, Probe, ProbeHandler, Workload};
+use meshprobe_mesh::kube::{
+    Container, HttpGet, Port, Probe, ProbeHandler, Unreadable, Workload, api_rejection,
+};
+use meshprobe_mesh::mesh::istio::capture::sidecar_port;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
-use meshprobe_mesh::mesh::istio::rewrite::is_agent_path;
+use meshprobe_mesh::mesh::istio::rewrite::{is_agent_path, rewritten_since};
 use meshprobe_mesh::mesh::model::Target;
-use meshprobe_mesh::mesh::{Fact, Mesh, Reason, Version};
+use meshprobe_mesh::mesh::{Fact, Mesh, Reason, Version, model_of};
+use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::NodeRef;
 
-use crate::context::{Dataplane, MeshClaim, ProberEnv};
-use crate::predict::cause::Cause;
-use crate::predict::istio::prober_env_fault::{ProberEnvFault, Reinjection};
-use crate::predict::outcome::Outcome;
-use crate::predict::words::handler_title;
+use super::cause::{Cause, Outcome};
+use crate::context::{Context, Dataplane, MeshClaim, ProberEnv, placement};
 
 /// An outcome with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -259,4 +261,282 @@ impl<'t> WorkloadPrediction<'t> {
             || holds_env
             || handlers.any(|prediction| path(&prediction.handler).unwrap_or(false))
     }
+}
+
+/// Returns what the sidecar uses a port of the pod for; `None` for a port of the application.
+#[must_use]
+pub fn port_owner(pod: &WorkloadPrediction<'_>, port: i64) -> Option<&'static str> {
+    if pod.dataplane.value == Dataplane::Other {
+        let model = model_of(pod.mesh.value?)?;
+        return model.port_owner(&pod.workload, pod.release.value, port);
+    }
+    if pod.dataplane.value != Dataplane::Sidecar {
+        return None;
+    }
+    let agent = (port == pod.agent_port.value).then_some("its agent");
+    sidecar_port(port).or(agent)
+}
+
+/// Returns whether the release rewrites this handler. The latest is assumed for an unknown release.
+pub(in crate::predict) fn is_supported<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    container: &Container<'t>,
+    handler: &Probe<'t>,
+) -> bool {
+    let action = handler.action.as_ref().ok();
+    action.is_some_and(|action| rewritten_since(action, handler.slot, container.list).is_some())
+        && unsupported_by_release(context, pod, container, handler).is_none()
+}
+
+/// Returns why the release does not rewrite a handler that a later release rewrites.
+pub(in crate::predict) fn unsupported_by_release<'t>(
+    context: &Context<'t>,
+    pod: &WorkloadPrediction<'t>,
+    container: &Container<'t>,
+    handler: &Probe<'t>,
+) -> Option<UnsupportedByRelease> {
+    let action = handler.action.as_ref().ok()?;
+    let release = pod.release.value?;
+    let since = rewritten_since(action, handler.slot, container.list)?;
+    if release < since {
+        return Some(UnsupportedByRelease::Release(since));
+    }
+    // Releases 1.12 to 1.18 have this setting.
+    let has_switch =
+        matches!(action, ProbeHandler::TcpSocket { .. }) && release < Version::new(1, 19);
+    let switch = has_switch.then(|| context.istio(&pod.workload).rewriting().rewrites_tcp());
+    let is_off = switch.flatten().is_some_and(|on| !on.value);
+    is_off.then_some(UnsupportedByRelease::TcpSwitch)
+}
+
+/// Returns the start of a sentence that names the meshes which inject a pod: "each of Linkerd and Istio injects its
+/// proxy".
+#[must_use]
+pub fn injecting_meshes(pod: &WorkloadPrediction<'_>) -> String {
+    let titles = |is_certain: bool| -> Vec<&str> {
+        let claims = pod.claims.iter();
+        let claims = claims.filter(|claim| claim.is_certain == is_certain);
+        claims.map(|claim| claim.mesh.title()).collect()
+    };
+    let certain = titles(true);
+    let mut text = match certain.as_slice() {
+        [mesh] => format!("{mesh} injects its proxy"),
+        meshes => format!("each of {} injects its proxy", sentence_list(meshes)),
+    };
+    let others = titles(false);
+    if !others.is_empty() {
+        text.push_str(&format!(
+            ", and {} may inject its own,",
+            sentence_list(&others)
+        ));
+    }
+    text
+}
+
+/// Returns what to do about a pod that several meshes inject.
+#[must_use]
+pub fn how_to_judge_for_rivals(pod: &WorkloadPrediction<'_>) -> String {
+    let option = |claim: &MeshClaim| format!("`--mesh {}`", claim.mesh.as_str());
+    let options: Vec<String> = pod.claims.iter().skip(1).map(option).collect();
+    format!(
+        "keep one mesh for the pods; {} judges them for another one",
+        options.join(" or ")
+    )
+}
+
+/// Returns the verdict of a handler that cannot be read or that the API server refuses; `None` for all
+/// others.
+pub(in crate::predict) fn unreadable(
+    workload: &Workload<'_>,
+    handler: &HandlerPrediction<'_>,
+) -> Option<Verdict> {
+    let (outcome, cause, span, message) = match &handler.handler.action {
+        Err(Unreadable::Placeholder(span)) => {
+            let place = workload.object.placeholder_at(*span, "fills in this value");
+            (Outcome::Unknown, Cause::Placeholder, *span, place.message)
+        }
+        Err(Unreadable::Malformed(error)) => {
+            let message = error.message.clone();
+            (Outcome::Refused, Cause::Malformed, error.span, message)
+        }
+        Ok(_) => {
+            let rejection = api_rejection(&handler.container, &handler.handler)?;
+            let span = handler.handler.field_span(rejection.field);
+            (Outcome::Refused, Cause::Malformed, span, rejection.reason)
+        }
+    };
+    let mut builder = VerdictBuilder::new();
+    builder.depends_on(&Fact::known((), workload.object.label_at(span, message)));
+    Some(builder.verdict(outcome, cause))
+}
+
+/// Replaces the verdicts of probes without a handler in an object of an operator: the operator may add the handler, for
+/// example if it merges the object over a preset.
+pub(in crate::predict) fn leave_to_operator<'t>(
+    workload: &Workload<'t>,
+    handlers: &mut [HandlerPrediction<'t>],
+) {
+    let Some(assumption) = placement(workload) else {
+        return;
+    };
+    let without_handler = handlers.iter_mut().filter(|handler| {
+        handler.handler.written == 0 && handler.verdict.cause == Cause::Malformed
+    });
+    for handler in without_handler {
+        let mut builder = VerdictBuilder::new();
+        builder.depends_on(&assumption);
+        handler.verdict = builder.verdict(Outcome::Unknown, Cause::MissingHandler);
+    }
+}
+
+/// Returns the value of a verdict that is not decided yet.
+pub(in crate::predict) const fn undecided() -> Verdict {
+    Verdict {
+        outcome: Outcome::Unknown,
+        cause: Cause::MeshUnknown,
+        certainty: Certainty::Unknown,
+        because: Vec::new(),
+        kubelet: None,
+    }
+}
+
+/// Builds a verdict and collects the facts that it depends on.
+#[derive(Clone)]
+pub(in crate::predict) struct VerdictBuilder {
+    certainty: Certainty,
+    because: Vec<Reason>,
+}
+
+impl VerdictBuilder {
+    pub(in crate::predict) const fn new() -> Self {
+        Self {
+            certainty: Certainty::Known,
+            because: Vec::new(),
+        }
+    }
+
+    /// Adds a fact that the verdict depends on.
+    pub(in crate::predict) fn depends_on<T>(&mut self, fact: &Fact<T>) {
+        self.certainty = self.certainty.min(fact.certainty);
+        for reason in &fact.because {
+            if !self.because.contains(reason) {
+                self.because.push(reason.clone());
+            }
+        }
+    }
+
+    /// Returns the verdict, with the certainty of the least certain fact.
+    pub(in crate::predict) fn verdict(self, outcome: Outcome, cause: Cause) -> Verdict {
+        let Self { certainty, because } = self;
+        Verdict {
+            outcome,
+            cause,
+            certainty,
+            because,
+            kubelet: None,
+        }
+    }
+}
+
+/// Returns the name of a handler: "readinessProbe of container `web`".
+#[must_use]
+pub fn handler_title(slot: &str, container: &str) -> String {
+    format!("{slot} of container `{container}`")
+}
+
+/// Returns a port as it is written. A number that is a string is in quotes, because it is the name of a port.
+#[must_use]
+pub fn port_text(port: &Port) -> String {
+    match port {
+        Port::Number(number) => number.to_string(),
+        Port::Name(name) if is_quoted_number(name) => format!("\"{name}\""),
+        Port::Name(name) => name.clone(),
+    }
+}
+
+/// Returns the port of a check of virtual machines as it is written, like [`port_text`].
+#[must_use]
+pub fn port_node_text(port: NodeRef<'_>) -> String {
+    match port.as_str() {
+        Some(name) => port_text(&Port::Name(name.to_owned())),
+        None => port.text().unwrap_or_default().to_owned(),
+    }
+}
+
+/// Returns whether the name of a port is a number in quotes.
+#[must_use]
+pub fn is_quoted_number(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns a handler as it is written: `http :8080/healthz`.
+#[must_use]
+pub fn handler_text(handler: &Probe<'_>) -> String {
+    match &handler.action {
+        Ok(ProbeHandler::HttpGet(http)) => {
+            let host = http.host.as_deref().unwrap_or_default();
+            http_text(&http.scheme, host, &port_text(&http.port), &http.path)
+        }
+        Ok(ProbeHandler::TcpSocket { port, host }) => {
+            tcp_text(host.as_deref().unwrap_or_default(), &port_text(port))
+        }
+        Ok(ProbeHandler::Grpc { port, service }) => grpc_text(&port.to_string(), service),
+        Ok(action) => action.key().to_owned(),
+        Err(_) => "unreadable".to_owned(),
+    }
+}
+
+/// Returns a handler after the rewrite, with the host that it keeps: `http :15020/app-health/web/readyz`.
+#[must_use]
+pub fn rewritten_text(handler: &Target, host: Option<&str>) -> String {
+    let (host, port) = (host.unwrap_or_default(), handler.port.to_string());
+    http_text(handler.scheme, host, &port, &handler.path)
+}
+
+pub(in crate::predict) fn http_text(scheme: &str, host: &str, port: &str, path: &str) -> String {
+    // The kubelet adds the slash that a path lacks.
+    let slash = match path.starts_with('/') || placeholder::contains(path) {
+        true => "",
+        false => "/",
+    };
+    format!("{} {host}:{port}{slash}{path}", scheme.to_ascii_lowercase())
+}
+
+pub(in crate::predict) fn tcp_text(host: &str, port: &str) -> String {
+    format!("tcp {host}:{port}")
+}
+
+pub(in crate::predict) fn grpc_text(port: &str, service: &str) -> String {
+    format!("grpc :{port} {service}").trim_end().to_owned()
+}
+
+/// How the injector changes the prober env of the manifest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reinjection {
+    /// The env is unchanged.
+    Untouched,
+    /// The injector adds recorded probes to the env; existing entries take precedence.
+    Merged,
+    /// The injector appends its own env, and the last of two takes effect.
+    Replaced,
+    /// The injector drops recorded probes, because there is no env to add them to.
+    Dropped,
+}
+
+/// Why the agent refuses its prober env, so that it does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProberEnvFault {
+    /// An entry, or the whole value, is invalid.
+    Invalid {
+        /// The path of the entry; `None` for the whole value.
+        path: Option<String>,
+        /// What is wrong: the end of a sentence that starts with "its entry `path`", or a complete one.
+        why: String,
+    },
+    /// The release does not support the path of a hook.
+    Hook {
+        /// The path.
+        path: String,
+    },
 }

@@ -1,20 +1,22 @@
 //! Predicts one workload from the facts of one context.
 
-use meshprobe_mesh::kube::{Container, Port, Probe, QUEUE_PROXY, Workload, queue_proxy_request};
+use meshprobe_mesh::kube::{
+    Container, ContainerList, Port, Probe, QUEUE_PROXY, Workload, queue_proxy_request,
+};
 use meshprobe_mesh::mesh::Fact;
-use meshprobe_mesh::mesh::istio::annotations;
 use meshprobe_mesh::mesh::istio::rewrite::agent_path;
+use meshprobe_mesh::mesh::istio::{annotations, keys};
+use meshprobe_tree::source::placeholder;
 
+use super::cause::{Cause, Outcome};
+use super::istio::agent::capture;
+use super::model;
+use super::model::port_of;
+use super::prediction::{
+    HandlerPrediction, Reinjection, RewrittenHandler, VerdictBuilder, WorkloadPrediction,
+    is_supported, leave_to_operator, unsupported_by_release,
+};
 use crate::context::{Context, Dataplane};
-use crate::predict::handlers::{ephemeral_handlers, predicted_handlers};
-use crate::predict::invalid_handler::leave_to_operator;
-use crate::predict::istio::prober_env_fault::Reinjection;
-use crate::predict::istio::start_order::capture;
-use crate::predict::model;
-use crate::predict::pod_security::reject_hosts;
-use crate::predict::ports::port_of;
-use crate::predict::prediction::{HandlerPrediction, RewrittenHandler, WorkloadPrediction};
-use crate::predict::release_support::{is_supported, unsupported_by_release};
 
 /// Predicts one workload under the assumption that `rewrite` applies to its pods.
 #[must_use]
@@ -162,7 +164,7 @@ pub(in crate::predict) fn predict_handler<'t>(
         rewritten_to,
         explanation: Vec::new(),
         by_other_release: None,
-        verdict: crate::predict::verdict_builder::undecided(),
+        verdict: super::prediction::undecided(),
     };
     prediction.verdict = crate::predict::istio::verdict::decide(context, pod, &prediction);
     if let Some(port) = moved {
@@ -171,4 +173,98 @@ pub(in crate::predict) fn predict_handler<'t>(
         prediction.explanation.push(("knative", text));
     }
     prediction
+}
+
+/// Returns the handlers that the mesh can affect: those of the workload's own containers, except ephemeral ones.
+#[must_use]
+pub fn predicted_handlers<'t>(workload: &Workload<'t>) -> Vec<(Container<'t>, Probe<'t>)> {
+    workload
+        .template
+        .containers()
+        .into_iter()
+        .filter(|container| {
+            container.name() != keys::PROXY_CONTAINER && container.list != ContainerList::Ephemeral
+        })
+        .flat_map(|container| {
+            container
+                .handlers()
+                .into_iter()
+                .map(move |handler| (container.clone(), handler))
+        })
+        .collect()
+}
+
+/// Returns the handlers of ephemeral containers, all of which the API server refuses.
+pub(in crate::predict) fn ephemeral_handlers<'t>(
+    workload: &Workload<'t>,
+) -> Vec<HandlerPrediction<'t>> {
+    let containers = workload.template.containers_in(ContainerList::Ephemeral);
+    let handlers = containers.into_iter().flat_map(|container| {
+        let handlers = container.handlers();
+        handlers.into_iter().map(move |handler| HandlerPrediction {
+            container: container.clone(),
+            handler,
+            rewritten: false,
+            unsupported: None,
+            port: None,
+            captured: None,
+            mtls: None,
+            rewritten_to: None,
+            explanation: Vec::new(),
+            by_other_release: None,
+            verdict: VerdictBuilder::new().verdict(Outcome::Refused, Cause::Malformed),
+        })
+    });
+    handlers.collect()
+}
+
+/// Replaces the verdicts of handlers that set `host`, if the API server certainly rejects their pod. If that is only
+/// assumed, the verdicts stay, and the explanation names the other outcome.
+pub(in crate::predict) fn reject_hosts<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    handlers: &mut [HandlerPrediction<'t>],
+) {
+    let mut setting = handlers
+        .iter_mut()
+        .filter(|handler| sets_host(handler))
+        .peekable();
+    if setting.peek().is_none() {
+        return;
+    }
+    let Some(forbidden) = context.forbids_hosts(workload) else {
+        return;
+    };
+    let is_open = !forbidden.is_proven_or_assumed_by_user();
+    for handler in setting {
+        if is_open {
+            handler.by_other_release = otherwise(&forbidden);
+            continue;
+        }
+        if handler.verdict.outcome != Outcome::Refused {
+            let mut builder = VerdictBuilder::new();
+            builder.depends_on(&forbidden);
+            handler.verdict = builder.verdict(Outcome::Refused, Cause::HostForbidden);
+        }
+    }
+}
+
+/// Returns the outcome if the assumption holds, with the option that settles it.
+fn otherwise(forbidden: &Fact<()>) -> Option<String> {
+    let mut because = forbidden.because.iter();
+    let (assumption, settle) =
+        because.find_map(|reason| Some((&reason.message, reason.settle?)))?;
+    let (outcome, cause) = (Outcome::Refused.as_str(), Cause::HostForbidden.describe());
+    Some(format!("{outcome} if {assumption}: {cause} [{settle}]"))
+}
+
+/// Returns whether a probe or hook certainly has a host when the API server checks the pod. Webhooks change the pod
+/// before that.
+pub fn sets_host(handler: &HandlerPrediction<'_>) -> bool {
+    let action = handler.handler.action.as_ref().ok();
+    let host = match handler.rewritten_to {
+        Some(_) => handler.rewritten_host(),
+        None => action.and_then(|action| action.host()),
+    };
+    host.is_some_and(|host| !host.is_empty() && !placeholder::contains(host))
 }

@@ -14,9 +14,9 @@ use meshprobe_mesh::settings::MeshKind;
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef};
 
+use super::cause::Outcome;
+use super::prediction::{grpc_text, http_text, port_node_text, tcp_text};
 use crate::context::Context;
-use crate::predict::outcome::Outcome;
-use crate::predict::words::{grpc_text, http_text, port_node_text, tcp_text};
 
 /// The prediction for the check of a `WorkloadGroup`.
 #[derive(Clone, Debug)]

@@ -1,11 +1,8 @@
 //! The facts of Istio for a workload or a policy.
 
 pub(in crate::context) mod authorization;
-pub(in crate::context) mod capture_facts;
-pub(in crate::context) mod conflicting_policies;
-pub(in crate::context) mod envoy_filter;
+pub(in crate::context) mod authorization_rules;
 pub(in crate::context) mod facets;
-pub(in crate::context) mod inbound_patch;
 pub(in crate::context) mod injection;
 pub(in crate::context) mod install;
 pub(in crate::context) mod mtls;
@@ -13,7 +10,5 @@ pub(in crate::context) mod mtls_environments;
 pub(in crate::context) mod nearest_policies;
 pub(in crate::context) mod policy_scope;
 pub(in crate::context) mod ports;
-pub(in crate::context) mod prometheus;
 pub(in crate::context) mod rewriting;
-pub(in crate::context) mod startup;
 pub(in crate::context) mod virtual_machines;

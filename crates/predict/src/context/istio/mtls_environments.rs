@@ -10,10 +10,10 @@ use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_tree::source::paths::{folder, is_within};
 
+use super::facets::Istio;
 use crate::context::environment_name::{last_name, short_names};
+use crate::context::environments::ParentFolder;
 use crate::context::fact_cache;
-use crate::context::istio::facets::Istio;
-use crate::context::parent_folder::ParentFolder;
 
 /// The mode of a port in an environment, given by its folder.
 pub(super) type EnvironmentMode<'c> = (&'c str, Fact<MtlsMode>);

@@ -5,7 +5,7 @@ use meshprobe_mesh::kube::{Object, PeerAuthentication};
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::NodeRef;
 
-use crate::context::label_index::SelectorLabel;
+use crate::context::namespace_index::SelectorLabel;
 
 /// How many policies of one scope are compared with each other. A rule reports conflicting policies,
 /// so more are not needed.

@@ -7,9 +7,8 @@ use meshprobe_mesh::kube::{Object, Requirements, Workload};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_yaml::NodeRef;
 
+use super::isolating::{IsolatingPolicies, Source};
 use crate::context::namespace_index::Unselective;
-use crate::context::network_policies::ingress_rule::Source;
-use crate::context::network_policies::isolating::IsolatingPolicies;
 use crate::context::run_context::Context;
 
 /// The NetworkPolicies of a workload.

@@ -1,22 +1,20 @@
 //! Decides the outcome of handlers that the agent in the sidecar answers.
 
 use meshprobe_mesh::finding::Certainty;
-use meshprobe_mesh::kube::{Port, ProbeHandler};
+use meshprobe_mesh::kube::{Container, Port, Probe, ProbeHandler, Slot, Workload};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::keys::DEFAULT_STATUS_PORT;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::rewrite::{HOST_HEADER_DROPPED, agent_path};
+use meshprobe_yaml::NodeRef;
 
 use crate::context::{Context, UnreadableProberEnv};
-use crate::predict::cause::Cause;
-use crate::predict::istio::prober_env_fault::Reinjection;
-use crate::predict::istio::protocol::unsupported_protocol;
-use crate::predict::istio::start_order::comes_first;
-use crate::predict::outcome::Outcome;
-use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use crate::predict::url_path::PathMisread;
-use crate::predict::verdict_builder::VerdictBuilder;
+use crate::predict::cause::{Cause, Outcome};
+use crate::predict::go_url::PathMisread;
+use crate::predict::prediction::{
+    HandlerPrediction, Reinjection, Verdict, VerdictBuilder, WorkloadPrediction,
+};
 
 /// Decides for a handler that points at the agent in the manifest.
 pub(in crate::predict) fn prerewritten<'t>(
@@ -243,4 +241,97 @@ fn outcome_of(misread: &PathMisread<'_>) -> Outcome {
     } else {
         Outcome::TargetChanged
     }
+}
+
+/// A protocol that the agent does not support.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnsupportedProtocol {
+    /// `httpGet.protocol: HTTP2`.
+    Http2,
+    /// `grpc.mode: TLS`.
+    GrpcTls,
+}
+
+impl UnsupportedProtocol {
+    /// Returns the field that sets the protocol.
+    #[must_use]
+    pub const fn field(self) -> &'static str {
+        match self {
+            Self::Http2 => "protocol",
+            Self::GrpcTls => "mode",
+        }
+    }
+
+    /// Returns what must hold for the probe to fail; `None` if it fails in any case.
+    pub(in crate::predict) fn assumption(self) -> Option<Fact<()>> {
+        let message = "the application does not accept HTTP/1.1, because its probe requires HTTP/2";
+        (self == Self::Http2).then(|| Fact::assumed((), message, None))
+    }
+}
+
+/// Returns the protocol of a probe that the agent does not support.
+#[must_use]
+pub fn unsupported_protocol(probe: &Probe<'_>) -> Option<UnsupportedProtocol> {
+    let action = probe.action.as_ref().ok()?;
+    let protocol = match action {
+        ProbeHandler::HttpGet(_) => UnsupportedProtocol::Http2,
+        ProbeHandler::Grpc { .. } => UnsupportedProtocol::GrpcTls,
+        _ => return None,
+    };
+    let node = probe.node.get(action.key())?;
+    let value = node.get(protocol.field()).and_then(NodeRef::text)?;
+    let is_set = match protocol {
+        UnsupportedProtocol::Http2 => value == "HTTP2",
+        UnsupportedProtocol::GrpcTls => value == "TLS",
+    };
+    is_set.then_some(protocol)
+}
+
+/// A handler: its container and slot.
+pub(in crate::predict) type HandlerSlot<'h, 't> = (&'h Container<'t>, Slot);
+
+/// Returns whether a handler runs before the containers that follow an init container.
+pub(in crate::predict) fn comes_first((container, slot): HandlerSlot<'_, '_>) -> bool {
+    slot == Slot::Startup && container.is_native_sidecar()
+}
+
+/// Returns whether the sidecar, or the capture for it, receives the request of a handler that is not rewritten. A startup
+/// probe may pass before the capture starts.
+pub(in crate::predict) fn capture<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    handler: HandlerSlot<'_, 't>,
+    port: i64,
+) -> Fact<bool> {
+    let captured = context.istio(workload).ports().capture(port);
+    if !captured.value {
+        return captured;
+    }
+    let before = capture_before_sidecar(context, workload, handler);
+    before.filter(|before| !before.value).unwrap_or(captured)
+}
+
+/// Returns the verdict of a handler whose request is captured before the sidecar starts; `None` for others.
+pub(in crate::predict) fn captured_too_early<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    handler: HandlerSlot<'_, 't>,
+    mut builder: VerdictBuilder,
+) -> Option<Verdict> {
+    let before = capture_before_sidecar(context, workload, handler)?;
+    builder.depends_on(&before);
+    let fails = || builder.verdict(Outcome::Fails, Cause::BeforeSidecar);
+    before.value.then(fails)
+}
+
+fn capture_before_sidecar<'t>(
+    context: &Context<'t>,
+    workload: &Workload<'t>,
+    handler: HandlerSlot<'_, 't>,
+) -> Option<Fact<bool>> {
+    let (container, _) = handler;
+    let startup = context.istio(workload).startup();
+    comes_first(handler)
+        .then(|| startup.capture_before_sidecar(container.name()))
+        .flatten()
 }

@@ -8,10 +8,8 @@ use meshprobe_mesh::mesh::istio::authz::Request;
 use meshprobe_mesh::mesh::istio::protocol::Protocol;
 
 use crate::context::{Authorization, AuthzDenial, Context, UndecidablePolicy};
-use crate::predict::cause::Cause;
-use crate::predict::outcome::Outcome;
-use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use crate::predict::verdict_builder::VerdictBuilder;
+use crate::predict::cause::{Cause, Outcome};
+use crate::predict::prediction::{HandlerPrediction, Verdict, VerdictBuilder, WorkloadPrediction};
 
 /// Decides by the filter chain of the port, which its protocol selects. Without a Service, the sidecar
 /// detects the protocol.

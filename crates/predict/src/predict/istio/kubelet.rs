@@ -6,10 +6,9 @@ use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 
 use crate::context::Context;
-use crate::predict::cause::Cause;
-use crate::predict::outcome::Outcome;
+use crate::predict::cause::{Cause, Outcome};
+use crate::predict::go_url::{PathMisread, failed_request};
 use crate::predict::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use crate::predict::url_path::{PathMisread, failed_request};
 
 /// The first release of Kubernetes whose kubelet does not parse a port name as a number.
 const NAMES_ONLY: Version = Version::new(1, 37);

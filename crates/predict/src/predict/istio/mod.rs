@@ -1,12 +1,8 @@
 //! The verdicts for pods with an Istio sidecar or in ambient mode.
 
 pub(crate) mod agent;
-pub(crate) mod ambient;
 pub(crate) mod filter_chain;
 pub(crate) mod kubelet;
 pub(crate) mod prober_env;
-pub(crate) mod prober_env_fault;
-pub(crate) mod protocol;
 pub(crate) mod rewrite_blocker;
-pub(crate) mod start_order;
 pub(crate) mod verdict;

@@ -6,10 +6,8 @@ use meshprobe_mesh::mesh::istio::rewrite::{HOOKS, is_hook_path};
 use meshprobe_mesh::mesh::istio::{keys, prober_json};
 
 use crate::context::{Context, UnreadableProberEnv};
-use crate::predict::istio::prober_env_fault::{ProberEnvFault, Reinjection};
-use crate::predict::ports::resolve;
-use crate::predict::prediction::WorkloadPrediction;
-use crate::predict::release_support::is_supported;
+use crate::predict::model::resolve;
+use crate::predict::prediction::{ProberEnvFault, Reinjection, WorkloadPrediction, is_supported};
 
 /// The first release that adds recorded probes to the env of a pod that is marked as injected.
 const MERGES: Version = Version::new(1, 17);

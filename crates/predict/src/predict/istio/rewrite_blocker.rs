@@ -8,10 +8,9 @@ use meshprobe_tree::source::placeholder;
 
 use crate::context::Context;
 use crate::predict::cause::Cause;
-use crate::predict::ports::resolve;
-use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction};
-use crate::predict::url_path::PathMisread;
-use crate::predict::words::port_text;
+use crate::predict::go_url::PathMisread;
+use crate::predict::model::resolve;
+use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction, port_text};
 
 /// A reason not to point a handler at the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,18 +1,17 @@
 //! Decides how the pods of a workload take part in the mesh.
 
 use meshprobe_mesh::finding::{Certainty, Label};
+use meshprobe_mesh::kube::{ContainerList, Object, Workload};
 use meshprobe_mesh::mesh::istio::injection::is_system_namespace;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
 use meshprobe_mesh::settings::{DataplaneMove, InjectionAssumption, MeshKind};
 use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::{Entry, NodeRef};
 
-use crate::context::dataplane::Dataplane;
+use super::moved::Move;
 use crate::context::istio::facets::Injection;
-use crate::context::istio::injection::moved::Move;
-use crate::context::istio::injection::namespace_view::NamespaceView;
-use crate::context::istio::injection::own_sidecar::{has_redirect, own_sidecar, without_redirect};
-use crate::context::istio::injection::placement::placement;
+use crate::context::mesh::Dataplane;
 use crate::context::user_facts::UserFacts;
 
 pub(in crate::context) const SETTLE: &str = "--assume injection=all|none";
@@ -318,5 +317,120 @@ fn reason_of_option(given: &UserFacts, message: String) -> Reason {
         Reason::without_place(message, None)
     } else {
         Reason::assumed_by_user(message)
+    }
+}
+
+/// Returns the assumption that pods are created from the template of `workload`; `None` if that is known.
+#[must_use]
+pub fn placement(workload: &Workload<'_>) -> Option<Fact<()>> {
+    let template = &workload.template;
+    template.placement.is_assumed().then(|| {
+        let (title, within) = (workload.title(), &template.within);
+        let message = format!("{title} creates pods from `{within}` in its own namespace");
+        let settle = "kubectl get pods -A -o yaml | meshprobe check --context . -";
+        Fact::assumed((), message, Some(settle))
+    })
+}
+
+/// The labels of a namespace; empty if its Namespace is not in the tree.
+#[derive(Clone, Debug)]
+pub(in crate::context) struct NamespaceView<'t> {
+    pub(in crate::context) injection: Option<Entry<'t>>,
+    pub(in crate::context) revision: Option<Entry<'t>>,
+    pub(in crate::context) mode: Option<Entry<'t>>,
+    pub(in crate::context) object: Option<&'t Object<'t>>,
+}
+
+impl<'t> NamespaceView<'t> {
+    pub(in crate::context) fn of(object: &'t Object<'t>) -> Self {
+        Self {
+            injection: object.label(keys::NAMESPACE_INJECTION),
+            revision: object.label(keys::REVISION),
+            mode: object.label(keys::DATAPLANE_MODE),
+            object: Some(object),
+        }
+    }
+
+    /// Returns the view of a Namespace that is not in the tree.
+    pub(in crate::context) const fn unknown() -> Self {
+        Self {
+            injection: None,
+            revision: None,
+            mode: None,
+            object: None,
+        }
+    }
+}
+
+/// Returns the sidecar that the manifest contains: the output of `istioctl kube-inject`, or an export
+/// from a cluster. A container with `image: auto` is only a request to the injector.
+pub(in crate::context) fn own_sidecar(workload: &Workload<'_>) -> Option<Fact<Dataplane>> {
+    let mut containers = [ContainerList::Main, ContainerList::Init]
+        .into_iter()
+        .flat_map(|list| workload.template.names_in(list));
+    let (_, proxy) = containers.find(|(name, container)| {
+        let image = || container.get("image").and_then(NodeRef::text);
+        *name == keys::PROXY_CONTAINER && image().is_some_and(|image| image != "auto")
+    })?;
+    let span = proxy.get("name").map(NodeRef::span)?;
+    let place = workload
+        .object
+        .label_at(span, "the manifest contains its own sidecar");
+    Some(Fact::known(Dataplane::Sidecar, place))
+}
+
+/// Returns whether the inbound traffic of a pod with its own sidecar may be redirected to that sidecar: by an init
+/// container, or by the CNI plugin, which only concerns pods with the annotation that the injector writes.
+///
+/// Source: Istio 1.31, `cni/pkg/plugin/plugin.go` (`doAddRun`), and `injection-template.yaml` (`istio-init`,
+/// `istio-validation`).
+pub(super) fn has_redirect(workload: &Workload<'_>) -> bool {
+    let template = &workload.template;
+    let mut containers = template.names_in(ContainerList::Init);
+    let texts = |container: NodeRef<'_>, key: &str| -> bool {
+        let items = container.get(key).into_iter().flat_map(NodeRef::items);
+        let mut texts = items.filter_map(NodeRef::text);
+        texts.any(|text| text.contains("iptables"))
+    };
+    template.annotation(keys::STATUS).is_some()
+        || containers.any(|(name, container)| {
+            let image = container.get("image").and_then(NodeRef::text);
+            let is_proxy_image = image.is_some_and(|image| image.contains("proxy_init"));
+            matches!(name, keys::INIT_CONTAINER | keys::VALIDATION_CONTAINER)
+                || is_proxy_image
+                || texts(container, "args")
+                || texts(container, "command")
+        })
+}
+
+/// Returns the dataplane of a pod whose own sidecar `own` nothing in the manifest redirects traffic to. `injection`
+/// is what the webhook does with the pod: it adds the redirect to a sidecar of the manifest.
+pub(super) fn without_redirect(
+    own: Fact<Dataplane>,
+    injection: Fact<Dataplane>,
+) -> Fact<Dataplane> {
+    if injection.value.has_agent() {
+        return own;
+    }
+    let because = own.because.into_iter().map(|mut reason| {
+        reason
+            .message
+            .push_str(", to which it does not redirect traffic");
+        if let Some(place) = &mut reason.place {
+            place.message.clone_from(&reason.message);
+        }
+        reason
+    });
+    let uncaptured = Fact {
+        value: Dataplane::Uncaptured,
+        certainty: Certainty::Known,
+        because: because.collect(),
+    };
+    match injection.value {
+        Dataplane::Unknown => Fact {
+            certainty: Certainty::Assumed,
+            ..uncaptured.depending_on(&injection)
+        },
+        _ => uncaptured.depending_on(&injection),
     }
 }

@@ -6,13 +6,11 @@ use meshprobe_mesh::mesh::istio::injection::inject_required;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::{Fact, Reason, Version};
 
-use crate::context::dataplane::Dataplane;
+use super::decide::{NamespaceView, SETTLE};
 use crate::context::istio::facets::Injection;
-use crate::context::istio::injection::decide::SETTLE;
-use crate::context::istio::injection::namespace_view::NamespaceView;
-use crate::context::istio::install::labels::Labels;
-use crate::context::istio::install::server::Server;
+use crate::context::istio::install::server::{Labels, Server};
 use crate::context::istio::install::view::InstallView;
+use crate::context::mesh::Dataplane;
 
 /// Templates that add an agent but do not capture traffic (`files/*.yaml` of the chart istio-discovery).
 const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-simple"];

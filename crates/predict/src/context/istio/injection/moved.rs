@@ -5,8 +5,8 @@ use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::{Fact, Reason};
 use meshprobe_mesh::settings::{DataplaneMove, MeshKind};
 
-use crate::context::dataplane::Dataplane;
 use crate::context::istio::facets::Injection;
+use crate::context::mesh::Dataplane;
 
 /// A move, with the option that sets it.
 #[derive(Clone, Copy)]

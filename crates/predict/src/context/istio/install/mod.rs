@@ -4,15 +4,11 @@
 //! workload's, and those in folders above it, are in scope. Of one revision, only the nearest is.
 
 pub(in crate::context) mod assemble;
-pub(in crate::context) mod conflict;
 pub(in crate::context) mod facts;
-pub(in crate::context) mod labels;
-pub(in crate::context) mod positions;
 pub(in crate::context) mod proxy_settings;
 pub(in crate::context) mod server;
 pub(in crate::context) mod serving;
 pub(in crate::context) mod view;
 
 pub(in crate::context) use assemble::{Installations, installations};
-pub use conflict::Conflict;
-pub use view::InstallView;
+pub use view::{Conflict, InstallView};

@@ -1,5 +1,6 @@
 //! Finds the control planes that may serve a workload or that read an object.
 
+use std::ptr::from_ref;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -8,12 +9,11 @@ use meshprobe_mesh::kube::{Object, is_in_ancestor_folder, nearness};
 use meshprobe_mesh::mesh::istio::install::{Carrier, Install, Part};
 use meshprobe_mesh::mesh::istio::keys;
 
+use super::server::Server;
+use super::view::InstallView;
 use crate::context::fact_cache;
 use crate::context::fact_cache::{HomeKey, ServingPlanes};
 use crate::context::istio::facets::{ControlPlanes, Istio, IstioNear};
-use crate::context::istio::install::positions::{items_at, positions};
-use crate::context::istio::install::server::Server;
-use crate::context::istio::install::view::InstallView;
 
 impl<'c, 't> Istio<'c, 't> {
     /// Returns the control planes that may serve the pods of `workload`.
@@ -243,4 +243,26 @@ impl<'c, 't> ControlPlanes<'c, 't> {
             })
             .collect()
     }
+}
+
+/// Returns the positions in `all` of selected items, which must be references into it.
+pub(in crate::context) fn positions<C: FromIterator<usize>>(
+    all: &[Install],
+    selected: &[&Install],
+) -> C {
+    let start = all.as_ptr().addr();
+    let position = |plane: &&Install| {
+        let offset = from_ref(*plane).addr().checked_sub(start)?;
+        let position = offset / size_of::<Install>();
+        (position < all.len()).then_some(position)
+    };
+    selected.iter().filter_map(position).collect()
+}
+
+/// Returns the items at these positions.
+pub(in crate::context) fn items_at<'a>(
+    all: &'a [Install],
+    positions: &[usize],
+) -> Vec<&'a Install> {
+    positions.iter().filter_map(|&at| all.get(at)).collect()
 }

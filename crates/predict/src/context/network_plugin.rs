@@ -1,14 +1,17 @@
 //! Decides which network plugin the cluster of a workload has: from options or from the objects of the tree.
 
 use meshprobe_mesh::finding::Certainty;
-use meshprobe_mesh::kube::{Object, Workload, nearness};
+use meshprobe_mesh::kube::{Object, Requirements, Workload, nearness};
 use meshprobe_mesh::mesh::istio::install::Install;
+use meshprobe_mesh::mesh::istio::keys::HOST_PROBE_SNAT;
+use meshprobe_mesh::mesh::istio::network_plugin as plugins;
 use meshprobe_mesh::mesh::istio::network_plugin::{
-    self as plugins, Delivery, FIXED_CALICO, NetworkPlugin, OVERRIDE,
+    Delivery, FIXED_CALICO, NetworkPlugin, OVERRIDE,
 };
 use meshprobe_mesh::mesh::{Fact, Reason, Version};
+use meshprobe_yaml::NodeRef;
 
-use crate::context::run_context::Context;
+use super::run_context::Context;
 
 /// The option that settles the network plugin.
 const SETTLE: &str = "--assume network-plugin=NAME";
@@ -214,4 +217,128 @@ pub fn reported_by_users() -> Fact<()> {
         certainty: Certainty::Assumed,
         because: vec![Reason::without_place(message, Some(OVERRIDE))],
     }
+}
+
+/// The setting that decides the effect of such a policy, which no option can state.
+const UNSETTLED: &str = "no option settles this: test the probe in a cluster";
+
+impl ClusterNetwork<'_, '_> {
+    /// Returns the first policy that may apply to ingress of the pods and that is not known to admit the kubelet's
+    /// packets. It is assumed to admit them. Source: istio issue 49277.
+    #[must_use]
+    pub fn unmodelled_policy(self) -> Option<Fact<()>> {
+        let inventory = &self.context.inventory;
+        if inventory.plugin_policies.is_empty() {
+            return None;
+        }
+        let object = &self.workload.object;
+        let namespace = self.context.namespace_of(object);
+        let (environments, home) = (&inventory.environments, object.location_file());
+        let is_deployed_there = environments.deployed_may_apply(object);
+        let policies = &inventory.plugin_policies;
+        let own = policies
+            .near(namespace.name, environments, home)
+            .filter(|(_, policy)| namespace.is_that_of(policy));
+        let policy = own
+            .chain(policies.near("", environments, home))
+            .map(|(_, policy)| policy)
+            .filter(|policy| is_deployed_there(policy))
+            .find(|policy| may_drop(policy))?;
+        let message = format!("{} `{}` may select the pod", policy.kind, policy.name());
+        let place = policy.label_at(policy.name_span(), message);
+        let admits = format!(
+            "{} `{}` admits the kubelet's packets: meshprobe does not evaluate this kind",
+            policy.kind,
+            policy.name()
+        );
+        Some(Fact::known((), place).depending_on(&Fact::assumed((), admits, Some(UNSETTLED))))
+    }
+}
+
+/// Returns whether a policy may drop ingress of pods. A policy of Cilium also has the field `specs`, a list.
+fn may_drop(policy: &Object<'_>) -> bool {
+    let spec = policy.node.get("spec").into_iter();
+    let specs = policy.node.get("specs").into_iter();
+    spec.chain(specs.flat_map(NodeRef::items))
+        .any(spec_may_drop)
+}
+
+/// Returns whether the specification of a policy applies to ingress of pods and does not name the address of the
+/// kubelet's packets.
+fn spec_may_drop(spec: NodeRef<'_>) -> bool {
+    let has_direction = |direction: &str| {
+        let deny = format!("{direction}Deny");
+        spec.get(direction).is_some() || spec.get(&deny).is_some()
+    };
+    let types = spec.get("types").map(|types| {
+        let mut types = types.items();
+        types.any(|found| found.text() == Some("Ingress"))
+    });
+    // Without `types`, a policy of Calico applies to egress only if it has no other rules. So does any of Cilium.
+    let is_ingress = types.unwrap_or_else(|| has_direction("ingress") || !has_direction("egress"));
+    let selects_nodes = spec.get("nodeSelector").is_some();
+    is_ingress && !selects_nodes && !admits_address(spec)
+}
+
+/// Returns whether the ingress rules name the address of the kubelet's packets, and neither deny packets nor limit
+/// ports.
+fn admits_address(spec: NodeRef<'_>) -> bool {
+    let Some(rules) = spec.get("ingress").map(NodeRef::source) else {
+        return false;
+    };
+    let address = HOST_PROBE_SNAT.to_string();
+    let limits = ["Deny", "ports:", "toPorts"];
+    spec.get("ingressDeny").is_none()
+        && rules.contains(&address)
+        && !limits.into_iter().any(|limit| rules.contains(limit))
+}
+
+impl ClusterNetwork<'_, '_> {
+    /// Returns whether a `SecurityGroupPolicy` of the tree selects the pods. Such a pod has a network interface of its
+    /// own.
+    #[must_use]
+    pub fn security_group(self) -> Fact<bool> {
+        let inventory = &self.context.inventory;
+        let object = &self.workload.object;
+        let namespace = self.context.namespace_of(object);
+        let environments = &inventory.environments;
+        let is_deployed_there = environments.deployed_may_apply(object);
+        let policies = inventory
+            .security_group_policies
+            .near(namespace.name, environments, object.location_file())
+            .map(|(_, policy)| policy)
+            .filter(|policy| namespace.is_that_of(policy))
+            .filter(|policy| is_deployed_there(policy));
+        let mut policies = policies.filter_map(|policy| selection(policy, self.workload));
+        if let Some(selected) = policies.next() {
+            return selected;
+        }
+        if inventory.security_group_policies.is_empty() {
+            let message = "no SecurityGroupPolicy outside of the tree selects the pod";
+            return Fact::assumed(false, message, None);
+        }
+        Fact::settled(false, "no SecurityGroupPolicy of the tree selects the pod")
+    }
+}
+
+/// Returns the fact that a policy selects the pods of a workload; `None` if it does not. The labels of the
+/// ServiceAccount are not read.
+fn selection(policy: &Object<'_>, workload: &Workload<'_>) -> Option<Fact<bool>> {
+    let spec = policy.node.get("spec")?;
+    let pods = spec.get("podSelector");
+    let accounts = spec.get("serviceAccountSelector");
+    let labels = workload.template.labels();
+    let label = |key: &str| labels?.get(key).and_then(NodeRef::text);
+    if pods.is_none() && accounts.is_none() || !Requirements::parse(pods).matches(label) {
+        return None;
+    }
+    let message = format!("SecurityGroupPolicy `{}` selects the pod", policy.name());
+    let fact = Fact::known(true, policy.label_at(policy.name_span(), message));
+    Some(match accounts {
+        None => fact,
+        Some(_) => {
+            let message = "`serviceAccountSelector` matches the ServiceAccount of the pod";
+            fact.depending_on(&Fact::assumed((), message, None))
+        }
+    })
 }

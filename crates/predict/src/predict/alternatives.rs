@@ -12,11 +12,10 @@ use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::settings::InjectionAssumption;
 
+use super::prediction::{HandlerPrediction, WorkloadPrediction};
+use super::single::predict_with;
+use super::workloads::{CANDIDATES, predict_workload, settling_option};
 use crate::context::{Context, Dataplane, SERVICES_SETTLE};
-use crate::predict::alternatives::ambiguous_control_planes::{CANDIDATES, settling_option};
-use crate::predict::prediction::{HandlerPrediction, WorkloadPrediction};
-use crate::predict::single::predict_with;
-use crate::predict::workloads::predict_workload;
 
 /// The maximum number of alternatives for one workload.
 const ALTERNATIVES: usize = 8;

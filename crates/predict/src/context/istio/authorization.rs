@@ -6,14 +6,14 @@ use meshprobe_mesh::kube::{LabelSelector, Object, Workload};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::authz;
 use meshprobe_mesh::mesh::istio::authz::{Match, Request};
-use meshprobe_yaml::NodeRef;
+use meshprobe_yaml::{NodeRef, Span};
 
-use crate::context::istio::authorization::applying::ApplyingPolicies;
-use crate::context::istio::authorization::denial::{
-    Authorization, AuthzDenial, DenialReason, MismatchReason,
+use super::authorization_rules::{
+    Action, action, http_field, match_clauses, rule_matches, rules, texts,
 };
-use crate::context::istio::authorization::rules::{Action, action, match_clauses, texts};
-use crate::context::istio::facets::AuthorizationFacts;
+use super::facets::{AuthorizationFacts, IstioPolicy};
+
+pub use super::authorization_rules::UndecidablePolicy;
 
 impl<'c, 't> AuthorizationFacts<'c, 't> {
     /// Decides about the request of a probe to a pod of `workload`.
@@ -254,4 +254,114 @@ fn differing_fields(rule: NodeRef<'_>, request: &Request) -> Vec<String> {
         }
     }
     fields
+}
+
+/// The policies that apply to a pod, in the order of the inventory.
+#[derive(Debug)]
+pub(in crate::context) struct ApplyingPolicies<'c, 't>(pub(in crate::context) Vec<&'c Object<'t>>);
+
+impl<'c, 't> ApplyingPolicies<'c, 't> {
+    /// Returns the policies with an action.
+    fn with(&self, wanted: Action) -> impl Iterator<Item = &'c Object<'t>> {
+        let policies = self.0.iter().copied();
+        policies.filter(move |policy| action(policy) == wanted)
+    }
+
+    /// Returns the first policy with the action ALLOW.
+    pub(in crate::context) fn first_allowing(&self) -> Option<&'c Object<'t>> {
+        self.with(Action::Allow).next()
+    }
+
+    /// Returns the first policy with this action and a rule for which the request has this match, and
+    /// the rule.
+    pub(in crate::context) fn found(
+        &self,
+        wanted: Action,
+        request: &Request,
+        kind: Match,
+    ) -> Option<(&'c Object<'t>, NodeRef<'t>)> {
+        self.with(wanted).find_map(|policy| {
+            let mut rules = rules(policy);
+            let rule = rules.find(|rule| rule_matches(*rule, wanted, request) == kind)?;
+            Some((policy, rule))
+        })
+    }
+}
+
+/// The decision of the policies about a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Authorization {
+    /// The request is allowed.
+    Allowed,
+    /// The request is denied.
+    Denied,
+    /// The decision depends on values that only the running mesh knows.
+    Unknown,
+}
+
+/// Why a request is denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenialReason {
+    /// There are ALLOW policies, and none of their rules matches the request.
+    NoAllow,
+    /// A rule of a DENY policy matches the request.
+    Deny,
+    /// A rule has an HTTP field, and the filter chain is TCP: Istio drops an ALLOW rule, and drops the
+    /// field of a DENY rule. On an HTTP filter chain the request would be allowed.
+    FieldsLost,
+}
+
+/// Why no ALLOW rule matches a probe, or why a DENY rule matches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MismatchReason {
+    /// The kubelet has no identity in the mesh.
+    Identity,
+    /// The rules require a JSON Web Token, which the kubelet does not send.
+    Token,
+    /// These fields of the rules have other values than the request.
+    Fields(Vec<String>),
+    /// There is no rule that could match.
+    NoRule,
+    /// The rule holds for all callers.
+    AllCallers,
+}
+
+/// The policy that denies a request.
+#[derive(Clone, Debug)]
+pub struct AuthzDenial<'t> {
+    /// Why it denies the request.
+    pub reason: DenialReason,
+    /// The policy that decides.
+    pub policy: Object<'t>,
+    /// The rule that decides, if one does.
+    pub rule: Option<NodeRef<'t>>,
+    /// The part of the request that decides.
+    pub mismatch: MismatchReason,
+}
+
+/// The first condition about HTTP requests of a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpRule {
+    /// The key of the condition.
+    pub field: Span,
+    /// Whether the action of the policy is DENY, and not ALLOW.
+    pub denies: bool,
+}
+
+impl IstioPolicy<'_, '_> {
+    /// Returns the first condition that ztunnel cannot check; `None` if there is none, or if ztunnel does not enforce the
+    /// policy.
+    #[must_use]
+    pub fn http_rule_at_ztunnel(self) -> Option<HttpRule> {
+        let denies = match action(self.policy) {
+            Action::Allow => false,
+            Action::Deny => true,
+            Action::Custom | Action::Audit => return None,
+        };
+        if !is_enforced(self.policy) {
+            return None;
+        }
+        let field = rules(self.policy).find_map(http_field)?;
+        Some(HttpRule { field, denies })
+    }
 }
