@@ -78,8 +78,8 @@ const PROGRAMS: &[&str] = &[
     "cli/render/process.rs",
     "cli/run.rs",
     "cli/session.rs",
-    "git/blobs.rs",
     "git/command.rs",
+    "git/tree.rs",
 ];
 
 struct SourceText {
@@ -285,10 +285,10 @@ fn programs_are_run_in_one_place() {
 fn git_is_run_in_one_place() {
     let calls = [
         ("Command::new(\"git\")", &["git/command.rs"][..]),
-        ("Git::at_root(", &["git/location.rs"]),
+        ("Git::at_root(", &["git/command.rs"]),
         (
             "Git::in_git_folder(",
-            &["git/location.rs", "git/snapshot.rs"],
+            &["git/command.rs", "git/snapshot.rs"],
         ),
     ];
     for (call, places) in calls {

@@ -4,13 +4,13 @@
 //! environments, the name of the object follows, such as `clusters/eu/apps.yaml#shop-dev`.
 //!
 //! Lists of names in texts.
+//!
+//! How certain a fact, an outcome or a finding is.
 
 use std::fmt::Display;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-
-use super::certainty::Certainty;
 
 /// The phrase of outcomes that rest on an assumption, or on nothing.
 const NOT_KNOWN: &str = "not known";
@@ -171,6 +171,32 @@ pub fn shortened<T>(items: &[T]) -> (&[T], usize) {
     match items.get(..FIRST_NAMED) {
         Some(first) if items.len() > ALL_NAMED => (first, items.len() - first.len()),
         _ => (items, 0),
+    }
+}
+
+/// The certainty of a fact or verdict. A verdict is as certain as the least certain fact that decides it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Certainty {
+    /// Nothing determines the value.
+    Unknown,
+    /// The value comes from an option or a convention, not from the tree.
+    Assumed,
+    /// The documented default of the release.
+    Default,
+    /// Written in the tree.
+    Known,
+}
+
+impl Certainty {
+    /// Returns the word used in every output format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Assumed => "assumed",
+            Self::Default => "default",
+            Self::Known => "known",
+        }
     }
 }
 

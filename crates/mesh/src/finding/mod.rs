@@ -1,32 +1,26 @@
 //! Findings about manifests: plain data, which `report` renders.
+//!
+//! The probe that a finding is about.
+//!
+//! The parts of the message of a refusal.
+//!
+//! Notes that are the same for many workloads.
 
-mod certainty;
-mod docs;
 mod environment;
 mod fix;
-mod guard_id;
-mod probe_ref;
-mod refusal;
 mod rule_id;
-mod shared_note;
 
 use std::sync::Arc;
 
 use meshprobe_yaml::Span;
 use serde::Serialize;
 
-pub use certainty::Certainty;
-pub use docs::{DOCS_URL, docs_url, page_url};
 pub use environment::{
-    DifferentOutcome, Environment, environment_file, environment_id, environment_object, name_list,
-    names_and_more, sentence_list, shortened,
+    Certainty, DifferentOutcome, Environment, environment_file, environment_id, environment_object,
+    name_list, names_and_more, sentence_list, shortened,
 };
 pub use fix::{Applicability, FileEdit, Fix};
-pub use guard_id::GuardId;
-pub use probe_ref::ProbeRef;
-pub use refusal::Refusal;
-pub use rule_id::{RuleId, rule_id};
-pub use shared_note::SharedNote;
+pub use rule_id::{DOCS_URL, GuardId, RuleId, docs_url, page_url, rule_id};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -237,5 +231,64 @@ impl Finding {
     #[must_use]
     pub fn environments_line(&self) -> Option<String> {
         environment::environments_line(&self.environments)
+    }
+}
+
+/// A probe or hook of a workload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbeRef {
+    /// The name for messages, such as "readinessProbe of container `web`".
+    pub title: String,
+    /// The file of its key, as shown to the user with `/`.
+    pub path: Arc<str>,
+    /// The byte range of its key in that file.
+    pub span: Span,
+}
+
+/// A refusal to rewrite a workload, or to undo its rewrite. The message of the finding consists of both parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is not done: `Deployment/web is not rewritten: `.
+    pub start: String,
+    /// The reason, which continues the sentence.
+    pub reason: String,
+}
+
+impl Refusal {
+    /// Returns the message of the finding.
+    #[must_use]
+    pub fn message(&self) -> String {
+        format!("{}{}", self.start, self.reason)
+    }
+}
+
+/// The text of a note about one workload that holds in the same way for others. Equal texts are reported once, with the
+/// number of workloads.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SharedNote {
+    /// What follows the title of one workload: ` is rewritten in the form …`.
+    pub one: String,
+    /// What follows the number of several workloads: ` are rewritten in the form …`.
+    pub many: String,
+}
+
+impl SharedNote {
+    /// Returns a note whose text after the verb is the same for one workload and for several.
+    #[must_use]
+    pub fn is_or_are(rest: &str) -> Self {
+        Self {
+            one: format!(" is {rest}"),
+            many: format!(" are {rest}"),
+        }
+    }
+
+    /// Returns a note that follows a colon.
+    #[must_use]
+    pub fn after_colon(rest: &str) -> Self {
+        let text = format!(": {rest}");
+        Self {
+            one: text.clone(),
+            many: text,
+        }
     }
 }

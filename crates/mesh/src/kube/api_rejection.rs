@@ -10,8 +10,7 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::NodeRef;
 
 use super::container::{Container, ContainerList, integer};
-use super::handler::Probe;
-use super::probe_handler::{Port, ProbeHandler, Slot};
+use super::probe_handler::{Port, Probe, ProbeHandler, Slot};
 
 /// Kind of error for which the API server rejects a handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

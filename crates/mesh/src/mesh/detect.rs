@@ -8,8 +8,8 @@
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef};
 
-use super::definition::MeshDefinition;
 use super::description::Mesh;
+use super::model::MeshDefinition;
 use super::registry::{DEFINITIONS, rank_of};
 use crate::finding::Label;
 use crate::kube::{ContainerList, Object, Workload, may_create_pods, runs_pods};

@@ -3,15 +3,11 @@
 
 #[macro_use]
 mod registry;
-mod definition;
 mod description;
 pub mod detect;
 mod fact;
 mod fault;
-mod go_bool;
 pub mod model;
-mod proven;
-pub mod shared_faults;
 mod version;
 
 macro_rules! declare {
@@ -23,10 +19,9 @@ for_each_mesh!(declare);
 
 pub use description::{KeyMap, KeyOwner, KnownKey, Mesh, MeshSetup, SetupSource};
 pub use fact::{Fact, Reason};
-pub use fault::{FaultEffect, FaultPlace, ProbeFault};
-pub use proven::ProvenRelease;
+pub use fault::{FaultEffect, FaultPlace, ProbeFault, shared_faults};
 pub use registry::{
-    all, faults, installed_release, is_newer_than_proven, known_keys, model_of, newest_proven,
-    setups,
+    ProvenRelease, all, faults, installed_release, is_newer_than_proven, known_keys, model_of,
+    newest_proven, setups,
 };
 pub use version::{ReleaseChange, Version};

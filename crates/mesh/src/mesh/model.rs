@@ -5,11 +5,15 @@
 //! namespace.
 //!
 //! The release of a mesh if the user sets none.
+//!
+//! Booleans as programs in Go read them.
+//!
+//! What a mesh is registered with.
 
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{FieldPath, Span, Value};
 
-use super::description::Mesh;
+use super::description::{KnownKey, Mesh, MeshMarkers, MeshSetup};
 use super::fact::{Fact, Reason};
 use super::fault::ProbeFault;
 use super::version::Version;
@@ -350,4 +354,32 @@ pub(super) fn release_of(
         }
         None => Fact::default(None, latest, mesh.settle_release()),
     }
+}
+
+/// Parses a boolean as Go's `strconv.ParseBool` does; `None` if it returns an error.
+#[must_use]
+pub fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
+
+/// A mesh as the registry lists it: its names, its behaviour and the evidence for it.
+pub(in crate::mesh) struct MeshDefinition {
+    /// Its names.
+    pub mesh: Mesh,
+    /// How it treats probes; `None` for Istio, which has its own layers.
+    pub model: Option<&'static dyn MeshModel>,
+    /// How it is recognized.
+    pub markers: MeshMarkers,
+    /// The labels and annotations that users write.
+    pub keys: &'static [KnownKey],
+    /// The faults that only this mesh has.
+    pub faults: &'static [&'static ProbeFault],
+    /// The configurations that `docs/meshes.md` shows; at least one.
+    pub setups: &'static [MeshSetup],
+    /// The file of the releases that the mesh's oracle has compared with meshprobe; empty without an oracle.
+    pub proven: &'static str,
 }

@@ -1,16 +1,18 @@
 //! The registry of the meshes: one line each, which also declares the module.
 //!
 //! `cargo fmt` does not follow modules that a macro declares; the gate formats every file by name.
+//!
+//! The releases that an oracle has compared with meshprobe.
+//!
+//! `tests/oracle/NAME.sh --record` writes `crates/mesh/src/mesh/NAME/proven.csv` if it finds no difference.
 
 use meshprobe_yaml::Span;
 
-use super::definition::MeshDefinition;
 use super::description::{KnownKey, Mesh, MeshSetup};
 use super::fault::ProbeFault;
-use super::model::MeshModel;
-use super::proven::ProvenRelease;
+use super::model::{MeshDefinition, MeshModel};
+use super::shared_faults;
 use super::version::Version;
-use super::{proven, shared_faults};
 use crate::kube::Object;
 
 /// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.
@@ -85,7 +87,7 @@ pub fn faults() -> impl Iterator<Item = &'static ProbeFault> {
 /// Returns the newest release of a mesh that its oracle has compared with meshprobe.
 #[must_use]
 pub fn newest_proven(mesh: Mesh) -> Option<ProvenRelease> {
-    proven::releases(definition_of(mesh)?.proven).last()
+    releases(definition_of(mesh)?.proven).last()
 }
 
 /// Returns whether a release is newer than every release that the oracle of its mesh has compared with meshprobe.
@@ -97,4 +99,60 @@ pub fn is_newer_than_proven(mesh: Mesh, release: Version) -> bool {
 /// Returns the documented configurations of a mesh.
 pub fn setups(mesh: Mesh) -> &'static [MeshSetup] {
     definition_of(mesh).map_or(&[], |definition| definition.setups)
+}
+
+/// The comparison of a release of a mesh with meshprobe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProvenRelease {
+    /// The release.
+    pub release: Version,
+    /// The tag or branch of the mesh's repository.
+    pub reference: &'static str,
+    /// The commit.
+    pub commit: &'static str,
+    /// The number of compared pods.
+    pub pods: u32,
+}
+
+/// The first line of a file of proven releases.
+const HEADER: &str = "release,ref,commit,pods";
+
+/// Returns the releases of a file, in its order. Lines that cannot be read are left out; a test reads every file.
+pub(super) fn releases(csv: &'static str) -> impl Iterator<Item = ProvenRelease> {
+    csv.lines().filter(|line| *line != HEADER).filter_map(read)
+}
+
+fn read(line: &'static str) -> Option<ProvenRelease> {
+    let mut fields = line.split(',');
+    let release = ProvenRelease {
+        release: fields.next()?.parse().ok()?,
+        reference: fields.next()?,
+        commit: fields.next()?,
+        pods: fields.next()?.parse().ok()?,
+    };
+    fields.next().is_none().then_some(release)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_every_mesh_is_read() {
+        for definition in DEFINITIONS {
+            let csv = definition.proven;
+            let read: Vec<Version> = releases(csv).map(|proven| proven.release).collect();
+            assert_eq!(read.len(), csv.lines().count().saturating_sub(1), "{csv}");
+            assert!(read.is_sorted(), "{csv}");
+            assert!(csv.is_empty() || csv.starts_with(HEADER), "{csv}");
+        }
+    }
+
+    #[test]
+    fn other_lines_are_left_out() {
+        assert_eq!(
+            releases("release,ref,commit,pods\nmaster,a,b,1\n1.31,a,b\n1.31,a,b,1,2").count(),
+            0
+        );
+    }
 }

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::disk::ReadFiles;
 use super::file_system::FileSystem;
-use super::plain_path::without_dots;
-use super::read_files::ReadFiles;
+use super::kind::without_dots;
 use super::{Entry, Kind, OpenFile};
 
 /// The folders whose files a run may read.

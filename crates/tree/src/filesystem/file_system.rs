@@ -4,8 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::disk::Disk;
-use super::read_files::ReadFiles;
+use super::disk::{Disk, ReadFiles};
 use super::{Entry, Kind, OpenFile};
 
 /// Handle to the files that a run reads; by default those on disk.

@@ -1,7 +1,16 @@
 //! The kinds of entries of a folder.
+//!
+//! Problems with paths, for files that are not on disk.
+//!
+//! The text of a path, without access to files.
+//!
+//! Files that are open for reading.
 
 use std::ffi::OsString;
-use std::fs::FileType;
+use std::fs::{File, FileType};
+use std::io::Read as _;
+use std::path::{Component, Path, PathBuf};
+use std::{fmt, io};
 
 /// An entry of a folder.
 #[derive(Clone, Debug)]
@@ -72,4 +81,107 @@ fn special(kind: FileType) -> Option<Kind> {
 #[cfg(not(unix))]
 const fn special(_kind: FileType) -> Option<Kind> {
     None
+}
+
+/// Problem with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathProblem {
+    /// Nothing has this path.
+    Missing,
+    /// A part of the path is not a folder.
+    NotAFolder,
+    /// The path or a name in it is too long.
+    TooLong,
+    /// The path leads through too many links.
+    TooManyLinks,
+    /// The path is not a symbolic link.
+    NotALink,
+}
+
+/// Resolves `.` and `..` in the text of a path. Links are not followed, and `..` at the root is dropped.
+#[must_use]
+pub fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+/// File that is open for reading, with its length.
+#[derive(Debug)]
+pub struct OpenFile {
+    length: u64,
+    content: Content,
+}
+
+/// The bytes of a file, which are not read yet.
+enum Content {
+    Disk(File),
+    Stored(Box<dyn FnOnce() -> io::Result<Vec<u8>> + Send>),
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Disk(file) => file.fmt(formatter),
+            Self::Stored(_) => formatter.write_str("Stored"),
+        }
+    }
+}
+
+impl OpenFile {
+    /// Wraps an open file of the disk.
+    ///
+    /// # Errors
+    /// The error of the system, if the length cannot be determined.
+    pub fn on_disk(file: File) -> io::Result<Self> {
+        Ok(Self {
+            length: file.metadata()?.len(),
+            content: Content::Disk(file),
+        })
+    }
+
+    /// Creates a file of `length` bytes, which `read` reads.
+    pub fn stored(
+        length: u64,
+        read: impl FnOnce() -> io::Result<Vec<u8>> + Send + 'static,
+    ) -> Self {
+        Self {
+            length,
+            content: Content::Stored(Box::new(read)),
+        }
+    }
+
+    /// Returns the length in bytes; 0 for a pipe or a device.
+    #[must_use]
+    pub const fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Reads the file to its end, but at most `limit` bytes.
+    ///
+    /// # Errors
+    /// The error of the system.
+    pub fn read(self, limit: u64) -> io::Result<Vec<u8>> {
+        match self.content {
+            Content::Disk(file) => {
+                let mut bytes = Vec::new();
+                bytes.try_reserve_exact(usize::try_from(self.length).unwrap_or_default())?;
+                file.take(limit).read_to_end(&mut bytes)?;
+                Ok(bytes)
+            }
+            Content::Stored(read) => {
+                let mut bytes = read()?;
+                bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+                Ok(bytes)
+            }
+        }
+    }
 }

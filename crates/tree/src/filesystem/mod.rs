@@ -8,20 +8,12 @@ mod confined;
 mod disk;
 mod file_system;
 mod kind;
-mod open_file;
-mod path_problem;
-mod plain_path;
-mod read_files;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;
 
 pub use canonical::canonical;
 pub use confined::Confinement;
-pub use disk::{Disk, path_error};
+pub use disk::{Disk, ReadFiles, path_error};
 pub use file_system::FileSystem;
-pub use kind::{Entry, Kind};
-pub use open_file::OpenFile;
-pub use path_problem::PathProblem;
-pub use plain_path::without_dots;
-pub use read_files::ReadFiles;
+pub use kind::{Entry, Kind, OpenFile, PathProblem, without_dots};

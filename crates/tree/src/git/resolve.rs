@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
-use super::object_files::{ObjectFiles, Place};
+use super::object_reader::{ObjectFiles, Place};
 use super::tree::Node;
 use crate::filesystem::{Disk, Kind, PathProblem, ReadFiles as _, path_error};
 

@@ -1,14 +1,34 @@
 //! The repository as a boundary: the content of a repository must not make a run read or write
 //! files outside of it. Paths of the command line may be anywhere, unless a link of the repository
 //! redirects them.
+//!
+//! Kustomizations that are symbolic links. kustomize resolves their entries in the folder of the link, so such a link
+//! is a separate file with the text of its target.
+//!
+//! Resolved paths of files.
+//!
+//! Functions for callers that only read the disk.
+//!
+//! The root of the tree that a file belongs to, from which facts about the file are read.
+//!
+//! What git tracks: ignore files do not hide it, and its links must not lead out of the repository.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
-use crate::filesystem::FileSystem;
-use crate::filesystem::without_dots;
-use crate::source::discover::tracked::Tracked;
+use hashbrown::{HashMap, HashSet};
+use meshprobe_yaml as yaml;
+use meshprobe_yaml::{NodeRef, Span, Tree};
+
+use super::kustomization_name::is_kustomization;
+use super::model::file::{Role, SourceFile};
+use super::model::set::SourceSet;
+use crate::filesystem::{FileSystem, Kind, without_dots};
+use crate::git::{GitError, TrackedPaths};
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
@@ -144,5 +164,244 @@ fn prepend(next: &mut VecDeque<OsString>, path: &Path) {
     let parts = parts.into_iter().filter(|part| *part != Component::CurDir);
     for part in parts.rev() {
         next.push_front(part.as_os_str().to_os_string());
+    }
+}
+
+impl SourceFile {
+    /// Returns whether the file is a linked kustomization. It is never written.
+    #[must_use]
+    pub const fn is_linked(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// Returns whether the resolved path of the file is in `places`, so that another file has the same text.
+    #[must_use]
+    pub fn shares_text(&self, places: &HashSet<&OsStr>) -> bool {
+        let real = self.resolved_location();
+        !places.is_empty() && real.is_some_and(|real| places.contains(real.as_os_str()))
+    }
+}
+
+impl SourceSet {
+    /// Returns the resolved targets of the linked kustomizations.
+    pub fn link_targets(&self) -> HashSet<&OsStr> {
+        self.files
+            .iter()
+            .filter(|file| file.is_linked())
+            .filter_map(resolved)
+            .collect()
+    }
+
+    /// Returns the resolved paths of checked files that are targets of linked kustomizations.
+    pub fn repeated_targets(&self) -> HashSet<&OsStr> {
+        let linked = self.link_targets();
+        if linked.is_empty() {
+            return linked;
+        }
+        self.files
+            .iter()
+            .filter(|file| file.role == Role::Target && !file.is_linked())
+            .filter_map(resolved)
+            .filter(|place| linked.contains(place))
+            .collect()
+    }
+}
+
+fn resolved(file: &SourceFile) -> Option<&OsStr> {
+    file.resolved_location().map(Path::as_os_str)
+}
+
+impl FileSystem {
+    /// Returns the unique path of a file: with links resolved if the file exists, else with `.` and `..` resolved in
+    /// the text.
+    pub(in crate::source) fn resolved_or_folded(&self, path: &Path) -> PathBuf {
+        self.canonical(path).unwrap_or_else(|_| without_dots(path))
+    }
+
+    /// Returns a path without `..`. Resolves links in the path if it has `..`, because `..` after a link is the parent
+    /// of the target of the link.
+    pub(in crate::source) fn without_parent_dirs(&self, path: &Path) -> PathBuf {
+        let has_detours = path.components().any(|part| part == Component::ParentDir);
+        if !has_detours {
+            return path.to_path_buf();
+        }
+        if self.is_dir(path) {
+            return self.resolved_or_folded(path);
+        }
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) => self.resolved_or_folded(folder).join(name),
+            _ => without_dots(path),
+        }
+    }
+
+    /// Returns the resolved path of a file.
+    pub(in crate::source) fn resolved_path<'f>(
+        &self,
+        file: &'f SourceFile,
+    ) -> Option<Cow<'f, Path>> {
+        match &file.real {
+            Some(real) => Some(Cow::Borrowed(real)),
+            None => {
+                let path = file.disk_path.as_deref()?;
+                Some(Cow::Owned(self.resolved_or_folded(path)))
+            }
+        }
+    }
+
+    /// Returns the path that identifies a file in a set: that of the link for a linked kustomization, else the resolved
+    /// path.
+    pub(in crate::source) fn identity_path<'f>(
+        &self,
+        file: &'f SourceFile,
+    ) -> Option<Cow<'f, Path>> {
+        match &file.link {
+            Some(link) => Some(Cow::Borrowed(link)),
+            None => self.resolved_path(file),
+        }
+    }
+
+    /// Returns the path of a symbolic link with the name of a kustomization, with its folder resolved. Returns `None`
+    /// for any other path.
+    pub(in crate::source) fn link_place(&self, path: &Path) -> Option<PathBuf> {
+        let name = path.file_name()?;
+        let is_link = name.to_str().is_some_and(is_kustomization) && self.is_symlink(path);
+        is_link.then(|| Some(self.resolved_or_folded(path.parent()?).join(name)))?
+    }
+}
+
+/// Returns [`FileSystem::boundary`] on disk.
+#[must_use]
+pub fn boundary(folder: &Path) -> PathBuf {
+    FileSystem::default().boundary(folder)
+}
+
+/// Returns [`FileSystem::resolved_within`] on disk.
+///
+/// # Errors
+/// The same as of [`FileSystem::resolved_within`].
+pub fn resolved_within(
+    folder: &Path,
+    path: &Path,
+    boundary: &Path,
+) -> Result<PathBuf, &'static str> {
+    FileSystem::default().resolved_within(folder, path, boundary)
+}
+
+/// Returns [`FileSystem::resolved_as_named`] on disk.
+///
+/// # Errors
+/// The same as of [`FileSystem::resolved_as_named`].
+pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
+    FileSystem::default().resolved_as_named(path, &mut Tracked::default())
+}
+
+/// Returns [`FileSystem::tree_root`] on disk.
+#[must_use]
+pub fn tree_root(path: &Path, isolated: bool) -> Option<PathBuf> {
+    FileSystem::default().tree_root(path, isolated)
+}
+
+/// Returns [`FileSystem::kustomization_in`] on disk.
+#[must_use]
+pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
+    FileSystem::default().kustomization_in(folder)
+}
+
+/// Reads a file of the disk like [`FileSystem::read_file`].
+///
+/// # Errors
+/// The same as of [`FileSystem::read_file`].
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    FileSystem::default().read_file(path)
+}
+
+/// Reads a text file of the disk like [`FileSystem::read_text`].
+///
+/// # Errors
+/// The same as of [`FileSystem::read_text`].
+pub fn read_text(path: &Path) -> io::Result<String> {
+    FileSystem::default().read_text(path)
+}
+
+/// Names of configuration files.
+pub const CONFIG_NAMES: [&str; 2] = [".meshprobe.yaml", ".meshprobe.yml"];
+
+impl FileSystem {
+    /// Returns the nearest folder that contains a path and is the root of a tree: it contains `.git`, or, unless the
+    /// run is `isolated` from configuration files, one with `root: true`. The path is absolute; a folder may be its own
+    /// root.
+    #[must_use]
+    pub fn tree_root(&self, path: &Path, isolated: bool) -> Option<PathBuf> {
+        let is_root = |folder: &&Path| {
+            self.exists(&folder.join(".git")) || (!isolated && self.declares_root(folder))
+        };
+        path.ancestors().find(is_root).map(Path::to_path_buf)
+    }
+
+    /// Returns whether the configuration file of a folder contains `root: true`. A file that is not valid declares
+    /// nothing; where it is in use, its errors are reported.
+    pub(in crate::source) fn declares_root(&self, folder: &Path) -> bool {
+        CONFIG_NAMES.iter().any(|name| {
+            let file = folder.join(name);
+            // A link may lead out of the repository.
+            let is_file = self
+                .symlink_kind(&file)
+                .is_ok_and(|kind| kind == Kind::File);
+            let text = is_file.then(|| self.read_resolved_text(&self.resolved_or_folded(&file)));
+            matches!(text, Some(Ok(text)) if has_root(&text))
+        })
+    }
+}
+
+fn has_root(text: &str) -> bool {
+    let text: Arc<str> = text.into();
+    let tree = yaml::parse_embedded(&text, Span::new(0, text.len()));
+    let tree = tree.ok().flatten();
+    let spec = tree
+        .as_ref()
+        .and_then(Tree::root)
+        .and_then(|root| root.get("spec"));
+    spec.and_then(|spec| spec.get("root"))
+        .and_then(NodeRef::text)
+        == Some("true")
+}
+
+/// What git tracks in the repositories for which this was needed, by their roots: git runs once for each.
+#[derive(Debug, Default)]
+pub(in crate::source) struct Tracked(HashMap<PathBuf, Result<Option<TrackedPaths>, GitError>>);
+
+impl Tracked {
+    /// Returns whether git tracks a resolved path, or a file below it, in the repository at `root`. Returns true if git
+    /// cannot tell: a fault may be in a file that is deployed.
+    pub(in crate::source) fn may_contain(&mut self, root: &Path, path: &Path) -> bool {
+        if !self.0.contains_key(root) {
+            self.0.insert(root.to_path_buf(), TrackedPaths::of(root));
+        }
+        match self.0.get(root) {
+            Some(Ok(tracked)) => tracked
+                .as_ref()
+                .is_some_and(|tracked| tracked.contains(path)),
+            Some(Err(_)) | None => true,
+        }
+    }
+
+    /// Iterates over the repositories whose index git cannot list: `.git`, with the reason.
+    pub(super) fn unlisted(&self) -> impl Iterator<Item = (PathBuf, &GitError)> {
+        self.0
+            .iter()
+            .filter_map(|(root, tracked)| Some((root.join(".git"), tracked.as_ref().err()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_true_declares_a_root() {
+        assert!(has_root("spec: {root: true}\n"));
+        assert!(!has_root("spec: {root: false}\n"));
+        assert!(!has_root("root: true\n"));
+        assert!(!has_root("spec: [\n"));
     }
 }

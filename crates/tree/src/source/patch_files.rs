@@ -8,13 +8,12 @@ use hashbrown::{HashMap, HashSet};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{NodeRef, Span, Tree};
 
-use crate::filesystem::FileSystem;
-use crate::filesystem::without_dots;
-use crate::source::discover::folders::Folders;
-use crate::source::kustomization_name::{NAMES, is_kustomization};
-use crate::source::model::document::Document;
-use crate::source::model::file::SourceFile;
-use crate::source::model::set::SourceSet;
+use super::discover::candidate::Folders;
+use super::kustomization_name::{NAMES, is_kustomization};
+use super::model::document::Document;
+use super::model::file::SourceFile;
+use super::model::set::SourceSet;
+use crate::filesystem::{FileSystem, without_dots};
 
 /// Number of parent directories that are searched for a kustomization; enough for every known layout.
 const LEVELS: usize = 8;

@@ -37,3 +37,11 @@ pub(super) static KEYS: &[KnownKey] = &[
         rules: &[],
     },
 ];
+
+/// The ways in which App Mesh breaks a handler.
+pub mod faults {
+    crate::mesh::fault::faults! {
+        /// The listener of the port only accepts TLS, or requires a certificate of the client.
+        PLAIN_AT_STRICT: Fails at Proxy, "the listener of the port only accepts TLS of the mesh";
+    }
+}

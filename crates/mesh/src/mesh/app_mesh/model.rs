@@ -1,16 +1,21 @@
 //! How pods take part in App Mesh.
+//!
+//! How the listeners of a `VirtualNode` treat each handler.
+//!
+//! The ways in which App Mesh breaks a handler.
 
 use meshprobe_tree::source::placeholder;
+use meshprobe_yaml::NodeRef;
 
-use super::keys::{ENVOY, INJECT};
-use super::listener::{judge, node};
+use super::faults;
+use super::keys::{ENVOY, INJECT, PORTS};
 use crate::finding::Certainty;
-use crate::kube::Workload;
+use crate::kube::{Object, ProbeHandler, Requirements, Workload, integer};
 use crate::mesh::description::Mesh;
 use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::model::{
-    HandlerRef, Membership, MeshModel, PodInput, ProbeTreatment, RewriteSupport, release_of,
-    treatments_of_unchanged_probes,
+    HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
+    release_of, treatments_of_unchanged_probes,
 };
 use crate::mesh::version::Version;
 
@@ -145,5 +150,110 @@ fn by_namespace(input: &PodInput<'_, '_>) -> Fact<Membership> {
             let place = namespace.label_at(namespace.name_span(), message);
             Fact::known(Membership::Outside, place)
         }
+    }
+}
+
+/// Returns the `VirtualNode` of a pod: the first one that selects it.
+pub(super) fn node<'a, 't>(input: &PodInput<'a, 't>) -> Option<&'a Object<'t>> {
+    input
+        .objects
+        .iter()
+        .copied()
+        .filter(|object| object.kind == "VirtualNode")
+        .find(|node| selects(node, input.workload))
+}
+
+/// Returns whether a `VirtualNode` selects a workload. An empty selector selects all pods, a missing one none.
+fn selects(node: &Object<'_>, workload: &Workload<'_>) -> bool {
+    let selector = node
+        .node
+        .get("spec")
+        .and_then(|spec| spec.get("podSelector"));
+    selector.is_some_and(|selector| {
+        Requirements::parse(Some(selector))
+            .matches(|label| workload.template.label(label)?.value.text())
+    })
+}
+
+/// Returns the listeners of a `VirtualNode` with their ports.
+fn listeners<'t>(node: &Object<'t>) -> Vec<(i64, NodeRef<'t>)> {
+    let listeners = node.node.get("spec").and_then(|spec| spec.get("listeners"));
+    listeners
+        .into_iter()
+        .flat_map(NodeRef::items)
+        .filter_map(|listener| {
+            let port = integer(listener.get("portMapping")?.get("port")?)?;
+            Some((port, listener))
+        })
+        .collect()
+}
+
+/// Determines where the connection of a handler to `port` ends.
+pub(super) fn judge(
+    input: &PodInput<'_, '_>,
+    node: Option<&Object<'_>>,
+    action: &ProbeHandler,
+    port: i64,
+) -> ProbeTreatment {
+    let written = input.workload.template.annotation(PORTS);
+    let written = written.and_then(|entry| entry.value.text());
+    let all = node.map(listeners).unwrap_or_default();
+    let redirected = match written {
+        Some(text) => text
+            .split(',')
+            .any(|entry| entry.trim().parse::<i64>() == Ok(port)),
+        None if node.is_none() => {
+            return ProbeTreatment::unchanged(Some(port), ProbeDestination::Unknown);
+        }
+        None => all.iter().any(|(number, _)| *number == port),
+    };
+    let listener = all.iter().find(|(number, _)| *number == port);
+    let mode = listener.and_then(|(_, listener)| listener.get("tls")?.get("mode"));
+    let destination = match (action, listener) {
+        _ if !redirected => ProbeDestination::Direct,
+        _ if action.host().is_some() => ProbeDestination::Elsewhere,
+        (ProbeHandler::TcpSocket { .. }, _) => ProbeDestination::Accepted,
+        (_, None) => ProbeDestination::Unknown,
+        (ProbeHandler::HttpGet(http), Some((_, listener))) if http.scheme == "HTTPS" => {
+            at_https(*listener)
+        }
+        _ if mode.and_then(NodeRef::text) == Some("STRICT") => {
+            ProbeDestination::Fault(&faults::PLAIN_AT_STRICT)
+        }
+        _ => ProbeDestination::Application,
+    };
+    let mut treatment = ProbeTreatment::unchanged(Some(port), destination);
+    if let (Some(node), Some(mode), ProbeDestination::Fault(_)) = (node, mode, destination) {
+        let message = "this listener only accepts TLS";
+        let place = node.label_at(mode.span(), message);
+        treatment.because.push(Reason::written(place));
+    }
+    if let Some(node) = node {
+        let message = match (redirected, mode.and_then(NodeRef::text)) {
+            (false, _) => format!("port {port} is not redirected"),
+            (true, Some(mode)) => format!("VirtualNode `{}`: {mode}", node.name()),
+            (true, None) => format!("VirtualNode `{}`: no TLS", node.name()),
+        };
+        treatment.explanation = vec![("listener", message)];
+    }
+    treatment
+}
+
+/// Determines the outcome of HTTPS without a client certificate. A listener with TLS completes the handshake itself,
+/// and the kubelet accepts any certificate; what the application receives then is not known, and neither is the
+/// reaction of an HTTP listener without TLS. `validation` requires a certificate of the client.
+fn at_https(listener: NodeRef<'_>) -> ProbeDestination {
+    let tls = listener.get("tls");
+    let mode = tls.and_then(|tls| tls.get("mode")?.text());
+    let requires_client_certificate = tls.is_some_and(|tls| tls.get("validation").is_some());
+    let protocol = listener
+        .get("portMapping")
+        .and_then(|mapping| mapping.get("protocol")?.text());
+    match (mode, protocol) {
+        (Some("STRICT"), _) if requires_client_certificate => {
+            ProbeDestination::Fault(&faults::PLAIN_AT_STRICT)
+        }
+        (None | Some("DISABLED"), Some("tcp")) => ProbeDestination::Application,
+        _ => ProbeDestination::Unknown,
     }
 }

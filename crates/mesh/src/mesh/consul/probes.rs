@@ -3,15 +3,20 @@
 //! The ports of the proxy.
 //!
 //! The ways in which Consul breaks a handler.
+//!
+//! How pods take part in Consul.
 
-use super::faults;
 use super::injection::{overwrites, transparent};
-use super::keys::{DATAPLANE, EXCLUDED_PORTS};
+use super::keys::{DATAPLANE, EXCLUDED_PORTS, INIT};
+use super::{faults, injection};
 use crate::finding::Certainty;
-use crate::kube::{Container, ContainerList, HttpGet, Port, ProbeHandler, Slot};
+use crate::kube::{Container, ContainerList, HttpGet, Port, ProbeHandler, Slot, Workload};
+use crate::mesh::description::Mesh;
 use crate::mesh::model::{
-    HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, resolve,
+    HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
+    Target, exclusion, release_of, resolve,
 };
+use crate::mesh::version::Version;
 use crate::mesh::{Fact, Reason, shared_faults};
 
 /// The reason for a verdict that was not measured: plain HTTP at a proxy that requires mutual TLS.
@@ -226,5 +231,62 @@ pub(super) const fn owner(port: i64) -> Option<&'static str> {
         20200 => Some("metrics"),
         20300..=20599 => Some("exposed probes"),
         _ => None,
+    }
+}
+
+/// The model of Consul.
+#[derive(Debug)]
+pub(crate) struct Consul;
+
+impl MeshModel for Consul {
+    fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
+        release_of(Mesh::CONSUL, given, "the release is the latest")
+    }
+
+    fn own_containers(&self) -> &'static [&'static str] {
+        &[DATAPLANE, INIT]
+    }
+
+    fn namespace_decides(&self) -> bool {
+        false
+    }
+
+    fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {
+        injection::membership(input)
+    }
+
+    fn treatments(
+        &self,
+        input: &PodInput<'_, '_>,
+        membership: Membership,
+        handlers: &[HandlerRef<'_>],
+    ) -> Vec<ProbeTreatment> {
+        let pod = Pod::of(input);
+        handlers
+            .iter()
+            .map(|handler| match membership {
+                Membership::Injected => pod.treatments(handler),
+                Membership::AlreadyInjected => pod.injected_already(handler),
+                _ => ProbeTreatment::unchanged(pod.port_of(handler), ProbeDestination::Nothing),
+            })
+            .collect()
+    }
+
+    fn shape(&self) -> RewriteSupport {
+        RewriteSupport {
+            oldest: Version::new(1, 0),
+            not_deployable: "it exposes the probes that it finds, so pre-rewritten probes make its proxy \
+                      send requests to itself",
+            caution: "Consul creates the listeners behind the probes from the original probes",
+        }
+    }
+
+    fn port_owner(
+        &self,
+        _pod: &Workload<'_>,
+        _release: Option<Version>,
+        port: i64,
+    ) -> Option<&'static str> {
+        owner(port)
     }
 }

@@ -3,9 +3,9 @@
 //! Source: Istio 1.10 to 1.31, `pkg/kube/inject/app_probe.go`; first releases measured.
 
 use crate::kube::{ContainerList, ProbeHandler, Slot};
-pub use crate::mesh::go_bool::parse_bool;
-
 use crate::mesh::{ReleaseChange, Version};
+
+pub use crate::mesh::model::parse_bool;
 
 /// The oldest release whose rewrite is modelled; for older ones, the tool only reports findings.
 pub const OLDEST_REWRITE: Version = Version::FIRST_MODELLED_ISTIO;

@@ -3,12 +3,11 @@
 use meshprobe_yaml::NodeRef;
 
 use super::faults;
-use super::injection::{native_sidecars, parse_switch};
+use super::injection::{native_sidecars, parse_pairs, parse_switch, parse_uint};
 use super::keys::{
     DEFAULT_PORT, EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV,
     VIRTUAL_PORT, VIRTUAL_PROBES,
 };
-use super::values::{parse_pairs, parse_uint};
 use crate::kube::{ContainerList, HttpGet, ProbeHandler, Workload};
 use crate::mesh::model::{
     HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, exclusion, port_of,

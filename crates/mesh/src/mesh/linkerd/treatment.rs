@@ -1,16 +1,21 @@
 //! How Linkerd treats each handler: by the policy of its port.
 //!
 //! The ways in which Linkerd breaks a handler.
+//!
+//! The model of Linkerd: which pods it injects, and what it does to their probes.
 
-use super::faults;
-use super::keys::{OPAQUE_PORTS, SKIPPED_PORTS};
+use super::keys::{INIT, OPAQUE_PORTS, PROXY, SKIPPED_PORTS};
 use super::policy::{Access, Grant};
-use super::{native, policy};
+use super::{faults, injection, policy};
 use crate::finding::Certainty;
 use crate::kube::{HttpGet, Port, ProbeHandler};
-use crate::mesh::fact::Reason;
+use crate::mesh::description::Mesh;
+use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::fault::ProbeFault;
-use crate::mesh::model::{HandlerRef, PodInput, ProbeDestination, ProbeTreatment};
+use crate::mesh::model::{
+    HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
+    release_of, treatments_of_unchanged_probes,
+};
 use crate::mesh::version::Version;
 
 /// What settles whether the proxy knows a port.
@@ -33,7 +38,7 @@ pub(super) fn judge(
     if action.host().is_some() {
         return plain(ProbeDestination::Elsewhere);
     }
-    if let Some(early) = native::before_capture(input, handler) {
+    if let Some(early) = injection::before_capture(input, handler) {
         let mut treatment = plain(ProbeDestination::Direct);
         treatment.depend_on(&early);
         return treatment;
@@ -157,4 +162,37 @@ fn obstacle(
     }
     let message = "the proxy rejects connections to a port that it does not know";
     policy::is_undeclared(input, handler, port).then_some((&faults::PORT_UNDECLARED, Some(message)))
+}
+
+/// Linkerd, which does not change probes: the policy of a port decides the outcome.
+#[derive(Debug)]
+pub(crate) struct Linkerd;
+
+impl MeshModel for Linkerd {
+    fn release(&self, given: Option<Version>) -> Fact<Option<Version>> {
+        release_of(Mesh::LINKERD, given, "the release is the latest")
+    }
+
+    fn own_containers(&self) -> &'static [&'static str] {
+        &[PROXY, INIT]
+    }
+
+    fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {
+        injection::membership(input)
+    }
+
+    fn treatments(
+        &self,
+        input: &PodInput<'_, '_>,
+        membership: Membership,
+        handlers: &[HandlerRef<'_>],
+    ) -> Vec<ProbeTreatment> {
+        treatments_of_unchanged_probes(membership, handlers, |handler, action, number| {
+            judge(input, handler, action, number)
+        })
+    }
+
+    fn shape(&self) -> RewriteSupport {
+        RewriteSupport::unchanged(PROBE_ROUTES, "Linkerd does not change probes")
+    }
 }

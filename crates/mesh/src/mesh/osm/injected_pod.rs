@@ -6,15 +6,13 @@
 //!
 //! The ways in which Open Service Mesh breaks a handler.
 
-use super::envoy::{cluster_name, probe_path};
-use super::faults;
-use super::injection;
 use super::injection::has_container;
 use super::keys::{
     HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, PORTS, TCP_PORT_HEADER, is_own_path,
     listener_port, probe_kind,
 };
-use super::probes::{Era, Record, Transport, kept};
+use super::probes::{Era, Record, Transport, cluster_name, kept, probe_path};
+use super::{faults, injection};
 use crate::finding::Certainty;
 use crate::kube::{Probe, ProbeHandler};
 use crate::mesh::fact::Reason;

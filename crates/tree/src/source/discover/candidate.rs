@@ -1,20 +1,28 @@
 //! Files to read.
+//!
+//! Input of a run, and parameters that determine which files are read.
+//!
+//! Cache of listed folders, which avoids further accesses to the disk.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashMap;
+
+use super::walk_options::WalkOptions;
 use crate::filesystem::FileSystem;
 use crate::git::lfs_object;
-use crate::source::decode::{decode, take_text};
-use crate::source::discover::request::Request;
-use crate::source::io_error::io_error_reason;
+use crate::source::boundary::Tracked;
 use crate::source::limits::{FILE_SIZE, PARSED_VALUES, ValueCount};
-use crate::source::model::fault::{Fault, FileLimit};
+use crate::source::model::document::{Fault, FileLimit};
 use crate::source::model::file::{Role, SourceFile};
+use crate::source::model::objects::Links;
 use crate::source::model::rendered::Rendered;
-use crate::source::shared_files::SharedFiles;
+use crate::source::parse_file::SharedFiles;
+use crate::source::read::{decode, io_error_reason, take_text};
 
 /// File to read.
 #[derive(Clone, Debug)]
@@ -183,5 +191,100 @@ fn output(rendered: &Rendered) -> Result<&[u8], Fault> {
             reason: reason.clone(),
             asked: Arc::clone(&rendered.asked),
         }),
+    }
+}
+
+/// Input of a run.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A file or a directory that the user names.
+    Path(PathBuf),
+    /// A file or a directory that a file of the tree names, by its resolved path.
+    Resolved(PathBuf),
+    /// Standard input, read by the caller.
+    Bytes {
+        /// The path to show.
+        name: Arc<str>,
+        /// The path that the user gives for it, if any.
+        disk_path: Option<PathBuf>,
+        /// The content.
+        bytes: Arc<[u8]>,
+    },
+    /// Output of a renderer that the caller ran.
+    Rendered(Arc<Rendered>),
+}
+
+/// Parameters that determine which files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Inputs that are checked.
+    pub targets: Vec<Input>,
+    /// Inputs that are read only for facts.
+    pub context: Vec<Input>,
+    /// Folders that contain inputs, and whose other files are read only for facts.
+    pub roots: Vec<PathBuf>,
+    /// Folders that are not read as a part of [`Request::roots`].
+    pub omitted: Vec<PathBuf>,
+    /// The files to read; by default those on disk.
+    pub filesystem: FileSystem,
+    /// Parsed files of another state of the tree, which are used instead of reading equal files again.
+    pub shared: Option<Arc<SharedFiles>>,
+    /// The directory to which relative paths refer.
+    pub working_directory: PathBuf,
+    /// Options for the walk of directories.
+    pub walk: WalkOptions,
+}
+
+/// Folders that a run has listed, with the paths of the walk as strings: hashing a [`Path`] is slower, because it is
+/// hashed component by component.
+#[derive(Debug, Default)]
+pub struct Folders {
+    /// The files that the run reads.
+    pub(in crate::source) files: FileSystem,
+    listed: HashMap<OsString, FolderContent>,
+    /// What git tracks.
+    pub(super) tracked: Tracked,
+    /// The scripts that the walk found.
+    pub(in crate::source) scripts: Vec<Candidate>,
+    /// The links that the walk found and that lead to files of the run.
+    pub links: Links,
+}
+
+/// Relevant content of a folder.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::source) struct FolderContent {
+    /// Whether there is an entry named `.git`.
+    pub(in crate::source) git: bool,
+    /// Whether there is an entry with the name of a kustomization.
+    pub(in crate::source) kustomization: bool,
+}
+
+impl Folders {
+    /// Creates a cache of the folders of a file system.
+    #[must_use]
+    pub fn of(files: FileSystem) -> Self {
+        Self {
+            files,
+            ..Self::default()
+        }
+    }
+
+    pub(in crate::source) fn add(&mut self, folder: PathBuf, holds: FolderContent) {
+        self.listed.insert(folder.into_os_string(), holds);
+    }
+
+    /// Returns whether a folder is the root of a repository.
+    pub(in crate::source) fn is_repository(&self, folder: &Path) -> bool {
+        let listed = self.listed.get(folder.as_os_str());
+        listed.is_none_or(|holds| holds.git) && self.files.exists(&folder.join(".git"))
+    }
+
+    /// Returns the kustomization file in a folder, if there is one.
+    pub(in crate::source) fn kustomization_in(&self, folder: &Path) -> Option<PathBuf> {
+        let listed = self.listed.get(folder.as_os_str());
+        let may_hold = listed.is_none_or(|holds| holds.kustomization);
+        may_hold
+            .then(|| self.files.kustomization_in(folder))
+            .flatten()
     }
 }

@@ -1,6 +1,11 @@
 //! Lists the files of a run.
+//!
+//! Recognizes entries of kustomizations that are generated before a build, such as files with passwords: git ignores them.
+//!
+//! Sets the repositories of files.
 
-use std::ffi::OsString;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -8,18 +13,16 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
 
+use super::candidate::{Candidate, Folders, Input, ReadFrom, Request};
+use super::walk::{Root, WalkBounds, unread_roots, walk};
+use super::walk_options::{Rules, WalkEntry};
 use crate::filesystem::{FileSystem, Kind};
-use crate::source::discover::candidate::{Candidate, ReadFrom};
-use crate::source::discover::folders::Folders;
-use crate::source::discover::request::{Input, Request};
-use crate::source::discover::walk::walk;
-use crate::source::discover::walk_bounds::{WalkBounds, unread_roots};
-use crate::source::discover::walk_entry::WalkEntry;
-use crate::source::discover::walk_root::Root;
-use crate::source::io_error::io_error_reason;
-use crate::source::model::fault::Fault;
+use crate::source::model::document::Fault;
 use crate::source::model::file::Role;
-use crate::source::model::links::Links;
+use crate::source::model::objects::Links;
+use crate::source::model::set::SourceSet;
+use crate::source::read::io_error_reason;
+use crate::source::repository::remote_urls;
 use crate::source::shown_path::shown_path;
 
 /// Lists the files of a run, sorted by path. A file with several names is listed once, under the first name; a
@@ -252,5 +255,109 @@ fn origin_of_path(input: &Input, path: PathBuf, files: &FileSystem) -> ReadFrom 
     match kind.special() {
         Some(kind) => ReadFrom::Fault(Fault::Unreadable(format!("it is {kind}"))),
         None => ReadFrom::Disk(path),
+    }
+}
+
+/// Recognizes generated entries. Reads the ignore files of each folder once.
+#[derive(Debug, Default)]
+pub(super) struct GeneratedEntries {
+    /// The rules of folders, by their resolved paths; `None` if an ignore file must not be opened.
+    rules: HashMap<PathBuf, Option<Rules>>,
+}
+
+impl GeneratedEntries {
+    /// Returns whether the missing entry at the resolved path `place` is generated: an ignore file hides it, or a folder of it
+    /// that does not contain `folder`, the resolved path of the folder of the kustomization.
+    pub(super) fn contain(&mut self, folder: &Path, place: &Path, files: &FileSystem) -> bool {
+        let rules = place.parent().and_then(|parent| self.rules(parent, files));
+        let own = place
+            .ancestors()
+            .take_while(|path| !folder.starts_with(path));
+        rules.is_some_and(|rules| {
+            rules.hide(place, false) || own.into_iter().any(|path| rules.hide(path, true))
+        })
+    }
+
+    /// Returns the rules for a folder, those of its own ignore files included.
+    fn rules(&mut self, folder: &Path, files: &FileSystem) -> Option<&Rules> {
+        let unknown = folder.ancestors();
+        let unknown: Vec<&Path> = unknown
+            .take_while(|above| !self.rules.contains_key(*above))
+            .collect();
+        for below in unknown.into_iter().rev() {
+            let above = match below.parent() {
+                Some(parent) => self.rules.get(parent).cloned().flatten(),
+                None => Some(Rules::default()),
+            };
+            let own = || below.to_path_buf();
+            let rules = above.and_then(|above| above.within(below, own, |_| true, files).ok());
+            self.rules.insert(below.to_path_buf(), rules);
+        }
+        self.rules.get(folder)?.as_ref()
+    }
+}
+
+/// Sets the repository of each file, as a path relative to the working directory, and the remotes of the repositories.
+pub fn mark_repositories(set: &mut SourceSet, request: &Request, folders: &Folders) {
+    let directory: Arc<Path> = request
+        .filesystem
+        .resolved_or_folded(&request.working_directory)
+        .into();
+    let mut roots = Roots {
+        working_directory: &request.working_directory,
+        folders,
+        known: HashMap::new(),
+        remotes: BTreeMap::new(),
+    };
+    let found: Vec<Option<Arc<str>>> = set
+        .files
+        .iter()
+        .map(|file| roots.of(file.disk_path.as_deref()?.parent()?))
+        .collect();
+    let remotes = std::mem::take(&mut roots.remotes);
+    drop(roots);
+    set.remotes = Arc::new(remotes);
+    for (file, repository) in set.files.iter_mut().zip(found) {
+        file.directory = Some(Arc::clone(&directory));
+        file.repository = repository;
+    }
+}
+
+/// Cache of the displayed roots of repositories.
+struct Roots<'r, 's> {
+    working_directory: &'r Path,
+    folders: &'r Folders,
+    known: HashMap<&'s OsStr, Option<Arc<str>>>,
+    /// The URLs of the remotes, by displayed root.
+    remotes: BTreeMap<Arc<str>, Vec<String>>,
+}
+
+impl<'s> Roots<'_, 's> {
+    /// Returns the root of the repository that contains a folder. Caches the result for each visited ancestor.
+    fn of(&mut self, folder: &'s Path) -> Option<Arc<str>> {
+        let mut found = None;
+        let mut visited = Vec::new();
+        for above in folder.ancestors() {
+            if let Some(known) = self.known.get(above.as_os_str()) {
+                found.clone_from(known);
+                break;
+            }
+            visited.push(above);
+            if self.folders.is_repository(above) {
+                let root = match shown_path(above, self.working_directory).as_str() {
+                    "." => Arc::from(""),
+                    shown => format!("{}/", shown.trim_end_matches('/')).into(),
+                };
+                let remotes = self.remotes.entry(Arc::clone(&root));
+                let files = &self.folders.files;
+                remotes.or_insert_with(|| remote_urls(&files.resolved_or_folded(above), files));
+                found = Some(root);
+                break;
+            }
+        }
+        let visited = visited.into_iter();
+        self.known
+            .extend(visited.map(|path| (path.as_os_str(), found.clone())));
+        found
     }
 }

@@ -1,5 +1,7 @@
 //! Local files outside of the paths of the run that kustomizations list. Overlays cannot be rendered without them, so
 //! they are read as context.
+//!
+//! Scripts and pages with commands that change Namespaces.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -8,20 +10,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use memchr::memmem;
 use meshprobe_yaml::{NodeRef, Tree};
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::filesystem::FileSystem;
-use crate::filesystem::without_dots;
-use crate::source::discover::candidate::Candidate;
-use crate::source::discover::generated::GeneratedEntries;
-use crate::source::discover::request::Request;
-use crate::source::escaped_name::path_of_name;
+use super::candidate::{Candidate, Folders, Request};
+use super::find::GeneratedEntries;
+use crate::filesystem::{FileSystem, without_dots};
 use crate::source::kustomization_name::{NAMES, is_kustomization};
+use crate::source::limits::{PARSED_VALUES, ValueCount};
 use crate::source::model::file::{Role, SourceFile};
-use crate::source::model::links::Links;
+use crate::source::model::objects::Links;
 use crate::source::model::set::SourceSet;
 use crate::source::paths;
-use crate::source::shown_path::shown_path;
+use crate::source::shown_path::{path_of_name, shown_path};
 
 /// Search for files that the kustomizations of a set list, in rounds.
 #[derive(Debug)]
@@ -296,4 +298,42 @@ fn entries(file: &SourceFile) -> Vec<&str> {
         .filter_map(NodeRef::text)
         .filter(|text| is_local(text))
         .collect()
+}
+
+/// Reads the scripts of the walk that may label Namespaces, if the set contains a Namespace.
+pub fn scripts(set: &SourceSet, folders: &mut Folders, request: &Request) -> Vec<SourceFile> {
+    let scripts = std::mem::take(&mut folders.scripts);
+    let mut documents = set.files.iter().flat_map(|file| &file.documents);
+    let has_namespace = documents.any(|document| {
+        let kind = document
+            .tree()
+            .and_then(|tree| tree.root()?.get("kind")?.text());
+        kind == Some("Namespace")
+    });
+    if !has_namespace {
+        return Vec::new();
+    }
+    let files = &request.filesystem;
+    let mut read: Vec<SourceFile> = scripts
+        .into_par_iter()
+        .filter(|script| files.is_regular_small_file(&script.identity))
+        .map(|script| script.read_within(request, &ValueCount::new(PARSED_VALUES)))
+        .filter(|file| labels_objects(&file.text))
+        .collect();
+    read.retain(|file| set.file(&file.path).is_none());
+    read.sort_by(|a, b| a.path.cmp(&b.path));
+    read.dedup_by(|a, b| Arc::as_ref(&a.path) == Arc::as_ref(&b.path));
+    read
+}
+
+/// Returns whether a text may contain a command that labels or annotates Namespaces, or objects of a file.
+#[must_use]
+pub fn labels_objects(text: &str) -> bool {
+    let contains = |word: &str| memmem::find(text.as_bytes(), word.as_bytes()).is_some();
+    [" label ", " annotate ", " patch "]
+        .into_iter()
+        .any(contains)
+        && [" namespace", " ns", " -f", " --filename"]
+            .into_iter()
+            .any(contains)
 }

@@ -1,20 +1,23 @@
 //! Walks directories. Each one is listed once, and later code uses the recorded listing.
+//!
+//! Folders that a walk leaves out, whatever ignore files contain.
+//!
+//! Folder at which a walk starts.
 
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::candidate::{FolderContent, Folders, Input, Request};
+use super::walk_options::{
+    LEADS_FAR, LEADS_OUT, Rules, WalkEntry, WalkOptions, is_manifest, is_script, is_temporary,
+};
 use crate::filesystem::{Entry, FileSystem, Kind};
-use crate::source::discover::folders::{FolderContent, Folders};
-use crate::source::discover::ignores::Rules;
-use crate::source::discover::linked_worktree::is_linked_worktree;
-use crate::source::discover::walk_bounds::WalkBounds;
-use crate::source::discover::walk_entry::{WalkEntry, is_manifest, is_script, is_temporary};
-use crate::source::discover::walk_options::WalkOptions;
-use crate::source::discover::walk_root::Root;
-use crate::source::io_error::io_error_reason;
+use crate::source::boundary::CONFIG_NAMES;
 use crate::source::kustomization_name::NAMES;
+use crate::source::read::io_error_reason;
+use crate::source::repository::is_linked_worktree;
 
 /// Folder of git, which is not walked. Folders of other version control systems are walked, because git tracks files in
 /// them.
@@ -248,5 +251,136 @@ fn holds(entries: &[Entry]) -> FolderContent {
     FolderContent {
         git: holds(&[".git"]),
         kustomization: holds(&NAMES),
+    }
+}
+
+/// Folders that a walk leaves out. Without folders, a walk visits everything below its root.
+#[derive(Clone, Debug, Default)]
+pub(in crate::source) struct WalkBounds {
+    /// Folders that are not visited, by resolved path.
+    omitted: Vec<PathBuf>,
+    files: FileSystem,
+    /// The resolved path of the root, if folders below it that declare to be a root are not visited.
+    root: Option<PathBuf>,
+}
+
+impl WalkBounds {
+    /// Returns the bounds of a walk that reads the surroundings of the inputs of a run. Leaves out folders that the run
+    /// reads anyway, and trees of their own.
+    pub(in crate::source) fn of_surroundings(root: &Root, request: &Request) -> Self {
+        let read = folders(request).filter(|folder| *folder != root.real);
+        let omitted = request.omitted.iter().map(|path| resolved(request, path));
+        Self {
+            omitted: read.chain(omitted).collect(),
+            files: request.filesystem.clone(),
+            root: (!request.walk.isolated).then(|| root.real.clone()),
+        }
+    }
+
+    /// Returns whether a folder is left out; `real` returns its resolved path.
+    pub(in crate::source) fn omit(&self, real: impl Fn() -> PathBuf) -> bool {
+        !self.omitted.is_empty() && self.omitted.contains(&real())
+    }
+
+    /// Returns whether a folder, given by its resolved path, is a tree of its own below the root.
+    pub(in crate::source) fn is_other_tree(&self, real: &Path, entries: &[Entry]) -> bool {
+        let has_config = || {
+            let is_config = |entry: &Entry| CONFIG_NAMES.iter().any(|name| entry.name == *name);
+            entries.iter().any(is_config)
+        };
+        self.root.as_ref().is_some_and(|root| root != real)
+            && has_config()
+            && self.files.declares_root(real)
+    }
+}
+
+/// Returns the roots of a request that are not below one of its inputs.
+pub(in crate::source) fn unread_roots(request: &Request) -> Vec<Input> {
+    let read: Vec<PathBuf> = folders(request).collect();
+    request
+        .roots
+        .iter()
+        .filter(|root| {
+            let real = resolved(request, root);
+            !read.iter().any(|folder| real.starts_with(folder))
+        })
+        .cloned()
+        .map(Input::Path)
+        .collect()
+}
+
+/// Iterates over the resolved paths of the folders among the inputs.
+fn folders(request: &Request) -> impl Iterator<Item = PathBuf> {
+    let inputs = request.targets.iter().chain(&request.context);
+    inputs.filter_map(|input| match input {
+        Input::Path(path) | Input::Resolved(path) => {
+            Some(resolved(request, path)).filter(|path| request.filesystem.is_dir(path))
+        }
+        Input::Bytes { .. } | Input::Rendered(_) => None,
+    })
+}
+
+/// Returns the resolved path of a path of a request.
+fn resolved(request: &Request, path: &Path) -> PathBuf {
+    let path = request.working_directory.join(path);
+    request.filesystem.resolved_or_folded(&path)
+}
+
+/// Folder at which a walk starts.
+#[derive(Clone, Debug)]
+pub(in crate::source) struct Root {
+    /// Its path as named by the user or a file.
+    pub(in crate::source) path: PathBuf,
+    /// Its resolved path.
+    pub(in crate::source) real: PathBuf,
+    /// The resolved path of the folder that links must not leave if there is no repository.
+    around: PathBuf,
+    pub(in crate::source) files: FileSystem,
+}
+
+impl Root {
+    /// Creates the root at `path`, with its resolved path.
+    pub(in crate::source) fn resolved(
+        path: &Path,
+        real: PathBuf,
+        working_directory: &Path,
+        files: &FileSystem,
+    ) -> Self {
+        let working_directory = files.resolved_or_folded(working_directory);
+        let around = if real.starts_with(&working_directory) {
+            working_directory
+        } else {
+            real.clone()
+        };
+        Self {
+            path: path.to_path_buf(),
+            real,
+            around,
+            files: files.clone(),
+        }
+    }
+
+    /// Returns the reason why a link in `folder` that leads to `real` is not followed, if there is one.
+    pub(in crate::source) fn leads_out(&self, folder: &Path, real: &Path) -> Option<&'static str> {
+        let folder = self.files.resolved_or_folded(folder);
+        match self.files.repository_root(&folder) {
+            Some(root) => (!real.starts_with(root)).then_some(LEADS_OUT),
+            None => (!real.starts_with(&self.around)).then_some(LEADS_FAR),
+        }
+    }
+
+    /// Returns the path below [`Root::path`] for a resolved path below the root.
+    pub(in crate::source) fn named(&self, real: &Path) -> Option<PathBuf> {
+        Some(self.path.join(real.strip_prefix(&self.real).ok()?))
+    }
+
+    /// Returns the resolved path of a path below the root that is not a link. The walk does not follow other links, so
+    /// resolving the root is sufficient.
+    pub(in crate::source) fn real(&self, path: &Path) -> PathBuf {
+        let below = path.strip_prefix(&self.path);
+        below.map_or_else(
+            |_| self.files.resolved_or_folded(path),
+            |below| self.real.join(below),
+        )
     }
 }

@@ -1,15 +1,16 @@
 //! A file with its text and documents.
+//!
+//! Map from rendered objects to the files that users edit.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use meshprobe_yaml::{LineIndex, Position, Span};
 
-use crate::source::model::document::Document;
-use crate::source::model::fault::Fault;
-use crate::source::model::objects::Objects;
-use crate::source::model::origin::{OriginIndex, Source};
-use crate::source::model::rendered::RenderedChart;
+use super::document::{Document, Fault};
+use super::objects::Objects;
+use super::rendered::RenderedChart;
 
 /// Purpose for which a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,4 +150,20 @@ impl SourceFile {
     pub fn line_of(&self, span: Span) -> usize {
         self.position(span.start).line
     }
+}
+
+/// Source of a part of a rendered manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The file as shown to the user; if it was not found, its name in the output of the renderer.
+    pub path: Arc<str>,
+    /// The start and the end of the part in the file, if they are known.
+    pub place: Option<(Position, Position)>,
+}
+
+/// Map from the objects of a rendered file to the files that users edit.
+pub(in crate::source) trait OriginIndex: fmt::Debug + Send + Sync {
+    /// Returns the source of the text at `span`, if it is recorded. `documents` and `objects` are those of the rendered
+    /// file.
+    fn source_of(&self, documents: &[Document], objects: &Objects, span: Span) -> Option<Source>;
 }

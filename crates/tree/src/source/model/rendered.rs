@@ -1,11 +1,15 @@
 //! Output of a renderer for a folder or a chart. The caller runs the renderer.
+//!
+//! The cluster to which Flux or Argo CD deploys a manifest.
+//!
+//! The folders that printed commands read for facts.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use meshprobe_yaml::Span;
 
-use crate::source::model::cluster::Cluster;
+use crate::source::shell_word;
 
 /// Output of one run of a renderer.
 #[derive(Clone, Debug)]
@@ -76,4 +80,140 @@ pub enum Trail {
     },
     /// The folder of the chart; `# Source:` comments name files below it.
     Chart(PathBuf),
+}
+
+/// The URL that Argo CD uses for its own cluster.
+/// Source: Argo CD, `pkg/apis/application/v1alpha1/types.go` (`KubernetesInternalAPIServerAddr`).
+pub const ARGO_SERVER: &str = "https://kubernetes.default.svc";
+
+/// The cluster to which an object of Flux or Argo CD deploys, as far as the object identifies it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cluster {
+    /// `spec.destination` of an Application, which contains the URL or the name of a cluster.
+    Argo {
+        /// The URL of the API server, without `/` at its end.
+        server: Option<String>,
+        /// The name.
+        name: Option<String>,
+    },
+    /// `spec.kubeConfig` of an object of Flux.
+    Flux {
+        /// The Secret or ConfigMap with the connection; `None` for the cluster of Flux itself.
+        config: Option<String>,
+    },
+    /// That of Argo CD or Flux in which a file is applied, next to files for other clusters.
+    Root(Arc<str>),
+}
+
+impl Cluster {
+    /// Returns whether it is the cluster in which Flux or Argo CD runs.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        match self {
+            Self::Argo { server, .. } => server.as_deref() == Some(ARGO_SERVER),
+            Self::Flux { config } => config.is_none(),
+            Self::Root(_) => true,
+        }
+    }
+
+    /// Returns whether both are known to be different clusters. A URL and a name may identify the same cluster.
+    #[must_use]
+    pub fn differs_from(&self, other: &Self) -> bool {
+        let differ = |one: &Option<String>, other: &Option<String>| {
+            one.is_some() && other.is_some() && one != other
+        };
+        match (self, other) {
+            (
+                Self::Argo { server, name },
+                Self::Argo {
+                    server: other_server,
+                    name: other_name,
+                },
+            ) => differ(server, other_server) || differ(name, other_name),
+            (Self::Flux { config }, Self::Flux { config: other }) => config != other,
+            (Self::Root(file), Self::Root(other)) => file != other,
+            (Self::Root(_), other) | (other, Self::Root(_)) => !other.is_own(),
+            _ => false,
+        }
+    }
+}
+
+/// The commands that messages recommend, with the working directory as the root of the tree.
+const COMMANDS: [&str; 3] = [
+    "meshprobe check --context . ",
+    "meshprobe rewrite --context . ",
+    "meshprobe rewrite --undo --context . ",
+];
+
+/// The option `--context` of printed commands: it names the roots of the trees that the run is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextOption(String);
+
+impl Default for ContextOption {
+    /// Returns the option for a run in the root of its tree.
+    fn default() -> Self {
+        Self("--context .".to_owned())
+    }
+}
+
+impl ContextOption {
+    /// Creates the option for folders, which are relative to the working directory. Without folders, it names the
+    /// working directory.
+    #[must_use]
+    pub fn of(folders: impl Iterator<Item = String>) -> Self {
+        let options = folders.map(|folder| format!("--context {}", shell_word(&folder)));
+        let options: Vec<String> = options.collect();
+        if options.is_empty() {
+            return Self::default();
+        }
+        Self(options.join(" "))
+    }
+
+    /// Replaces the option in the commands of a text.
+    pub fn apply_to(&self, text: &mut String) {
+        if *self == Self::default() || !text.contains("--context . ") {
+            return;
+        }
+        for command in COMMANDS {
+            let replaced = command.replace("--context .", &self.0);
+            *text = text.replace(command, &replaced);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_is_not_a_remote_cluster() {
+        let root = Cluster::Root("bootstrap/eu1.yaml".into());
+        let argo = |server: Option<&str>, name: Option<&str>| Cluster::Argo {
+            server: server.map(str::to_owned),
+            name: name.map(str::to_owned),
+        };
+        let flux = |config: Option<&str>| Cluster::Flux {
+            config: config.map(str::to_owned),
+        };
+        for (other, differs) in [
+            (argo(Some("https://remote"), None), true),
+            (argo(Some(ARGO_SERVER), None), false),
+            (argo(None, Some("remote")), true),
+            (flux(Some("remote")), true),
+            (flux(None), false),
+            (Cluster::Root("bootstrap/us1.yaml".into()), true),
+        ] {
+            assert_eq!(root.differs_from(&other), differs, "{other:?}");
+            assert_eq!(other.differs_from(&root), differs, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn only_recommended_commands_are_changed() {
+        let option = ContextOption::of(["..".to_owned(), "../a b".to_owned()].into_iter());
+        let mut text = "`x --context . | meshprobe rewrite --undo --context . -`".to_owned();
+        option.apply_to(&mut text);
+        let command = "meshprobe rewrite --undo --context .. --context '../a b' -";
+        assert_eq!(text, format!("`x --context . | {command}`"));
+    }
 }
