@@ -4,15 +4,17 @@ use std::path::Path;
 
 use meshprobe_mesh::finding::{RuleId, Severity};
 use meshprobe_mesh::settings::FailOn;
-use meshprobe_predict::predict;
-use meshprobe_rules::symptoms::{self, Match, Symptom, SymptomProbe};
+use meshprobe_rules::symptoms::{self, Match, Symptom};
 
 use super::args::{ExplainArgs, ExplainFormat};
 use super::input::{RenderFallback, prepare, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
-use meshprobe_engine::engine::{self, Exit, explained, failing, rule_names};
+use meshprobe_engine::engine::{
+    self, Exit, Outcome, Predictions, ProbeReport, SymptomProbe, explained, failing, rule_names,
+    symptom_probes,
+};
 use meshprobe_report::{self as report, SymptomMatch, rule_page};
 
 pub(super) fn run(session: &Session, args: &ExplainArgs) -> Result<Exit, Stop> {
@@ -107,12 +109,12 @@ fn answer(
     found: &[Match],
 ) -> Result<Exit, Stop> {
     let has_paths = !args.common.paths.is_empty() || args.common.renders();
-    let (probes, exit) = if has_paths {
-        let (probes, exit) = probes(session, args, text, found)?;
-        (Some(probes), exit)
-    } else {
-        (None, Exit::Success)
-    };
+    let run = has_paths.then(|| analysed(session, args)).transpose()?;
+    let probes = run.as_ref().map(|run| {
+        let workloads = run.predictions.workloads.as_deref();
+        symptom_probes(workloads.unwrap_or_default(), &run.outcome, text, found)
+    });
+    let exit = run.as_ref().map_or(Exit::Success, |run| run.exit);
     if args.is_json() {
         let found: Vec<SymptomMatch<'_>> = found.iter().map(SymptomMatch::from).collect();
         print_json(session, &found, probes.as_deref())?;
@@ -127,48 +129,55 @@ fn answer(
     Ok(exit)
 }
 
-/// Returns the probes of the tree that a text may be about, and the exit code for what could not be read.
-fn probes(
-    session: &Session,
-    args: &ExplainArgs,
-    text: &str,
-    found: &[Match],
-) -> Result<(Vec<SymptomProbe>, Exit), Stop> {
+/// The predictions and the findings of the tree.
+struct Analysed {
+    predictions: Predictions,
+    outcome: Outcome,
+    exit: Exit,
+}
+
+/// Analyses the tree, and prints what could not be read.
+fn analysed(session: &Session, args: &ExplainArgs) -> Result<Analysed, Stop> {
     let run = prepare(session, &args.common, RenderFallback::Files, None)?;
     run.reject_nothing_read()?;
-    let settings = run.layer.resolved(FailOn::default());
-    let predicted = run.on_threads(session, || {
-        engine::predict(&run.set, &settings, |context, predictions, not_judged| {
-            let probes = symptoms::probes(context, predictions, text, found);
-            let machines = predict::machines(context);
-            let broken = machines
-                .iter()
-                .filter(|machine| machine.outcome.is_bad() || machine.outcome.is_invalid());
-            (probes, not_judged.to_vec(), broken.count())
-        })
+    let mut settings = run.layer.resolved(FailOn::default());
+    settings.min_severity = None;
+    let (predictions, outcome) = run.on_threads(session, || {
+        let predictions = engine::predict(&run.set, &settings);
+        (predictions, engine::check(&run.set, &settings))
     });
-    print_findings(session, &run.set, &predicted.findings, &args.common);
-    let (probes, not_judged, broken_machines) = predicted.view.unwrap_or_default();
+    print_findings(session, &run.set, &predictions.findings, &args.common);
     if !args.common.quiet {
+        let is_broken = |probe: &&ProbeReport| probe.outcome.is_bad() || probe.outcome.is_invalid();
+        let machines = predictions.workloads.iter().flatten();
+        let machines = machines.filter(|workload| workload.is_machine);
+        let broken = machines
+            .flat_map(|machine| &machine.handlers)
+            .filter(is_broken);
+        let broken = broken.count();
         // No text is predicted for them, because the kubelet does not check virtual machines.
-        if broken_machines > 0 {
+        if broken > 0 {
             session.errln(&format!(
-                "note: {broken_machines} of the checks of virtual machines fail or are refused, and are not compared with the text; \
+                "note: {broken} of the checks of virtual machines fail or are refused, and are not compared with the text; \
                  `meshprobe check` reports them"
             ));
         }
-        for line in report::not_judged_lines(&run.set, &not_judged) {
+        for line in report::not_judged_lines(&run.set, &predictions.not_judged) {
             session.errln(&line);
         }
     }
-    let broken = failing(&predicted.findings, FailOn::Severity(Severity::Error));
-    Ok((probes, run.exit().or(broken, Exit::Findings)))
+    let broken = failing(&predictions.findings, FailOn::Severity(Severity::Error));
+    Ok(Analysed {
+        exit: run.exit().or(broken, Exit::Findings),
+        predictions,
+        outcome,
+    })
 }
 
 fn print_json(
     session: &Session,
     found: &[SymptomMatch<'_>],
-    probes: Option<&[SymptomProbe]>,
+    probes: Option<&[SymptomProbe<'_>]>,
 ) -> Result<Exit, Stop> {
     let text =
         report::symptoms_json(found, probes).map_err(|error| Stop::usage(error.to_string()))?;

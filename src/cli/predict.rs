@@ -1,11 +1,7 @@
 //! `meshprobe predict`.
 
 use meshprobe_mesh::finding::Severity;
-use meshprobe_mesh::mesh::{Mesh, Version};
 use meshprobe_mesh::settings::FailOn;
-use meshprobe_predict::context::{Context, NotJudged};
-use meshprobe_predict::predict;
-use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::SourceSet;
 
 use super::args::{PredictArgs, TableFormat};
@@ -16,7 +12,7 @@ use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
 use meshprobe_engine::engine;
-use meshprobe_engine::engine::{Detail, Exit, UnknownEnvironments, failing, write_report};
+use meshprobe_engine::engine::{Exit, Predictions, failing, write_report};
 use meshprobe_report as report;
 use meshprobe_report::{PredictReport, Report, TerminalStyle};
 
@@ -36,40 +32,25 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let mut settings = run.layer.resolved(FailOn::default());
     settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);
-    let formats = || {
-        let files = args.reports.iter().map(|report| report.format.into());
-        files.chain([format_of_stdout(args)])
-    };
-    let has_facts = |format| matches!(format, PredictFormat::Explanations | PredictFormat::Html);
-    let detail = match formats().any(has_facts) {
-        true => Detail::Facts,
-        false => Detail::Outcomes,
-    };
-    let predicted = run.on_threads(session, || {
-        engine::predict(&run.set, &settings, |context, predictions, not_judged| {
-            let reports = engine::report(context, predictions, detail, None);
-            (reports, Notices::new(context, predictions, not_judged))
-        })
-    });
-    // Without a view, meshprobe panicked on every file, which the findings report.
-    let has_view = predicted.view.is_some();
-    let (reports, notices) = predicted.view.unwrap_or_default();
-    reject_unknown_environments(&args.environments, notices.unknown.as_ref())?;
-    let findings = predicted.findings;
+    let predictions = run.on_threads(session, || engine::predict(&run.set, &settings));
+    reject_unknown_environments(
+        &args.environments,
+        predictions.unknown_environments.as_ref(),
+    )?;
+    let (findings, not_judged) = (&predictions.findings, &predictions.not_judged);
+    let reports = predictions.workloads.as_deref().unwrap_or_default();
     let text_of = |format, style, width| match format {
-        PredictFormat::Html => {
-            let not_judged = &notices.not_judged;
-            Ok(report::html_predict(
-                &run.set, &root, &reports, &findings, not_judged,
-            ))
-        }
+        PredictFormat::Html => Ok(report::html_predict(
+            &run.set, &root, reports, findings, not_judged,
+        )),
         PredictFormat::Json => {
-            let report = PredictReport::new(&run.set, reports.clone(), &notices.not_judged);
+            let report = PredictReport::new(&run.set, reports.to_vec(), not_judged);
             report::json(&report).map_err(|error| Stop::usage(error.to_string()))
         }
-        _ if !has_view => Ok(String::new()),
-        PredictFormat::Table => Ok(report::predictions(&reports, style, width)),
-        PredictFormat::Explanations => Ok(report::explanations(&run.set, &reports, style)),
+        // meshprobe panicked on every file, which the findings report.
+        _ if predictions.workloads.is_none() => Ok(String::new()),
+        PredictFormat::Table => Ok(report::predictions(reports, style, width)),
+        PredictFormat::Explanations => Ok(report::explanations(&run.set, reports, style)),
     };
     let mut failed = false;
     for report in &args.reports {
@@ -78,13 +59,13 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
             write_report(target, &text)
         })?;
     }
-    print_findings(session, &run.set, &findings, &args.common);
+    print_findings(session, &run.set, findings, &args.common);
     if !args.common.quiet {
-        notices.print(session, args, &run.set);
+        print_notices(session, args, &run.set, &predictions);
     }
     let format = format_of_stdout(args);
     if format == PredictFormat::Json {
-        let report = PredictReport::new(&run.set, reports, &notices.not_judged);
+        let report = PredictReport::new(&run.set, reports.to_vec(), not_judged);
         session.print_json(Report::Predict(report))?;
     } else {
         let style = terminal_style(session, OutputStream::Stdout, args.common.color);
@@ -95,7 +76,7 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
         };
         session.write_report(OutputStream::Stdout, &text, audience)?;
     }
-    let broken = failing(&findings, FailOn::Severity(Severity::Error));
+    let broken = failing(findings, FailOn::Severity(Severity::Error));
     Ok(run
         .exit()
         .or(broken, Exit::Findings)
@@ -128,48 +109,29 @@ fn format_of_stdout(args: &PredictArgs) -> PredictFormat {
     }
 }
 
-/// What a run prints to standard error.
-#[derive(Default)]
-struct Notices {
-    unknown: Option<UnknownEnvironments>,
-    is_empty: bool,
-    unproven: Option<(Mesh, Version)>,
-    not_judged: Vec<NotJudged>,
-}
-
-impl Notices {
-    fn new(
-        context: &Context<'_>,
-        predictions: &[WorkloadPrediction<'_>],
-        not_judged: &[NotJudged],
-    ) -> Self {
-        Self {
-            unknown: engine::unknown_environments(context, predictions),
-            is_empty: !predictions.iter().any(|pod| pod.is_target)
-                && predict::machines(context).is_empty(),
-            unproven: engine::newest_unproven(predictions),
-            not_judged: not_judged.to_vec(),
+/// Prints to standard error what the report does not show.
+fn print_notices(
+    session: &Session,
+    args: &PredictArgs,
+    set: &SourceSet,
+    predictions: &Predictions,
+) {
+    if predictions.workloads.as_ref().is_some_and(Vec::is_empty) {
+        let selects_all = args.environments.names().is_empty();
+        session.errln(if selects_all {
+            NO_WORKLOADS
+        } else {
+            NONE_SELECTED
+        });
+    }
+    // These formats list what is not judged.
+    let format = format_of_stdout(args);
+    if !matches!(format, PredictFormat::Json | PredictFormat::Html) {
+        for line in report::not_judged_lines(set, &predictions.not_judged) {
+            session.errln(&line);
         }
     }
-
-    fn print(&self, session: &Session, args: &PredictArgs, set: &SourceSet) {
-        if self.is_empty {
-            let selects_all = args.environments.names().is_empty();
-            session.errln(if selects_all {
-                NO_WORKLOADS
-            } else {
-                NONE_SELECTED
-            });
-        }
-        // These formats list what is not judged.
-        let format = format_of_stdout(args);
-        if !matches!(format, PredictFormat::Json | PredictFormat::Html) {
-            for line in report::not_judged_lines(set, &self.not_judged) {
-                session.errln(&line);
-            }
-        }
-        if let Some((mesh, release)) = self.unproven {
-            session.errln(&report::unproven_release_note(mesh, release));
-        }
+    if let Some((mesh, release)) = predictions.unproven {
+        session.errln(&report::unproven_release_note(mesh, release));
     }
 }

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use meshprobe_mesh::settings::Settings;
-use meshprobe_predict::context::Context;
-use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::{SourceSet, canonical};
 
 use super::args::{CheckArgs, OutputFormat, ReportArg};
@@ -12,7 +10,7 @@ use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use meshprobe_engine::engine;
 use meshprobe_engine::engine::{
-    Detail, Fixes, Outcome, RenderedOverlays, WorkloadReport, append_report, is_read, write_report,
+    AnalysisRequest, Outcome, WorkloadReport, analyse, append_report, is_read, write_report,
 };
 use meshprobe_report as report;
 use meshprobe_report::{
@@ -74,24 +72,21 @@ impl<'a> Reports<'a> {
 
     /// Checks all files, and returns the predictions if a report shows them.
     pub(super) fn check(&self, set: &SourceSet) -> (Outcome, Vec<WorkloadReport>) {
-        if !self.shows_probes() {
-            return (engine::check(set, self.settings), Vec::new());
-        }
-        let rendered = RenderedOverlays::default();
-        let (outcome, probes) =
-            engine::check_with_view(set, &rendered, self.settings, Fixes::Verified, probes_of);
-        (outcome, probes.unwrap_or_default())
+        let analysis = analyse(&AnalysisRequest {
+            has_predictions: self.shows_probes(),
+            ..AnalysisRequest::new(set, self.settings)
+        });
+        (analysis.outcome, analysis.workloads)
     }
 
     /// Returns the predictions if a report shows them, for files that were changed after the check.
     pub(super) fn probes(&self, set: &SourceSet) -> Vec<WorkloadReport> {
-        if !self.shows_probes() {
-            return Vec::new();
+        match self.shows_probes() {
+            true => engine::predict(set, self.settings)
+                .workloads
+                .unwrap_or_default(),
+            false => Vec::new(),
         }
-        let predicted = engine::predict(set, self.settings, |context, predictions, _| {
-            probes_of(context, predictions)
-        });
-        predicted.view.unwrap_or_default()
     }
 
     fn shows_probes(&self) -> bool {
@@ -255,11 +250,6 @@ fn existing_folder(path: &Path, directory: &Path) -> Result<PathBuf, Stop> {
 fn remaining_summary_size(report: &Path) -> usize {
     let written = std::fs::metadata(report).map_or(0, |metadata| metadata.len());
     SUMMARY_LIMIT.saturating_sub(usize::try_from(written).unwrap_or(usize::MAX))
-}
-
-/// Returns the predictions with all facts.
-fn probes_of(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]) -> Vec<WorkloadReport> {
-    engine::report(context, predictions, Detail::Facts, None)
 }
 
 /// Returns an error for each report that has the same file as another one.

@@ -167,20 +167,10 @@ fn environments(line: &[OsString]) -> Option<Vec<CompletionCandidate>> {
         plan(&session, &common, RenderFallback::Files, None, files).ok()?;
     let settings = layer.resolved(FailOn::default());
     let pool = pool(common.threads.map_or_else(cores, usize::from)).ok()?;
-    let predicted = pool.install(|| {
-        engine::predict(
-            &engine::load(&request),
-            &settings,
-            |context, predictions, _| engine::environment_names(context, predictions),
-        )
-    });
-    Some(
-        predicted
-            .view?
-            .into_iter()
-            .map(CompletionCandidate::new)
-            .collect(),
-    )
+    let predicted = pool.install(|| engine::predict(&engine::load(&request), &settings));
+    predicted.workloads.as_ref()?;
+    let names = predicted.environments.into_iter();
+    Some(names.map(CompletionCandidate::new).collect())
 }
 
 /// Prints the manual page of a command. Without a name, prints the page of the program, then the pages of all commands.

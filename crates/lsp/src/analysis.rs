@@ -1,73 +1,50 @@
 //! An analysis of a folder, from which requests are answered.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use gen_lsp_types::{Location, Range, Uri};
+use meshprobe_engine::engine::{Outcome, WorkloadReport};
 use meshprobe_tree::filesystem::without_dots;
 use meshprobe_tree::source::{SourceFile, SourceSet, shown_path};
 use meshprobe_yaml::Span;
 
 use super::buffers::Buffers;
 use super::client::Supports;
-use super::draft::{Draft, ShownFile};
 use super::encoding::{Lines, path_of};
 use super::loader::Plan;
-use meshprobe_engine::engine::{LiveFacts, Outcome};
 
 /// An analysis of a folder. A request is a function from this type to its answer.
-#[derive(Clone, Copy)]
-pub(super) struct Analysis<'s, 't> {
+pub(super) struct Analysis {
     /// The folder of the workspace, which displayed paths are relative to.
-    pub(super) folder: &'s Path,
+    pub(super) folder: PathBuf,
     /// The files.
-    pub(super) set: &'t SourceSet,
+    pub(super) set: SourceSet,
     /// The files to read, and the settings of the check.
-    pub(super) plan: &'s Plan,
+    pub(super) plan: Plan,
     /// The findings, those that are suppressed, and what is not judged.
-    pub(super) outcome: &'s Outcome,
-    /// The facts and the predictions of all workloads; `None` if meshprobe panicked on a file.
-    pub(super) facts: Option<LiveFacts<'s, 't>>,
+    pub(super) outcome: Outcome,
+    /// The predictions of the workloads that are reported.
+    pub(super) workloads: Vec<WorkloadReport>,
     /// The open documents that were analysed.
-    pub(super) buffers: &'s Buffers,
+    pub(super) buffers: Arc<Buffers>,
     /// What the client supports.
     pub(super) supports: Supports,
 }
 
-impl<'s, 't> Analysis<'s, 't> {
+impl Analysis {
     /// Returns the file of a document. Returns `None` if it was not read, or if another text was analysed than the one
     /// that the client shows: positions then do not apply.
-    pub(super) fn file(&self, uri: &Uri) -> Option<&'t SourceFile> {
+    pub(super) fn file(&self, uri: &Uri) -> Option<&SourceFile> {
         let path = path_of(uri)?;
-        let file = self.set.file(&shown_path(&path, self.folder))?;
+        let file = self.set.file(&shown_path(&path, &self.folder))?;
         let buffer = self.buffers.get(&path);
-        let is_shown = buffer.is_none_or(|buffer| **buffer.shown_text() == *file.text);
+        let is_shown = buffer.is_none_or(|buffer| *buffer.text == *file.text);
         is_shown.then_some(file)
     }
 
-    /// Returns the file of a document, for requests that change nothing: while the document is not valid YAML, its last
-    /// valid text was analysed, and positions are moved to the text that the client shows.
-    pub(super) fn shown(&self, uri: &Uri) -> Option<ShownFile<'s, 't>> {
-        let path = path_of(uri)?;
-        let file = self.set.file(&shown_path(&path, self.folder))?;
-        let encoding = self.supports.encoding;
-        match self.buffers.get(&path) {
-            Some(buffer) if *buffer.text != *file.text => None,
-            Some(buffer) => Some(ShownFile::new(file, buffer.draft.as_ref(), encoding)),
-            None => Some(ShownFile::new(file, None, encoding)),
-        }
-    }
-
-    /// Returns the text of a file that is not valid YAML yet, if the client shows it instead of the one that was analysed.
-    pub(super) fn draft(&self, file: &SourceFile) -> Option<&'s Draft> {
-        if !self.buffers.has_drafts() {
-            return None;
-        }
-        let path = file.location.as_deref().filter(|_| !file.rendered)?;
-        self.buffers.draft(&without_dots(path))
-    }
-
     /// Returns the lines of a file.
-    pub(super) fn lines(&self, file: &'t SourceFile) -> Lines<'t> {
+    pub(super) fn lines<'t>(&self, file: &'t SourceFile) -> Lines<'t> {
         Lines::new(&file.text, self.supports.encoding)
     }
 
@@ -86,21 +63,8 @@ impl<'s, 't> Analysis<'s, 't> {
         })
     }
 
-    /// Returns the range of a span in a file; `None` if the text that the client shows differs there from the one that
-    /// was analysed.
-    pub(super) fn unchanged_range(&self, file: &'t SourceFile, span: Span) -> Option<Range> {
-        match self.draft(file) {
-            Some(draft) => ShownFile::new(file, Some(draft), self.supports.encoding).range(span),
-            None => Some(self.range(file, span)),
-        }
-    }
-
-    /// Returns the range of a span in a file. In a document that is not valid YAML yet, it covers the lines that differ
-    /// from the text that was analysed, as far as the span includes some of them.
-    pub(super) fn range(&self, file: &'t SourceFile, span: Span) -> Range {
-        if let Some(draft) = self.draft(file) {
-            return Lines::new(&draft.text, self.supports.encoding).range(draft.shown_span(span));
-        }
+    /// Returns the range of a span in a file.
+    pub(super) fn range(&self, file: &SourceFile, span: Span) -> Range {
         // The index of the file, which is built once, does not know the line break `\r`.
         if memchr::memchr(b'\r', file.text.as_bytes()).is_some() {
             return self.lines(file).range(span);

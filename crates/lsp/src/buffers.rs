@@ -11,7 +11,6 @@ use meshprobe_tree::filesystem::{
     Disk, Entry, FileSystem, Kind, OpenFile, PathProblem, ReadFiles, path_error,
 };
 
-use super::draft::Draft;
 use super::encoding::uri_of;
 
 /// The text of an open document.
@@ -23,17 +22,10 @@ pub(super) struct Buffer {
     pub(super) path: PathBuf,
     /// The version of the document that the client has sent last.
     pub(super) version: i32,
-    /// The text that is checked: that of the document, or its last valid text while it is edited.
+    /// The text that the client shows.
     pub(super) text: Arc<str>,
-    /// The text of the document, if it differs from the one that is checked.
-    pub(super) draft: Option<Draft>,
-}
-
-impl Buffer {
-    /// Returns the text that the client shows.
-    pub(super) fn shown_text(&self) -> &Arc<str> {
-        self.draft.as_ref().map_or(&self.text, |draft| &draft.text)
-    }
+    /// The text that is checked: the last valid one while the document is edited.
+    pub(super) checked: Arc<str>,
 }
 
 /// The open documents, by resolved path.
@@ -76,16 +68,6 @@ impl Buffers {
     pub(super) fn uri(&self, path: &Path) -> Uri {
         self.get(path)
             .map_or_else(|| uri_of(path), |buffer| buffer.uri.clone())
-    }
-
-    /// Returns the text of the document at a path, if it is not valid YAML yet.
-    pub(super) fn draft(&self, path: &Path) -> Option<&Draft> {
-        self.get(path)?.draft.as_ref()
-    }
-
-    /// Returns whether an open document is not valid YAML yet.
-    pub(super) fn has_drafts(&self) -> bool {
-        self.iter().any(|buffer| buffer.draft.is_some())
     }
 
     /// Iterates over the open documents.
@@ -156,7 +138,7 @@ impl ReadFiles for OpenDocuments {
 
     fn file_length(&self, path: &Path) -> io::Result<Option<u64>> {
         match self.buffers.at(path) {
-            Some(buffer) => Ok(Some(buffer.text.len() as u64)),
+            Some(buffer) => Ok(Some(buffer.checked.len() as u64)),
             None => Disk.file_length(path),
         }
     }
@@ -216,6 +198,6 @@ impl ReadFiles for OpenDocuments {
 }
 
 fn stored(buffer: &Arc<Buffer>) -> OpenFile {
-    let text = Arc::clone(&buffer.text);
+    let text = Arc::clone(&buffer.checked);
     OpenFile::stored(text.len() as u64, move || Ok(text.as_bytes().to_vec()))
 }

@@ -20,7 +20,7 @@ use super::encoding::{Encoding, Lines};
 use meshprobe_engine::engine::{Outcome, input_diagnostics};
 
 /// Returns the diagnostics of all files, at the probes and at the lines that cause the findings.
-pub(crate) fn of_analysis(analysis: &Analysis<'_, '_>) -> ByFile {
+pub(crate) fn of_analysis(analysis: &Analysis) -> ByFile {
     let mut found = ByFile::new();
     add_findings(analysis, &mut found);
     add_causes(analysis, &mut found);
@@ -37,7 +37,7 @@ pub(crate) const SOURCE: &str = "meshprobe";
 const LINKED: usize = 20;
 
 /// Adds a cause_diagnostic at each line of a policy that decides findings about probes of other documents.
-pub(super) fn add_causes(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
+pub(super) fn add_causes(analysis: &Analysis, found: &mut ByFile) {
     let mut causes: BTreeMap<(&str, Span), Vec<&Finding>> = BTreeMap::new();
     let broken = |finding: &&Finding| finding.probe.is_some() && finding.severity > Severity::Note;
     for finding in analysis.outcome.findings.iter().filter(broken) {
@@ -61,21 +61,18 @@ pub(super) fn add_causes(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
         let Some(file) = analysis.set.file(path) else {
             continue;
         };
-        let cause_diagnostic = cause_diagnostic(analysis, file, span, &findings);
-        found
-            .entry(Arc::clone(&file.path))
-            .or_default()
-            .extend(cause_diagnostic);
+        let diagnostics = found.entry(Arc::clone(&file.path)).or_default();
+        diagnostics.push(cause_diagnostic(analysis, file, span, &findings));
     }
 }
 
-/// Returns the cause_diagnostic of a line; `None` if the line is being typed.
-fn cause_diagnostic<'t>(
-    analysis: &Analysis<'_, 't>,
-    file: &'t SourceFile,
+/// Returns the diagnostic at a line that causes findings.
+fn cause_diagnostic(
+    analysis: &Analysis,
+    file: &SourceFile,
     span: Span,
     findings: &[&Finding],
-) -> Option<Diagnostic> {
+) -> Diagnostic {
     let linked = findings.iter().take(LINKED).filter_map(|finding| {
         let label = &finding.primary;
         Some(DiagnosticRelatedInformation {
@@ -89,8 +86,8 @@ fn cause_diagnostic<'t>(
         1 => "breaks 1 probe".to_owned(),
         count => format!("breaks {count} probes"),
     };
-    Some(Diagnostic {
-        range: analysis.unchanged_range(file, span)?,
+    Diagnostic {
+        range: analysis.range(file, span),
         severity: Some(DiagnosticSeverity::Information),
         code: rule.map(|rule| Code::String(rule.as_str().to_owned())),
         code_description: rule.and_then(code_description),
@@ -99,7 +96,7 @@ fn cause_diagnostic<'t>(
         tags: None,
         related_information: Some(linked.collect()),
         data: None,
-    })
+    }
 }
 
 /// Returns whether two places of a file are in one document.
@@ -126,12 +123,12 @@ fn is_policy(file: &SourceFile, span: Span) -> bool {
 }
 
 /// Adds the diagnostics of all findings. Suppressed findings are hints.
-pub(super) fn add_findings(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
+pub(super) fn add_findings(analysis: &Analysis, found: &mut ByFile) {
     let Outcome {
         findings,
         suppressed,
         ..
-    } = analysis.outcome;
+    } = &analysis.outcome;
     let all: Vec<&Finding> = findings.iter().chain(suppressed).collect();
     let diagnostics: Vec<Option<Diagnostic>> = all
         .par_iter()
@@ -143,14 +140,13 @@ pub(super) fn add_findings(analysis: &Analysis<'_, '_>, found: &mut ByFile) {
     }
 }
 
-/// Returns the diagnostic of a finding; `None` if its file is not in the set, such as the configuration, or if its line
-/// is being typed.
-fn diagnostic(analysis: &Analysis<'_, '_>, finding: &Finding) -> Option<Diagnostic> {
+/// Returns the diagnostic of a finding; `None` if its file is not in the set, such as the configuration.
+fn diagnostic(analysis: &Analysis, finding: &Finding) -> Option<Diagnostic> {
     let label = &finding.primary;
     let file = analysis.set.file(&label.path)?;
     let is_suppressed = finding.suppressed.is_some();
     Some(Diagnostic {
-        range: analysis.unchanged_range(file, label.span)?,
+        range: analysis.range(file, label.span),
         severity: Some(match finding.severity {
             _ if is_suppressed => DiagnosticSeverity::Hint,
             Severity::Error => DiagnosticSeverity::Error,
@@ -202,10 +198,7 @@ fn text(finding: &Finding) -> String {
 }
 
 /// Returns the deciding lines that are in files.
-fn related(
-    analysis: &Analysis<'_, '_>,
-    finding: &Finding,
-) -> Option<Vec<DiagnosticRelatedInformation>> {
+fn related(analysis: &Analysis, finding: &Finding) -> Option<Vec<DiagnosticRelatedInformation>> {
     let information = |label: &Label| {
         Some(DiagnosticRelatedInformation {
             location: analysis.location(&label.path, label.span)?,

@@ -4,19 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use gen_lsp_types::{TextDocumentContentChangeEvent, Uri};
-use hashbrown::HashSet;
 
 use super::buffers::{Buffer, Buffers};
 use super::diagnostics::is_valid;
-use super::draft::Draft;
 use super::encoding::{Encoding, Lines};
 
 /// The open documents.
 #[derive(Debug, Default)]
 pub(super) struct Documents {
     buffers: Arc<Buffers>,
-    /// The paths of the documents that the client saves on its own, without a command of the user.
-    saved_by_client: HashSet<PathBuf>,
 }
 
 impl Documents {
@@ -27,12 +23,13 @@ impl Documents {
 
     /// Opens a document. Returns its resolved path.
     pub(super) fn open(&mut self, uri: Uri, path: PathBuf, version: i32, text: String) -> PathBuf {
+        let text = Arc::from(text);
         self.insert(Buffer {
             uri,
             path,
             version,
-            text: text.into(),
-            draft: None,
+            checked: Arc::clone(&text),
+            text,
         })
     }
 
@@ -48,39 +45,24 @@ impl Documents {
         encoding: Encoding,
     ) -> Option<PathBuf> {
         let buffer = Arc::clone(self.buffers.get(path)?);
-        let mut text = buffer.shown_text().to_string();
+        let mut text = buffer.text.to_string();
         for change in changes {
             apply(&mut text, change, encoding);
         }
         let text = Arc::from(text);
         let mut buffer = Arc::unwrap_or_clone(buffer);
         buffer.version = version;
-        if is_valid(path, &text) || !is_valid(path, &buffer.text) {
-            buffer.text = text;
-            buffer.draft = None;
-        } else {
-            buffer.draft = Some(Draft::new(&buffer.text, text));
+        if is_valid(path, &text) || !is_valid(path, &buffer.checked) {
+            buffer.checked = Arc::clone(&text);
         }
+        buffer.text = text;
         Some(self.insert(buffer))
     }
 
-    /// Records that a document will be saved, and whether a command of the user saves it.
-    pub(super) fn will_save(&mut self, path: PathBuf, is_command: bool) {
-        match is_command {
-            true => self.saved_by_client.remove(&path),
-            false => self.saved_by_client.insert(path),
-        };
-    }
-
-    /// Accepts the text of a document that the user has saved, valid or not. Returns its resolved path; `None` if it is not
-    /// open. If the client saves a document on its own, the user may still be typing.
+    /// Accepts the text of a document that was saved, valid or not. Returns its resolved path; `None` if it is not open.
     pub(super) fn save(&mut self, path: &Path) -> Option<PathBuf> {
         let mut buffer = Arc::unwrap_or_clone(Arc::clone(self.buffers.get(path)?));
-        if !self.saved_by_client.remove(path)
-            && let Some(draft) = buffer.draft.take()
-        {
-            buffer.text = draft.text;
-        }
+        buffer.checked = Arc::clone(&buffer.text);
         Some(self.insert(buffer))
     }
 
@@ -143,7 +125,7 @@ mod tests {
         documents.change(path, 2, changes, Encoding::Utf16);
         let buffers = documents.buffers();
         let buffer = buffers.get(path).unwrap();
-        assert_eq!(&**buffer.shown_text(), "a: 𝄞!\nb: 2\nc: 3\n");
+        assert_eq!(&*buffer.text, "a: 𝄞!\nb: 2\nc: 3\n");
         assert_eq!(buffer.version, 2);
     }
 
@@ -161,13 +143,10 @@ mod tests {
         );
         let buffers = documents.buffers();
         let buffer = buffers.get(path).unwrap();
-        assert_eq!(&*buffer.text, object);
-        assert!(buffer.shown_text().ends_with("spec: ["));
-        documents.will_save(path.into(), false);
-        documents.save(path);
-        assert_eq!(&*documents.buffers().get(path).unwrap().text, object);
+        assert_eq!(&*buffer.checked, object);
+        assert!(buffer.text.ends_with("spec: ["));
         documents.save(path);
         let buffers = documents.buffers();
-        assert!(buffers.get(path).unwrap().text.ends_with("spec: ["));
+        assert!(buffers.get(path).unwrap().checked.ends_with("spec: ["));
     }
 }

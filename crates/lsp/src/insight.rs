@@ -1,7 +1,5 @@
 //! What requests ask about: the node at a position, the probes of a file, and the lines that decide about them.
 
-use std::sync::Arc;
-
 use gen_lsp_types::TextDocumentPositionParams;
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, Workload};
@@ -11,7 +9,7 @@ use meshprobe_tree::source::SourceFile;
 use meshprobe_yaml::{Entry, NodeRef, Span};
 
 use super::analysis::Analysis;
-use meshprobe_engine::engine::{Detail, ProbeReport, Wanted, WorkloadReport, report};
+use meshprobe_engine::engine::{ProbeReport, WorkloadReport};
 
 /// A position in a file, with the mappings around it.
 #[derive(Debug)]
@@ -27,10 +25,9 @@ pub(crate) struct Cursor<'t> {
 
 impl<'t> Cursor<'t> {
     /// Returns the position of a request; `None` if the file was not analysed as the client shows it there.
-    pub(crate) fn of(analysis: &Analysis<'_, 't>, at: &TextDocumentPositionParams) -> Option<Self> {
-        let shown = analysis.shown(&at.text_document.uri)?;
-        let offset = shown.offset(at.position)?;
-        Some(Self::at(shown.file, offset))
+    pub(crate) fn of(analysis: &'t Analysis, at: &TextDocumentPositionParams) -> Option<Self> {
+        let file = analysis.file(&at.text_document.uri)?;
+        Some(Self::at(file, analysis.lines(file).offset(at.position)))
     }
 
     fn at(file: &'t SourceFile, offset: usize) -> Self {
@@ -120,62 +117,51 @@ fn is_inside(node: NodeRef<'_>, offset: usize) -> bool {
 
 /// A probe, and the reason why a line decides its outcome.
 #[derive(Debug)]
-pub(crate) struct Decision {
+pub(crate) struct Decision<'a> {
     /// `shop/Deployment/web: readinessProbe of container web`.
-    pub title: String,
-    pub probe: ProbeReport,
+    pub(crate) title: String,
+    pub(crate) probe: &'a ProbeReport,
     /// The reason, which has a place.
-    pub message: String,
+    pub(crate) message: &'a str,
 }
 
 /// Returns the probes whose outcome a line within a span decides, each once.
-pub(crate) fn decided_by(
-    analysis: &Analysis<'_, '_>,
+pub(crate) fn decided_by<'a>(
+    analysis: &'a Analysis,
     file: &SourceFile,
     within: Span,
-) -> Vec<Decision> {
-    let decides = |reason: &Reason| {
+) -> Vec<Decision<'a>> {
+    let decides = |reason: &&Reason| {
         let place = reason.place.as_ref();
         let span = place.and_then(|place| span_in(file, place));
         span.is_some_and(|span| within.contains(span))
     };
-    let mut decisions = Vec::new();
-    for workload in probes(analysis, &|_, because| because.iter().any(decides)) {
-        for probe in workload.handlers {
-            let mut because = probe.because.iter().map(|entry| &entry.reason);
-            if let Some(reason) = because.find(|reason| decides(reason)) {
-                decisions.push(Decision {
-                    title: format!("{}: {}", workload.title, probe.title()),
-                    message: reason.message.clone(),
-                    probe,
-                });
-            }
-        }
-    }
-    decisions
-}
-
-/// Returns the probes and hooks whose key is in a file. A document that several overlays include has one per overlay.
-pub(crate) fn probes_in(
-    analysis: &Analysis<'_, '_>,
-    file: &SourceFile,
-) -> impl Iterator<Item = (Option<Arc<str>>, ProbeReport)> {
-    let workloads = probes(analysis, &|key, _| key.path == file.path).into_iter();
-    workloads.flat_map(|workload| {
-        let handlers = workload.handlers.into_iter();
-        handlers.map(move |probe| (workload.environment.clone(), probe))
-    })
-}
-
-/// Returns the probes and hooks of workloads that are reported and wanted.
-fn probes(analysis: &Analysis<'_, '_>, is_wanted: Wanted<'_>) -> Vec<WorkloadReport> {
-    let Some(facts) = analysis.facts else {
-        return Vec::new();
+    let decision = |(workload, probe): (&WorkloadReport, &'a ProbeReport)| {
+        let mut because = probe.because.iter().map(|entry| &entry.reason);
+        Some(Decision {
+            message: &because.find(decides)?.message,
+            title: format!("{}: {}", workload.title, probe.title()),
+            probe,
+        })
     };
-    let (context, predictions) = (facts.context, facts.predictions);
-    let mut reports = report(context, predictions, Detail::Outcomes, Some(is_wanted));
-    reports.retain(|report| !report.is_machine);
-    reports
+    probes(analysis).filter_map(decision).collect()
+}
+
+/// Iterates over the probes and hooks whose key is in a file, each with its environment. A document that several overlays
+/// include has one per overlay.
+pub(crate) fn probes_in<'a>(
+    analysis: &'a Analysis,
+    file: &'a SourceFile,
+) -> impl Iterator<Item = (Option<&'a str>, &'a ProbeReport)> {
+    probes(analysis)
+        .filter(|(_, probe)| probe.place.path == file.path)
+        .map(|(workload, probe)| (workload.environment.as_deref(), probe))
+}
+
+/// Iterates over the probes and hooks of pods that are reported.
+fn probes(analysis: &Analysis) -> impl Iterator<Item = (&WorkloadReport, &ProbeReport)> {
+    let pods = analysis.workloads.iter().filter(|pod| !pod.is_machine);
+    pods.flat_map(|pod| pod.handlers.iter().map(move |probe| (pod, probe)))
 }
 
 /// Returns the span of a place in a file; `None` if it is in another file.
@@ -185,9 +171,9 @@ pub(crate) fn span_in(file: &SourceFile, place: &Label) -> Option<Span> {
 
 /// The predictions for one probe, each with its environment.
 #[derive(Debug, Default)]
-pub(crate) struct Outcomes(pub(crate) Vec<(Option<Arc<str>>, ProbeReport)>);
+pub(crate) struct Outcomes<'a>(pub(crate) Vec<(Option<&'a str>, &'a ProbeReport)>);
 
-impl Outcomes {
+impl<'a> Outcomes<'a> {
     /// Returns whether the probe is part of a mesh anywhere.
     pub(crate) fn is_in_mesh(&self) -> bool {
         let mut probes = self.0.iter();
@@ -195,8 +181,8 @@ impl Outcomes {
     }
 
     /// Returns the first prediction.
-    pub(crate) fn first(&self) -> Option<&ProbeReport> {
-        self.0.first().map(|(_, probe)| probe)
+    pub(crate) fn first(&self) -> Option<&'a ProbeReport> {
+        self.0.first().map(|(_, probe)| *probe)
     }
 
     /// Returns the outcome, such as `fails`, or `fails (prod-us), ok (prod-eu)` if the environments differ.
@@ -209,7 +195,7 @@ impl Outcomes {
                 groups.len() - 1
             });
             if let Some((_, names)) = groups.get_mut(at) {
-                names.extend(environment.as_deref());
+                names.extend(*environment);
             }
         }
         if let [(outcome, _)] = groups.as_slice() {

@@ -6,13 +6,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 use lsp_server::Request;
-use meshprobe_tree::source::SourceSet;
 use serde_json::Value;
 
 use super::buffers::Buffers;
 
 /// The time without another change after which an analysis starts: changes that the client sends together are analysed
-/// together. A later change ends the analysis.
+/// together.
 const QUIET: Duration = Duration::from_millis(3);
 
 /// A job of a worker.
@@ -42,11 +41,6 @@ impl Change {
     /// Returns whether only the contents of the named files have changed.
     pub(super) const fn is_of_contents(&self) -> bool {
         !self.files && !self.anything && self.settings.is_none()
-    }
-
-    /// Returns whether all files have the contents that they have in a set.
-    pub(super) fn keeps_contents(&self, set: &SourceSet) -> bool {
-        self.is_of_contents() && set.has_contents(&self.paths, &self.buffers.over_disk())
     }
 
     /// Adds a later change.

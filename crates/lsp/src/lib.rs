@@ -10,7 +10,6 @@ mod buffers;
 mod client;
 mod diagnostics;
 mod documents;
-mod draft;
 mod encoding;
 mod insight;
 mod jobs;

@@ -34,7 +34,7 @@ impl Publisher {
     pub(super) fn publish(
         &mut self,
         client: &Client,
-        analysis: &Analysis<'_, '_>,
+        analysis: &Analysis,
         found: ByFile,
         problems: Vec<(PathBuf, Diagnostic)>,
         owns: impl Fn(&Path) -> bool,
@@ -47,21 +47,19 @@ impl Publisher {
                 location.unwrap_or_else(|| analysis.buffers.uri(&analysis.folder.join(&*path)));
             all.entry(uri).or_default().extend(diagnostics);
         }
-        add_problems(&mut all, analysis.buffers, problems);
+        add_problems(&mut all, &analysis.buffers, problems);
         for buffer in analysis.buffers.iter() {
             let uri = buffer.uri.clone();
-            if let Some(draft) = &buffer.draft {
-                let encoding = analysis.supports.encoding;
-                let path = (analysis.folder, buffer.path.as_path());
-                let invalid = diagnostics::invalid_document(path, &draft.text, encoding);
-                all.entry(uri).or_default().extend(invalid);
-            } else {
-                // An open document gets an answer for each of its versions.
-                all.entry(uri).or_default();
+            let found = all.entry(uri).or_default();
+            if buffer.text != buffer.checked {
+                // The places of findings are those of another text.
+                let path = (analysis.folder.as_path(), buffer.path.as_path());
+                *found =
+                    diagnostics::invalid_document(path, &buffer.text, analysis.supports.encoding);
             }
         }
         all.retain(|uri, _| path_of(uri).is_some_and(|path| owns(&path)));
-        self.send(client, analysis.buffers, all);
+        self.send(client, &analysis.buffers, all);
     }
 
     /// Publishes the diagnostics of a folder whose settings are not valid.

@@ -157,7 +157,6 @@ pub(super) fn answer(supports: &Supports) -> InitializeResult {
                 open_close: Some(true),
                 change: Some(TextDocumentSyncKind::Incremental),
                 save: Some(Save::Bool(true)),
-                will_save: Some(true),
                 ..TextDocumentSyncOptions::default()
             }
             .into(),

@@ -7,8 +7,7 @@ use std::sync::{Arc, PoisonError};
 use gen_lsp_types::{
     CancelParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
-    DidOpenTextDocumentParams, DidSaveTextDocumentParams, FileChangeType, Id,
-    TextDocumentSaveReason, Uri, WillSaveTextDocumentParams,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, FileChangeType, Id, Uri,
 };
 use lsp_server::{Request, RequestId};
 use serde::de::DeserializeOwned;
@@ -101,15 +100,6 @@ impl Session {
                         self.documents.change(&path, version, changes, encoding)
                     });
                     self.broadcast(changed.into_iter().collect(), false);
-                }
-            }
-            "textDocument/willSave" => {
-                if let Some(params) = read::<WillSaveTextDocumentParams>(params)
-                    && let Some(path) = path_of(&params.text_document.uri)
-                {
-                    use TextDocumentSaveReason::{AfterDelay, FocusOut};
-                    let is_command = !matches!(params.reason, AfterDelay | FocusOut);
-                    self.documents.will_save(path, is_command);
                 }
             }
             "textDocument/didSave" => {

@@ -26,7 +26,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Answers a request from an analysis, unless the client has cancelled it. A panic is an error of this request only.
-    pub(super) fn answer(&self, analysis: &Analysis<'_, '_>, request: Request) {
+    pub(super) fn answer(&self, analysis: &Analysis, request: Request) {
         let answer = catch_panic(|| {
             self.unless_cancelled(&request.id, || {
                 requests::answer(analysis, &self.pool, &request)

@@ -1,15 +1,14 @@
 //! The thread that analyses one folder of the workspace, and serves its states one after the other.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, TryRecvError};
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
 
 use gen_lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
 use lsp_server::Request;
+use meshprobe_engine::engine::{self, AnalysisRequest, Rendering, analyse, rendered};
 use meshprobe_tree::git::ChangedPaths;
 use meshprobe_tree::source::{self, SharedFiles, SourceSet};
-use rayon::ThreadPool;
 use serde_json::Value;
 
 use super::analysis::Analysis;
@@ -19,14 +18,9 @@ use super::loader::{Plan, Root, SettingsError, innermost};
 use super::publisher::Publisher;
 use super::shared::Shared;
 use super::{diagnostics, requests};
-use meshprobe_engine::engine;
-use meshprobe_engine::engine::{LiveCheck, LiveView, RenderedOverlays, check_live};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
-
-/// The time after which diagnostics are published even if a later change is already waiting.
-const LATEST: Duration = Duration::from_millis(500);
 
 /// The thread that analyses one folder of the workspace.
 pub(super) struct Worker {
@@ -36,8 +30,6 @@ pub(super) struct Worker {
     /// The settings of the client.
     pub(super) settings: Value,
     pub(super) publisher: Publisher,
-    /// The time at which diagnostics were published last.
-    published: Instant,
     /// The problems with the settings that the user has seen.
     pub(super) problems: Vec<SettingsError>,
 }
@@ -50,13 +42,78 @@ impl Worker {
             jobs,
             settings: Value::Null,
             publisher: Publisher::default(),
-            published: Instant::now(),
             problems: Vec::new(),
         }
     }
 
-    /// Loads the files. While the settings are not valid, the last valid ones apply; returns `None` if there are none.
-    pub(super) fn reload(&mut self, previous: Option<Loaded>, change: &Change) -> Option<Loaded> {
+    /// Analyses the folder after each change until the server ends.
+    pub(super) fn run(mut self, first: Change) {
+        let name = self.root.folder.display().to_string();
+        let title = format!("meshprobe: reading {name}");
+        let mut progress = Some(Progress::begin(&self.shared.client, title.clone(), title));
+        let mut previous: Option<State> = None;
+        let mut next = Some(Next {
+            change: first,
+            queries: Vec::new(),
+        });
+        while let Some(Next { change, queries }) = next {
+            let state = self.analyse(previous.take(), &change);
+            next = match &state {
+                Some(state) => {
+                    self.publish(&state.analysis);
+                    progress = None;
+                    self.serve(&state.analysis, queries)
+                }
+                None => {
+                    progress = None;
+                    self.wait(&change, queries)
+                }
+            };
+            previous = state;
+        }
+        drop(progress);
+        self.publisher.clear(&self.shared.client);
+    }
+
+    /// Analyses the folder after a change. While the settings are not valid, the last valid ones apply; returns `None` if
+    /// there are none.
+    fn analyse(&mut self, previous: Option<State>, change: &Change) -> Option<State> {
+        let plan = self.plan(previous.as_ref(), change)?;
+        let shared = Arc::clone(&self.shared);
+        Some(shared.pool.install(|| {
+            let set = read(&plan, previous.as_ref(), change);
+            let before = previous.as_ref().and_then(|previous| {
+                Some((&previous.analysis.set, previous.renderings.as_deref()?))
+            });
+            let renderings = rendered(&set, before);
+            drop(previous);
+            let engine::Analysis {
+                mut outcome,
+                workloads,
+            } = analyse(&AnalysisRequest {
+                renderings: renderings.as_deref(),
+                has_predictions: true,
+                ..AnalysisRequest::new(&set, &plan.settings)
+            });
+            (plan.suppress)(&set, &mut outcome);
+            let analysis = Analysis {
+                folder: self.root.folder.clone(),
+                set,
+                plan,
+                outcome,
+                workloads,
+                buffers: Arc::clone(&change.buffers),
+                supports: shared.client.supports,
+            };
+            State {
+                analysis,
+                renderings,
+            }
+        }))
+    }
+
+    /// Returns what to read and check.
+    fn plan(&mut self, previous: Option<&State>, change: &Change) -> Option<Plan> {
         if let Some(settings) = &change.settings {
             self.settings = settings.clone();
         }
@@ -71,77 +128,32 @@ impl Worker {
             }
             self.problems = problems;
         }
-        let plan = match (planned, &previous) {
-            (Ok(plan), _) => plan,
-            (Err(_), Some(previous)) => previous.plan.with_files(files),
-            (Err(_), None) => return None,
+        let plan = match planned {
+            Ok(plan) => plan,
+            Err(_) => previous?.analysis.plan.with_files(files),
         };
         if !plan.notes.is_empty() && previous.is_none() {
             self.shared.client.log(plan.notes.trim_end());
         }
-        let pool = &self.shared.pool;
-        Some(load(plan, previous, change, pool))
+        Some(plan)
     }
 
-    /// Returns whether diagnostics have to be published even if a later change is already waiting.
-    pub(super) fn is_overdue(&self) -> bool {
-        self.published.elapsed() > LATEST
-    }
-
-    /// Publishes the diagnostics, and answers requests until something changes. Returns `None` if the server ends.
-    pub(super) fn serve(
-        &mut self,
-        mut live: LiveCheck<'_, '_>,
-        plan: &Plan,
-        (change, mut queries): (&Change, Vec<Request>),
-        progress: &mut Option<Progress>,
-    ) -> Option<Next> {
-        (plan.suppress)(live.set, &mut live.outcome);
-        let folder = self.root.folder.clone();
-        let mut buffers = Arc::clone(&change.buffers);
-        let mut waiting = match self.jobs.try_recv() {
-            Ok(job) => Some(job),
-            Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => return None,
-        };
+    /// Answers requests until something changes. Returns `None` if the server ends.
+    fn serve(&mut self, analysis: &Analysis, queries: Vec<Request>) -> Option<Next> {
+        for query in queries {
+            self.answer(analysis, query);
+        }
         loop {
-            let analysis = Analysis {
-                folder: &folder,
-                set: live.set,
-                plan,
-                outcome: &live.outcome,
-                facts: live.facts,
-                buffers: &buffers,
-                supports: self.shared.client.supports,
-            };
-            let is_outdated = matches!(waiting, Some(Job::Change(_)));
-            let is_pull = queries.iter().any(requests::is_pull);
-            if !is_outdated || is_pull || self.is_overdue() {
-                self.publish(&analysis);
+            match self.jobs.recv() {
+                Ok(Job::Query(query)) => self.answer(analysis, query),
+                Ok(Job::Change(change)) => return collect(&self.jobs, change),
+                Err(_) => return None,
             }
-            *progress = None;
-            for query in queries {
-                self.answer(&analysis, query);
-            }
-            let next = loop {
-                let job = waiting.take().map_or_else(|| self.jobs.recv(), Ok);
-                match job {
-                    Ok(Job::Query(query)) => self.answer(&analysis, query),
-                    Ok(Job::Change(change)) => break collect(&self.jobs, change)?,
-                    Err(_) => return None,
-                }
-            };
-            // The text that is checked is often the same: a document is opened, saved, or not valid yet.
-            if !next.change.keeps_contents(live.set) {
-                return Some(next);
-            }
-            buffers = next.change.buffers;
-            queries = next.queries;
         }
     }
 
     /// Answers a request.
-    fn answer(&mut self, analysis: &Analysis<'_, '_>, request: Request) {
+    fn answer(&mut self, analysis: &Analysis, request: Request) {
         match requests::is_pull(&request) {
             true => self.answer_pull(request),
             false => self.shared.answer(analysis, request),
@@ -165,7 +177,7 @@ impl Worker {
     }
 
     /// Publishes the diagnostics of an analysis.
-    fn publish(&mut self, analysis: &Analysis<'_, '_>) {
+    fn publish(&mut self, analysis: &Analysis) {
         let shared = &self.shared;
         let (root, publisher, problems) = (&self.root, &mut self.publisher, &self.problems);
         shared.pool.install(|| {
@@ -177,7 +189,6 @@ impl Worker {
             let problems = problem_diagnostics(problems);
             publisher.publish(&shared.client, analysis, found, problems, owns);
         });
-        self.published = Instant::now();
         shared.client.refresh();
     }
 
@@ -216,197 +227,26 @@ fn problem_diagnostics(problems: &[SettingsError]) -> Vec<(PathBuf, Diagnostic)>
     problems.iter().filter_map(diagnostic).collect()
 }
 
-impl Worker {
-    /// Analyses the folder after each change until the server ends.
-    pub(super) fn run(mut self, first: Change) {
-        let name = self.root.folder.display().to_string();
-        let title = format!("meshprobe: reading {name}");
-        let mut progress = Some(Progress::begin(&self.shared.client, title.clone(), title));
-        let mut previous: Option<Loaded> = None;
-        let mut next = Some(Next {
-            change: first,
-            queries: Vec::new(),
-        });
-        while let Some(Next { change, queries }) = next {
-            next = match self.reload(previous.take(), &change) {
-                Some(loaded) => {
-                    let Loaded {
-                        plan,
-                        set,
-                        rendered,
-                    } = loaded;
-                    let settings = plan.settings.clone();
-                    let shared = Arc::clone(&self.shared);
-                    let arrived = Next { change, queries };
-                    let mut view = View::new(&mut self, plan, arrived, progress.take());
-                    let files = (set, rendered);
-                    let (set, rendered) = check_live(files, &settings, &shared.pool, &mut view);
-                    let (plan, next) = view.end();
-                    previous = Some(Loaded {
-                        plan,
-                        set,
-                        rendered,
-                    });
-                    next
-                }
-                None => {
-                    progress = None;
-                    self.wait(&change, queries)
-                }
-            };
-        }
-        self.publisher.clear(&self.shared.client);
-    }
+/// A state of a folder, with the renderings that the next state may reuse.
+struct State {
+    analysis: Analysis,
+    /// `None` if meshprobe panicked.
+    renderings: Option<Vec<Rendering>>,
 }
 
-/// A worker that serves the states of its folder.
-struct View<'w> {
-    worker: &'w mut Worker,
-    plan: Plan,
-    /// Shown until the first diagnostics are published.
-    progress: Option<Progress>,
-    /// The change that has led to the state, and the requests that the state answers first.
-    change: Change,
-    queries: Vec<Request>,
-    /// The next change, and its plan if it is an edit; `None` if the server ends.
-    next: Option<Next>,
-    next_plan: Option<Plan>,
-}
-
-impl<'w> View<'w> {
-    /// Creates the view of the state that `arrived` has led to.
-    fn new(worker: &'w mut Worker, plan: Plan, arrived: Next, progress: Option<Progress>) -> Self {
-        let Next { change, queries } = arrived;
-        Self {
-            worker,
-            plan,
-            progress,
-            change,
-            queries,
-            next: None,
-            next_plan: None,
-        }
-    }
-
-    /// Returns the plan of the last state, and the change after it; `None` if the server ends.
-    fn end(self) -> (Plan, Option<Next>) {
-        (self.plan, self.next)
-    }
-
-    /// Turns the edit that was announced into the present state.
-    fn advance(&mut self) {
-        if let Some(plan) = self.next_plan.take()
-            && let Some(next) = self.next.take()
-        {
-            (self.plan, self.change) = (plan, next.change);
-            self.queries.extend(next.queries);
-        }
-    }
-
-    /// Sets the next change. Requests that the present state has not answered are answered after it.
-    fn postpone(&mut self, change: Change) {
-        self.next = collect(&self.worker.jobs, change).map(|next| {
-            let mut queries = std::mem::take(&mut self.queries);
-            queries.extend(next.queries);
-            Next { queries, ..next }
-        });
-    }
-}
-
-impl LiveView for View<'_> {
-    fn show(&mut self, live: LiveCheck<'_, '_>) {
-        self.advance();
-        let change = (&self.change, std::mem::take(&mut self.queries));
-        let worker = &mut *self.worker;
-        self.next = worker.serve(live, &self.plan, change, &mut self.progress);
-    }
-
-    fn edited(&mut self, set: &SourceSet) -> Option<SourceSet> {
-        let change = &self.next.as_ref()?.change;
-        if !change.is_of_contents() || !self.worker.problems.is_empty() {
-            return None;
-        }
-        let files = change.buffers.over_disk();
-        let edited = set.with_changed_contents(&change.paths, &files)?;
-        let worker = &self.worker;
-        let plan = worker
-            .shared
-            .loader
-            .plan(&worker.root, &worker.settings, &files);
-        let plan = plan.ok().filter(|plan| {
-            plan.settings == self.plan.settings && plan.context_option == self.plan.context_option
-        })?;
-        self.next_plan = Some(plan);
-        Some(edited)
-    }
-
-    fn is_outdated(&mut self, set: &SourceSet) -> bool {
-        self.advance();
-        while !self.worker.is_overdue() {
-            match self.worker.jobs.try_recv() {
-                Ok(Job::Query(query)) => self.queries.push(query),
-                // The text that is checked is often the same: a document is saved, or not valid yet.
-                Ok(Job::Change(change)) if change.keeps_contents(set) => {
-                    self.change.buffers = change.buffers;
-                }
-                Ok(Job::Change(change)) => {
-                    self.postpone(change);
-                    return true;
-                }
-                Err(TryRecvError::Empty) => return false,
-                Err(TryRecvError::Disconnected) => {
-                    self.next = None;
-                    return true;
-                }
-            }
-        }
-        false
-    }
-}
-
-/// The files of a folder, with their renderings.
-pub(super) struct Loaded {
-    pub(super) plan: Plan,
-    pub(super) set: SourceSet,
-    pub(super) rendered: RenderedOverlays<'static>,
-}
-
-/// Loads the files of a plan. Files of `previous` are used again unless they are among the changed paths.
-pub(super) fn load(
-    plan: Plan,
-    previous: Option<Loaded>,
-    change: &Change,
-    pool: &ThreadPool,
-) -> Loaded {
-    let (set, rendered) = pool.install(|| {
-        let set = read(&plan, previous.as_ref(), change);
-        let rendered = match previous {
-            Some(Loaded {
-                set: before,
-                rendered,
-                ..
-            }) => RenderedOverlays::after(&set, (&before, rendered)),
-            None => RenderedOverlays::default(),
-        };
-        (set, rendered)
-    });
-    Loaded {
-        plan,
-        set,
-        rendered,
-    }
-}
-
-fn read(plan: &Plan, previous: Option<&Loaded>, change: &Change) -> SourceSet {
-    if let Some(previous) = previous.filter(|_| change.is_of_contents()) {
+/// Reads the files of a plan. Files of the state before are used again unless they are among the changed paths.
+fn read(plan: &Plan, previous: Option<&State>, change: &Change) -> SourceSet {
+    let before = previous.map(|previous| &previous.analysis.set);
+    if let Some(before) = before.filter(|_| change.is_of_contents()) {
         let files = &plan.request.filesystem;
-        if let Some(set) = previous.set.with_changed_contents(&change.paths, files) {
+        if let Some(mut set) = before.with_changed_contents(&change.paths, files) {
+            set.context_option = plan.context_option.clone();
             return set;
         }
     }
-    let shared = previous.filter(|_| !change.anything).map(|previous| {
+    let shared = before.filter(|_| !change.anything).map(|before| {
         let changed = ChangedPaths::of_files(change.paths.iter().cloned());
-        Arc::new(SharedFiles::new(&previous.set, changed))
+        Arc::new(SharedFiles::new(before, changed))
     });
     let mut set = engine::load(&source::Request {
         shared,

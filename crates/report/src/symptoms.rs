@@ -1,6 +1,7 @@
 //! Formats the answers of `meshprobe explain`.
 
-use meshprobe_rules::symptoms::{self, Match, Symptom, SymptomProbe};
+use meshprobe_engine::engine::SymptomProbe;
+use meshprobe_rules::symptoms::{self, Match, Symptom};
 use serde::Serialize;
 
 use super::escape::escape_control;
@@ -55,7 +56,7 @@ fn one_line(line: &str) -> String {
 
 /// Returns the probes of a tree that a text may be about, each with its line, outcome and rules.
 #[must_use]
-pub fn symptom_probes(probes: &[SymptomProbe], style: TerminalStyle) -> String {
+pub fn symptom_probes(probes: &[SymptomProbe<'_>], style: TerminalStyle) -> String {
     let heading = match probes {
         [] => {
             return "## Probes of the tree\n\nThis text is not predicted for any probe.\n"
@@ -65,26 +66,18 @@ pub fn symptom_probes(probes: &[SymptomProbe], style: TerminalStyle) -> String {
         _ => "This symptom is predicted for:",
     };
     let mut text = format!("## Probes of the tree\n\n{heading}\n\n");
-    for probe in probes {
+    for found in probes {
+        let (workload, probe) = (&found.workload.title, found.probe);
         let line = probe.line.map(|line| format!(":{line}"));
-        let place = format!("{}{}", probe.path, line.unwrap_or_default());
+        let place = format!("{}{}", found.path(), line.unwrap_or_default());
         let place = style.paint(Tone::Strong, &escape_control(&place));
-        let SymptomProbe {
-            workload,
-            slot,
-            container,
-            written,
-            outcome,
-            why,
-            ..
-        } = probe;
-        let title = format!("{workload}: {slot} of container `{container}` ({written})");
+        let title = format!("{workload}: {} ({})", probe.title(), probe.written);
         text.push_str(&format!("{place}: {}\n", escape_control(&title)));
-        text.push_str(&format!("    {outcome}: {why}\n"));
-        if !probe.rules.is_empty() {
-            text.push_str(&format!("    rule: {}\n", probe.rules.join(", ")));
+        text.push_str(&format!("    {}: {}\n", probe.outcome.as_str(), probe.why));
+        if !found.rules.is_empty() {
+            text.push_str(&format!("    rule: {}\n", found.rules.join(", ")));
         }
-        if let Some(kubelet) = probe.kubelet.as_ref().filter(|_| !probe.is_same_text) {
+        if let Some(kubelet) = probe.kubelet.as_ref().filter(|_| !found.is_same_text) {
             text.push_str(&format!("    kubelet: {}\n", escape_control(kubelet)));
         }
     }
@@ -97,7 +90,7 @@ pub fn symptom_probes(probes: &[SymptomProbe], style: TerminalStyle) -> String {
 /// Never in practice: all keys are strings.
 pub fn symptoms_json(
     found: &[SymptomMatch<'_>],
-    probes: Option<&[SymptomProbe]>,
+    probes: Option<&[SymptomProbe<'_>]>,
 ) -> serde_json::Result<String> {
     let report = Report {
         version: 1,
@@ -170,24 +163,25 @@ struct ProbeEntry<'a> {
     outcome: &'a str,
     why: &'a str,
     kubelet: Option<&'a str>,
-    rules: &'a [String],
+    rules: &'a [&'static str],
     same_text: bool,
 }
 
 impl<'a> ProbeEntry<'a> {
-    fn new(probe: &'a SymptomProbe) -> Self {
+    fn new(found: &'a SymptomProbe<'a>) -> Self {
+        let probe = found.probe;
         Self {
-            path: &probe.path,
+            path: found.path(),
             line: probe.line,
-            workload: &probe.workload,
+            workload: &found.workload.title,
             container: &probe.container,
             slot: probe.slot,
             probe: &probe.written,
-            outcome: probe.outcome,
+            outcome: probe.outcome.as_str(),
             why: probe.why,
             kubelet: probe.kubelet.as_deref(),
-            rules: &probe.rules,
-            same_text: probe.is_same_text,
+            rules: &found.rules,
+            same_text: found.is_same_text,
         }
     }
 }

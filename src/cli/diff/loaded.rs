@@ -16,7 +16,7 @@ use super::super::session::Session;
 use super::super::stop::Stop;
 use super::changed_facts::WhatIf;
 use meshprobe_engine::diff::State;
-use meshprobe_engine::engine::{Exit, RenderedOverlays, UnknownEnvironments};
+use meshprobe_engine::engine::{AnalysisRequest, Exit, Rendering, UnknownEnvironments, rendered};
 
 /// The two states.
 pub(super) struct States {
@@ -88,12 +88,18 @@ fn reject_incomplete(state: &State, name: &str) -> Result<(), Stop> {
 pub(super) fn judged(
     session: &Session,
     args: &DiffArgs,
-    (run, rendered): (Arc<Run>, &RenderedOverlays<'_>),
+    (run, renderings): (Arc<Run>, Option<&[Rendering]>),
     layer: Layer,
     (name, root): (String, &str),
 ) -> Result<Loaded, Stop> {
     let settings = settings(args, layer);
-    let state = run.on_threads(session, || State::of(&run.set, rendered, &settings, root));
+    let state = run.on_threads(session, || {
+        let request = AnalysisRequest {
+            renderings,
+            ..AnalysisRequest::new(&run.set, &settings)
+        };
+        State::of(&request, root)
+    });
     loaded(run, state, &settings, name)
 }
 
@@ -104,23 +110,17 @@ pub(super) fn judged_both(
     (old, old_name): (Arc<Run>, String),
     (new, new_name): (Arc<Run>, String),
 ) -> Result<(Loaded, Loaded), Stop> {
-    let rendered = RenderedOverlays::default();
-    let settings = [&old, &new].map(|run| settings(args, run.layer.clone()));
-    let [before, after] = &settings;
-    let sets = (&old.set, &new.set);
-    let both = || State::of_both(sets, &rendered, before, "");
-    let both = (before == after).then(|| new.on_threads(session, both));
-    if let Some([first, second]) = both.flatten() {
-        drop(rendered);
-        let first = loaded(old, first, before, old_name)?;
-        return Ok((first, loaded(new, second, after, new_name)?));
-    }
-    let first = old.on_threads(session, || State::of(&old.set, &rendered, before, ""));
-    let first = loaded(Arc::clone(&old), first, before, old_name)?;
-    let reusing = RenderedOverlays::reusing(&old.set, &rendered);
-    let second = new.on_threads(session, || State::of(&new.set, &reusing, after, ""));
-    drop(reusing);
-    Ok((first, loaded(new, second, after, new_name)?))
+    let known = old.on_threads(session, || rendered(&old.set, None));
+    let again = new.on_threads(session, || {
+        rendered(&new.set, known.as_deref().map(|known| (&old.set, known)))
+    });
+    let judge = |run: Arc<Run>, renderings: Option<&[Rendering]>, name| {
+        let layer = run.layer.clone();
+        judged(session, args, (run, renderings), layer, (name, ""))
+    };
+    let first = judge(Arc::clone(&old), known.as_deref(), old_name)?;
+    drop(known);
+    Ok((first, judge(new, again.as_deref(), new_name)?))
 }
 
 /// Predicts and checks the second state with the overrides of the first one; returns `None` if both have the same.
@@ -134,8 +134,8 @@ pub(super) fn judged_without_overrides(
         return None;
     }
     let settings = settings(args, layer);
-    let rendered = RenderedOverlays::default();
-    let (state, _) = new.on_threads(session, || State::of(&new.set, &rendered, &settings, ""));
+    let request = AnalysisRequest::new(&new.set, &settings);
+    let (state, _) = new.on_threads(session, || State::of(&request, ""));
     Some(state)
 }
 

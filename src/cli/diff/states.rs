@@ -19,7 +19,7 @@ use super::loaded::{Loaded, States, judged};
 use super::rejected::reject_missing_paths;
 use super::revisions;
 use meshprobe_engine::diff::is_hidden;
-use meshprobe_engine::engine::RenderedOverlays;
+use meshprobe_engine::engine::rendered;
 
 /// Reads both states, and predicts them.
 ///
@@ -45,10 +45,10 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
     let (from, to) = (&what_if.from, &what_if.to);
     let run = Arc::new(read(session, &args.common)?);
     what_if.reject_other_meshes(&run.layer)?;
-    let rendered = RenderedOverlays::default();
+    let renderings = run.on_threads(session, || rendered(&run.set, None));
     let load = |facts: &ChangedFacts| {
         let layer = what_if.over(facts.clone(), run.layer.clone());
-        let files = (Arc::clone(&run), &rendered);
+        let files = (Arc::clone(&run), renderings.as_deref());
         judged(session, args, files, layer, (name(&facts.text), ""))
     };
     let (before, after) = (load(from)?, load(to)?);
@@ -87,7 +87,7 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
         let run = read(session, &common)?;
         let (layer, name) = (run.layer.clone(), format!("`{}`", path.display()));
         let note = is_empty(&run.set).then(|| empty_note(&name));
-        let files = (run.into(), &RenderedOverlays::default());
+        let files = (run.into(), None);
         let loaded = judged(session, args, files, layer, (name, &root(path)))?;
         Ok((loaded, note))
     };

@@ -9,6 +9,5 @@ mod random;
 mod renderings;
 mod repository;
 mod revisions;
-mod same_facts;
 mod sharing;
 mod snapshots;

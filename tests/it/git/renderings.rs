@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use meshprobe::diff::State;
-use meshprobe::engine::{self, RenderedOverlays};
+use meshprobe::engine::{self, AnalysisRequest};
 use meshprobe::git::Side;
 use meshprobe::gitops::{render_relevant, render_relevant_again};
 use meshprobe::kustomize::Rendering;
@@ -85,7 +85,7 @@ fn reused_renderings_equal_new_ones() {
         }
         let (before, after) = states(&repository);
         let rendered = render_relevant(&before);
-        let (again, _) = render_relevant_again(&after, Some((&before, &rendered)));
+        let again = render_relevant_again(&after, Some((&before, &rendered)));
         let alone = render_relevant(&after);
         assert_eq!(
             format!("{again:#?}"),
@@ -165,14 +165,16 @@ fn contents(renderings: &impl Debug) -> String {
 fn assert_same_state(repository: &TestRepository) -> usize {
     let (before, after) = states(repository);
     let (old, alone) = (render_relevant(&before), render_relevant(&after));
-    let (again, _) = render_relevant_again(&after, Some((&before, &old)));
+    let again = render_relevant_again(&after, Some((&before, &old)));
     assert_eq!(contents(&again), contents(&alone));
     let settings = Settings::default();
-    let rendered = RenderedOverlays::default();
-    let _ = State::of(&before, &rendered, &settings, "");
-    let reusing = RenderedOverlays::reusing(&before, &rendered);
-    let (reused, _) = State::of(&after, &reusing, &settings, "");
-    let (fresh, _) = State::of(&after, &RenderedOverlays::default(), &settings, "");
+    let request = AnalysisRequest::new(&after, &settings);
+    let reusing = AnalysisRequest {
+        renderings: Some(&again),
+        ..request
+    };
+    let (reused, _) = State::of(&reusing, "");
+    let (fresh, _) = State::of(&request, "");
     assert_eq!(format!("{reused:#?}"), format!("{fresh:#?}"));
     shared_trees(&again, &old) - shared_trees(&alone, &old)
 }

@@ -201,12 +201,6 @@ impl<'p> Editor<'p> {
         self.notify("textDocument/didChange", params);
     }
 
-    /// Announces that the document will be saved: 1 by the user, 2 after a delay, 3 because the editor loses the focus.
-    pub(super) fn will_save(&self, path: &str, reason: u32) {
-        let params = json!({ "textDocument": { "uri": self.uri(path) }, "reason": reason });
-        self.notify("textDocument/willSave", params);
-    }
-
     pub(super) fn save(&self, path: &str) {
         let params = json!({ "textDocument": { "uri": self.uri(path) } });
         self.notify("textDocument/didSave", params);

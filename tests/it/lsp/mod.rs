@@ -3,13 +3,10 @@
 mod code_actions;
 mod completion;
 mod diagnostics;
-mod drafts;
 mod editor;
 mod hints;
 mod hover;
 mod lifecycle;
-mod live_edits;
-mod mesh_manifest;
 mod navigation;
 mod process;
 mod pull;

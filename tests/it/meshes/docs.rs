@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::support::manifest::{Manifest, Pod};
 use crate::support::meshprobe;
 use meshprobe::context::Context;
-use meshprobe::engine::{Detail, report};
+use meshprobe::engine::report;
 use meshprobe::mesh::{self, Mesh, MeshSetup, Version};
 use meshprobe::predict::{self, predict_all};
 use meshprobe::rules;
@@ -97,7 +97,7 @@ fn judged(mesh: Mesh, setup: &MeshSetup, release: (u16, u16)) -> (Vec<Line>, &'s
     let context = Context::new(&sources, &[], &settings);
     let predictions = predict_all(&context);
     let findings = rules::check(&context, &predictions);
-    let reports = report(&context, &predictions, Detail::Outcomes, None);
+    let reports = report(&context, &predictions);
     let rows: Vec<_> = reports.iter().flat_map(|pod| &pod.handlers).collect();
     assert_eq!(rows.len(), HANDLERS.len(), "{}", setup.title);
     let lines = rows

@@ -10,7 +10,6 @@ pub mod deployment;
 #[cfg(test)]
 mod hostile_tests;
 mod named_folders;
-mod partial_rendering;
 mod post_build;
 pub mod releases;
 mod render;
@@ -22,8 +21,6 @@ mod selection;
 mod tests;
 mod unread_overlays;
 
-pub use changed_files::ChangedFiles;
 pub use named_folders::NamedFolders;
 pub use selection::{render, render_of, render_relevant, render_relevant_again};
-pub use selection::{render_relevant_changed, render_relevant_groups};
 pub use unread_overlays::{UnreadOverlay, unread_overlays};

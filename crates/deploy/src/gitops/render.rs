@@ -35,14 +35,13 @@ use crate::kustomize::roots::Group;
 use crate::kustomize::{Deployed, Rendering, locate};
 
 /// Renders all kustomizations of a set that no other one includes, and the folders that objects of Flux and
-/// Argo CD deploy. `groups` are those of the kustomizations. Also returns what they count towards the limit of all
-/// renderings.
+/// Argo CD deploy. `groups` are those of the kustomizations.
 pub(crate) fn render(
     sources: &SourceSet,
     groups: &[Group],
     is_wanted: &(impl Fn(&Resource) -> bool + Sync),
     reuse: Option<&Reuse<'_>>,
-) -> (Vec<Rendering>, usize) {
+) -> Vec<Rendering> {
     let (mut own, mut builder, count) = render_roots(sources, groups, is_wanted, reuse);
     let mut sets = application_set::Sets::of(sources, &count);
     let mut generated: Vec<Arc<Rendering>> = Vec::new();
@@ -107,7 +106,6 @@ pub(crate) fn render(
         previous = keys;
     }
     drop(sets);
-    let in_use = count.count();
     builder.clear();
     own.retain(|rendering| !included.contains(&rendering.id.root));
     own.extend(deployed);
@@ -118,7 +116,7 @@ pub(crate) fn render(
         drop(own);
         return render(sources, groups, is_wanted, None);
     }
-    (own, in_use)
+    own
 }
 
 /// Renders the kustomizations that no other one includes, in parallel groups. Also returns the builder and the count
@@ -197,18 +195,6 @@ fn render_root<'s>(
     let mut rendering = finish(sources, count, id, None, &accumulator, is_wanted);
     rendering.held += builder.added() - before;
     rendering
-}
-
-/// Renders some roots of one group, as if no object deployed them.
-pub(super) fn render_roots_of(
-    sources: &SourceSet,
-    (group, roots): (&Group, &[&Arc<str>]),
-    is_wanted: &impl Fn(&Resource) -> bool,
-) -> Vec<Rendering> {
-    let count = Arc::new(limit::count());
-    let mut builder = Builder::for_group(sources, count, group.members.len());
-    let mut render = |root: &&Arc<str>| render_root(sources, &mut builder, root, is_wanted);
-    roots.iter().map(&mut render).collect()
 }
 
 /// Returns renderings without objects for the deployments that are new in the last round and are not rendered.

@@ -39,7 +39,7 @@ mod plugins;
 pub(crate) mod relevance;
 pub mod rendering;
 pub(crate) mod resource;
-pub mod roots;
+pub(crate) mod roots;
 mod schema;
 mod selector;
 mod share;

@@ -10,7 +10,7 @@ use crate::kustomize::plugins;
 
 /// Roots that share kustomizations. No other group includes any of their kustomizations.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// The kustomization files that no other one lists, and the first of each cycle; sorted.
     pub(crate) roots: Vec<Arc<str>>,
     /// All kustomizations, sorted.
@@ -39,16 +39,8 @@ impl Group {
     }
 }
 
-impl Group {
-    /// Returns whether a kustomization belongs to the group.
-    pub(crate) fn contains(&self, path: &str) -> bool {
-        let found = self.members.binary_search_by(|member| (**member).cmp(path));
-        found.is_ok()
-    }
-}
-
 /// Returns the groups of a set.
-pub fn groups(sources: &SourceSet) -> Vec<Group> {
+pub(crate) fn groups(sources: &SourceSet) -> Vec<Group> {
     let files: Vec<&SourceFile> = sources
         .files
         .iter()

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use meshprobe_mesh::finding::Finding;
-use meshprobe_mesh::settings::Settings;
-use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::context::NotJudged;
 use meshprobe_predict::predict;
 use meshprobe_predict::predict::{MachinePrediction, WorkloadPrediction};
-use meshprobe_tree::source::{SourceSet, chart_of_output};
+use meshprobe_tree::source::chart_of_output;
 
 use super::fact_readers::{FactReaders, NotMoved, not_moved};
 use super::fields::fields_of;
 use super::inputs::ObjectInputs;
 use super::probe_state::{Pod, ProbeState};
 use crate::engine::{
-    Detail, Fixes, Outcome, RenderedOverlays, Summary, UnknownEnvironments, check_both_with_view,
-    check_with_view, report,
+    AnalysisRequest, Fixes, Predicted, Summary, UnknownEnvironments, finish, isolate_panics, judge,
+    problems,
 };
 
 /// The predictions and findings of one state.
@@ -46,45 +45,26 @@ pub struct State {
 }
 
 impl State {
-    /// Predicts and checks all files. `rendered` is empty, or belongs to the same files. `root` is the folder or the
-    /// file to which paths in identities are relative; empty for the working directory. Also returns the names of
-    /// environments in the settings that the tree does not have.
+    /// Predicts and checks all files, without fixes. `root` is the folder or the file to which paths in identities are
+    /// relative; empty for the working directory. Also returns the names of environments in the settings that the tree
+    /// does not have.
     #[must_use]
-    pub fn of(
-        set: &SourceSet,
-        rendered: &RenderedOverlays<'_>,
-        settings: &Settings,
-        root: &str,
-    ) -> (Self, Option<UnknownEnvironments>) {
-        let view = |context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]| {
-            Judged::of(context, predictions, root)
+    pub fn of(request: &AnalysisRequest<'_>, root: &str) -> (Self, Option<UnknownEnvironments>) {
+        let set = request.set;
+        let judged = || {
+            isolate_panics(set, |part| {
+                let renderings = request.renderings_of(part);
+                let (predicted, checked) = judge(part, &renderings, request.settings);
+                (checked, Judged::of(&predicted.sorted(), root))
+            })
         };
-        let checked = check_with_view(set, rendered, settings, Fixes::Removed, view);
-        Self::assemble(checked, root)
-    }
-
-    /// Predicts and checks all files of two states of a tree with the same settings, as [`State::of`] does, in less time.
-    /// `rendered` is empty, or belongs to the first state. Returns `None` if the states have to be predicted one after the
-    /// other, because their facts may differ.
-    #[must_use]
-    pub fn of_both(
-        sets: (&SourceSet, &SourceSet),
-        rendered: &RenderedOverlays<'_>,
-        settings: &Settings,
-        root: &str,
-    ) -> Option<[(Self, Option<UnknownEnvironments>); 2]> {
-        let view = |context: &Context<'_>, predictions: &[WorkloadPrediction<'_>]| {
-            Judged::of(context, predictions, root)
+        let (isolated, problems) = rayon::join(judged, || problems(set));
+        let (checked, judged) = isolated.value;
+        let request = AnalysisRequest {
+            fixes: Fixes::Removed,
+            ..*request
         };
-        let checked = check_both_with_view(sets, rendered, settings, view)?;
-        Some(checked.map(|checked| Self::assemble(checked, root)))
-    }
-
-    fn assemble(
-        (outcome, judged): (Outcome, Option<Judged>),
-        root: &str,
-    ) -> (Self, Option<UnknownEnvironments>) {
-        let judged = judged.unwrap_or_default();
+        let outcome = finish(&request, checked, (isolated.faults, problems));
         let state = Self {
             probes: judged.probes,
             selected: judged.selected,
@@ -119,7 +99,8 @@ struct Judged {
 }
 
 impl Judged {
-    fn of(context: &Context<'_>, predictions: &[WorkloadPrediction<'_>], root: &str) -> Self {
+    fn of(predicted: &Predicted<'_>, root: &str) -> Self {
+        let (context, predictions) = (&predicted.context, predicted.predictions.as_slice());
         let is_selected = |pod: &&WorkloadPrediction<'_>| {
             pod.is_target && context.is_selected(&pod.workload.object)
         };
@@ -129,28 +110,27 @@ impl Judged {
             not_moved: not_moved(context, predictions),
             inputs: ObjectInputs::of(context),
             readers: FactReaders::of(context, predictions, machines.len()),
-            probes: probes_of(context, predictions, &machines, root),
+            probes: probes_of(predicted, &machines, root),
         }
     }
 }
 
 /// Returns the predictions of all handlers that are reported.
 fn probes_of(
-    context: &Context<'_>,
-    predictions: &[WorkloadPrediction<'_>],
+    predicted: &Predicted<'_>,
     machines: &[MachinePrediction<'_>],
     root: &str,
 ) -> Vec<ProbeState> {
     let relative = |path: &str| relative(path, root);
-    let pods = predictions.iter().filter(|pod| pod.is_target).map(|pod| {
-        let decided_by = (Pod::of(pod, context.sources), fields_of(pod));
+    let (set, predictions) = (predicted.context.sources, predicted.predictions.iter());
+    let pods = predictions.filter(|pod| pod.is_target).map(|pod| {
+        let decided_by = (Pod::of(pod, set), fields_of(pod));
         (&pod.workload.object, decided_by)
     });
     let machines = machines
         .iter()
         .map(|machine| (&machine.group, (Pod::default(), Arc::default())));
-    let reports = report(context, predictions, Detail::Outcomes, None);
-    let objects = pods.chain(machines).zip(reports);
+    let objects = pods.chain(machines).zip(predicted.report());
     objects
         .flat_map(|((object, pod), report)| ProbeState::of_object((object, report), pod, &relative))
         .collect()

@@ -9,7 +9,7 @@ use meshprobe_rules::rules::notices::{INVALID_SUPPRESSION, UNUSED_SUPPRESSION};
 use meshprobe_tree::source::{Document, Role, SourceFile, SourceSet};
 use meshprobe_yaml::{Edit, Span, Style};
 
-use super::check::check;
+use super::analysis::check;
 use super::fix_round::{keeps_meaning, replace};
 use super::outcome::Outcome;
 use super::write::Changed;

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
+use meshprobe_deploy::gitops::render_relevant;
 use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::Context;
 use meshprobe_tree::source::{ChartDeployment, Role, SourceSet, chart_folder};
 
-use super::analysis::with_context;
 use super::not_judged::{ChartTree, FoundRelease, HelmInput, chart_folders, chart_releases};
 
 /// A chart of the tree with values, and the objects that deploy it.
@@ -49,54 +50,54 @@ impl ChartRun {
 /// those among the targets that nothing deploys. Omits charts that are rendered already.
 #[must_use]
 pub fn chart_runs(set: &SourceSet, settings: &Settings) -> Vec<ChartRun> {
-    with_context(set, settings, |context| {
-        let found = chart_releases(context);
-        let tree = ChartTree::new(context);
-        let mut deployed = HashSet::new();
-        let mut with_target: HashMap<&str, bool> = HashMap::new();
-        let mut runs: BTreeMap<&HelmInput, ChartRun> = BTreeMap::new();
-        for found in &found {
-            let input = &found.release.input;
-            if !input.is_local {
-                continue;
-            }
-            deployed.insert(input.chart.as_str());
-            if !found.release.is_complete() || set.has_rendered_chart(&input.chart) {
-                continue;
-            }
-            let is_target = context.origin_of(found.object).is_target()
-                || *with_target
-                    .entry(&input.chart)
-                    .or_insert_with(|| has_target(set, &tree, &input.chart));
-            let deployment = deployment(found, is_target);
-            let run = match runs.get_mut(input) {
-                Some(run) => run,
-                None => match run(set, input) {
-                    Some(run) => runs.entry(input).or_insert(run),
-                    None => continue,
-                },
-            };
-            if !run.releases.contains(&deployment) {
-                run.releases.push(deployment);
-            }
+    let renderings = render_relevant(set);
+    let context = Context::new(set, &renderings, settings);
+    let found = chart_releases(&context);
+    let tree = ChartTree::new(&context);
+    let mut deployed = HashSet::new();
+    let mut with_target: HashMap<&str, bool> = HashMap::new();
+    let mut runs: BTreeMap<&HelmInput, ChartRun> = BTreeMap::new();
+    for found in &found {
+        let input = &found.release.input;
+        if !input.is_local {
+            continue;
         }
-        let others = chart_folders(context)
-            .into_keys()
-            .filter(|folder| !deployed.contains(folder) && !set.has_rendered_chart(folder));
-        let others = others.filter_map(|folder| {
-            let input = HelmInput {
-                chart: folder.to_owned(),
-                namespace: settings.namespace.clone(),
-                ..HelmInput::default()
-            };
-            Some(ChartRun {
-                name: None,
-                ..run(set, &input)?
-            })
-        });
-        let others: Vec<ChartRun> = others.collect();
-        runs.into_values().chain(others).collect()
-    })
+        deployed.insert(input.chart.as_str());
+        if !found.release.is_complete() || set.has_rendered_chart(&input.chart) {
+            continue;
+        }
+        let is_target = context.origin_of(found.object).is_target()
+            || *with_target
+                .entry(&input.chart)
+                .or_insert_with(|| has_target(set, &tree, &input.chart));
+        let deployment = deployment(found, is_target);
+        let run = match runs.get_mut(input) {
+            Some(run) => run,
+            None => match run(set, input) {
+                Some(run) => runs.entry(input).or_insert(run),
+                None => continue,
+            },
+        };
+        if !run.releases.contains(&deployment) {
+            run.releases.push(deployment);
+        }
+    }
+    let others = chart_folders(&context)
+        .into_keys()
+        .filter(|folder| !deployed.contains(folder) && !set.has_rendered_chart(folder));
+    let others = others.filter_map(|folder| {
+        let input = HelmInput {
+            chart: folder.to_owned(),
+            namespace: settings.namespace.clone(),
+            ..HelmInput::default()
+        };
+        Some(ChartRun {
+            name: None,
+            ..run(set, &input)?
+        })
+    });
+    let others: Vec<ChartRun> = others.collect();
+    runs.into_values().chain(others).collect()
 }
 
 /// Returns whether the user gave a template of a chart, or its `Chart.yaml`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meshprobe_deploy::kustomize::Note;
+use meshprobe_deploy::kustomize::{Note, Rendering};
 use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::detect::FactKind;
@@ -14,16 +14,14 @@ use meshprobe_rules::rules;
 use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
-use super::analysis::{Analysis, analyse_while};
+use super::analysis::{AnalysisRequest, Fixes, Predicted};
 use super::context_fixes::{complete_findings, complete_not_judged, limit_to_targets};
 use super::fix_history::keep_suppressed_values;
 use super::input_diagnostics::{broken_texts, input_diagnostics, surrounding_diagnostics};
 use super::levels::{Ignores, Levels};
 use super::not_judged::not_judged;
 use super::outcome::{Leveled, Outcome, UnknownEnvironments, apply_levels, unknown_environments};
-use super::panic_isolation::isolate_panics;
 use super::place_fixes::place_fixes;
-use super::rendered_overlays::RenderedOverlays;
 use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
 use super::summary::{ConfiguredPredictions, Summary};
@@ -35,56 +33,8 @@ use super::unsupported_parts::{
 #[cfg(debug_assertions)]
 use super::planted_panic;
 
-/// Checks all files.
-#[must_use]
-pub fn check(set: &SourceSet, settings: &Settings) -> Outcome {
-    let rendered = RenderedOverlays::default();
-    check_with_view(set, &rendered, settings, Fixes::Verified, |_, _| ()).0
-}
-
-/// What happens to the fixes of findings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fixes {
-    /// They are verified, and placed in the files.
-    Verified,
-    /// They are removed, because the caller does not show them.
-    Removed,
-}
-
-/// Checks all files, and returns the result of `view` on the facts and the predictions of all workloads, sorted by place;
-/// `None` if meshprobe panicked on every file. `rendered` is empty, or belongs to the same files.
-#[must_use]
-pub fn check_with_view<T>(
-    set: &SourceSet,
-    rendered: &RenderedOverlays<'_>,
-    settings: &Settings,
-    fixes: Fixes,
-    view: impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T + Sync,
-) -> (Outcome, Option<T>)
-where
-    T: Send,
-{
-    let checked = || {
-        isolate_panics(set, |part| {
-            if std::ptr::eq(part, set) {
-                return check_files(set, rendered, settings, &view);
-            }
-            // The files without those on which meshprobe panics.
-            check_files(part, &RenderedOverlays::default(), settings, &view)
-        })
-    };
-    let (checked, problems) = rayon::join(checked, || problems(set));
-    finish(
-        set,
-        settings,
-        fixes,
-        checked.value,
-        (checked.faults, problems),
-    )
-}
-
 /// Returns findings about files that could not be read.
-pub(super) fn problems(set: &SourceSet) -> Vec<Finding> {
+pub(crate) fn problems(set: &SourceSet) -> Vec<Finding> {
     #[cfg(debug_assertions)]
     planted_panic::trip("worker", "");
     input_diagnostics(set)
@@ -92,13 +42,12 @@ pub(super) fn problems(set: &SourceSet) -> Vec<Finding> {
 
 /// Completes the findings, applies the levels of the settings, and counts. `faults` are findings about panics, and
 /// `problems` those about files that could not be read.
-pub(super) fn finish<T>(
-    set: &SourceSet,
-    settings: &Settings,
-    fixes: Fixes,
-    checked: Checked<T>,
+pub(crate) fn finish(
+    request: &AnalysisRequest<'_>,
+    checked: Checked,
     (faults, problems): (Vec<Finding>, Vec<Finding>),
-) -> (Outcome, Option<T>) {
+) -> Outcome {
+    let (set, settings) = (request.set, request.settings);
     let mut summary = Summary::of_files(set);
     let (levels, ignores) = (Levels::new(settings), Ignores::new(&settings.ignore));
     let Checked {
@@ -108,7 +57,6 @@ pub(super) fn finish<T>(
         mut not_judged,
         unknown_environments,
         suppressions,
-        view,
     } = checked;
     summary.workloads = counted.workloads;
     summary.not_judged = not_judged.len();
@@ -143,7 +91,7 @@ pub(super) fn finish<T>(
     findings.retain(|finding| finding.suppressed.is_some() || finding.severity >= least);
     summary.hidden = all - findings.len();
     // Only the fixes of findings that a report may show are verified.
-    match fixes {
+    match request.fixes {
         Fixes::Verified => place_fixes(set, &mut findings),
         Fixes::Removed => findings.iter_mut().for_each(|finding| finding.fix = None),
     }
@@ -158,7 +106,7 @@ pub(super) fn finish<T>(
     limit_to_targets(set, &mut suppressed);
     summary.suppressed = suppressed.len();
     summary.count_findings(&findings);
-    let outcome = Outcome {
+    Outcome {
         findings,
         suppressed,
         switched_off,
@@ -168,8 +116,7 @@ pub(super) fn finish<T>(
         fact_without_workloads: fact_without_workloads(set, &summary),
         unknown_environments,
         summary,
-    };
-    (outcome, view)
+    }
 }
 
 /// Returns the files that were read if they contain nothing to judge.
@@ -194,9 +141,9 @@ fn fact_without_workloads(set: &SourceSet, summary: &Summary) -> Option<String> 
     Some(format!("{}/{}", fact.kind, fact.name()))
 }
 
-/// The result of the predictions and the rules.
-#[derive(Debug)]
-pub(super) struct Checked<T> {
+/// The result of the rules.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
     findings: Vec<Finding>,
     /// Findings in files that are only read for facts. They are not reported.
     elsewhere: Vec<Finding>,
@@ -204,76 +151,52 @@ pub(super) struct Checked<T> {
     not_judged: Vec<NotJudged>,
     unknown_environments: Option<UnknownEnvironments>,
     suppressions: Suppressions,
-    pub(super) view: Option<T>,
 }
 
-impl<T> Default for Checked<T> {
-    fn default() -> Self {
-        Self {
-            findings: Vec::new(),
-            elsewhere: Vec::new(),
-            counted: Summary::default(),
-            not_judged: Vec::new(),
-            unknown_environments: None,
-            suppressions: Suppressions::default(),
-            view: None,
-        }
-    }
-}
-
-/// Runs the predictions and the rules.
-fn check_files<T>(
-    set: &SourceSet,
-    rendered: &RenderedOverlays<'_>,
-    settings: &Settings,
-    view: &impl Fn(&Context<'_>, &[WorkloadPrediction<'_>]) -> T,
-) -> Checked<T> {
-    let read = || Suppressions::read(set);
-    let renderings = rendered.of(set);
-    analyse_while(
-        set,
-        renderings,
-        settings,
-        read,
-        |mut analysis, suppressions| {
-            let mut configured = None;
-            let mut checked = rayon::in_place_scope(|scope| {
-                scope.spawn(|_| configured = configured_predictions(set, settings, &analysis));
-                check_analysed(set, settings, &analysis, suppressions)
-            });
-            checked.counted.configured = configured;
-            predict::sort_by_place(&mut analysis.predictions);
-            checked.view = Some(view(analysis.context, &analysis.predictions));
-            checked
-        },
-    )
+/// Predicts all workloads of the files, and runs the rules.
+pub(crate) fn judge<'t>(
+    set: &'t SourceSet,
+    renderings: &'t [Rendering],
+    settings: &'t Settings,
+) -> (Predicted<'t>, Checked) {
+    let (context, suppressions) = rayon::join(
+        || Context::new(set, renderings, settings),
+        || Suppressions::read(set),
+    );
+    let predicted = Predicted::from_facts(renderings, context);
+    let mut configured = None;
+    let mut checked = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| configured = configured_predictions(set, settings, &predicted));
+        run_rules(set, settings, &predicted, suppressions)
+    });
+    checked.counted.configured = configured;
+    (predicted, checked)
 }
 
 /// Counts the predictions that the facts of a configuration of the tree decide.
 fn configured_predictions(
     set: &SourceSet,
     settings: &Settings,
-    analysis: &Analysis<'_, '_>,
+    predicted: &Predicted<'_>,
 ) -> Option<ConfiguredPredictions> {
     let (file, without) = settings.without_configured_facts()?;
-    let context = Context::new(set, analysis.renderings, &without);
-    let predictions = predict::predict_all(&context);
+    let other = Predicted::of(set, predicted.renderings, &without);
     Some(ConfiguredPredictions::count(
         file,
-        &analysis.predictions,
-        &predictions,
+        &predicted.predictions,
+        &other.predictions,
     ))
 }
 
 /// Runs the rules on the predictions.
-pub(super) fn check_analysed<T>(
+fn run_rules(
     set: &SourceSet,
     settings: &Settings,
-    analysis: &Analysis<'_, '_>,
+    predicted: &Predicted<'_>,
     suppressions: Suppressions,
-) -> Checked<T> {
-    let context = analysis.context;
-    let predictions = analysis.predictions.as_slice();
+) -> Checked {
+    let context = &predicted.context;
+    let predictions = predicted.predictions.as_slice();
     let mut counted = Summary::default();
     counted.count_predictions(predictions);
     let annotated = AnnotatedPods::of(predictions);
@@ -283,8 +206,8 @@ pub(super) fn check_analysed<T>(
     let (mut unread, mut unjudged) = (Vec::new(), Vec::new());
     // They read the same facts as the rules. Suppressions cannot be shared between threads.
     let found = rayon::in_place_scope(|scope| {
-        scope.spawn(|_| unread = unread_parts(analysis));
-        scope.spawn(|_| unjudged = not_judged(analysis));
+        scope.spawn(|_| unread = unread_parts(predicted));
+        scope.spawn(|_| unjudged = not_judged(predicted));
         rules::check_marked(context, predictions, &mark)
     });
     let rules::Found {
@@ -329,14 +252,13 @@ pub(super) fn check_analysed<T>(
         not_judged: unjudged,
         unknown_environments,
         suppressions,
-        view: None,
     }
 }
 
 /// Returns findings about what the analysis could not read or decide.
-fn unread_parts(analysis: &Analysis<'_, '_>) -> Vec<Finding> {
-    let (renderings, context) = (analysis.renderings, analysis.context);
-    let predictions = analysis.predictions.as_slice();
+fn unread_parts(predicted: &Predicted<'_>) -> Vec<Finding> {
+    let (renderings, context) = (predicted.renderings, &predicted.context);
+    let predictions = predicted.predictions.as_slice();
     let is_part = |note: &Note| note.absent.is_none() && !note.is_refused;
     unsupported_parts(renderings, predictions, is_part)
         .into_iter()

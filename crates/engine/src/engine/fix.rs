@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::{Fix, RuleId};
 use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::source::SourceSet;
 
-use super::check::check;
+use super::analysis::check;
 use super::fix_history::FixHistory;
 use super::fix_round::{FoundFindings, apply_round, is_wanted};
 use super::outcome::Outcome;

@@ -139,8 +139,7 @@ pub struct UnknownEnvironments {
 
 /// Returns the names in the settings that no environment has, or all if none of the workloads belongs to such an
 /// environment; `None` if there is nothing to report.
-#[must_use]
-pub fn unknown_environments(
+pub(super) fn unknown_environments(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
 ) -> Option<UnknownEnvironments> {
@@ -164,8 +163,7 @@ pub fn unknown_environments(
 }
 
 /// Returns the short names of all environments.
-#[must_use]
-pub fn environment_names(
+pub(super) fn environment_names(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
 ) -> BTreeSet<String> {

@@ -14,15 +14,15 @@ use crate::engine::planted_panic;
 
 /// A result, and the files that were excluded from it.
 #[derive(Debug)]
-pub(super) struct Isolated<T> {
+pub(crate) struct Isolated<T> {
     /// The result; the default if no file could be processed.
-    pub(super) value: T,
+    pub(crate) value: T,
     /// One finding per excluded file.
-    pub(super) faults: Vec<Finding>,
+    pub(crate) faults: Vec<Finding>,
 }
 
 /// Runs `run` on all files. If it panics, runs it on each file, and then on all files on which it did not panic.
-pub(super) fn isolate_panics<T: Default>(
+pub(crate) fn isolate_panics<T: Default>(
     set: &SourceSet,
     run: impl Fn(&SourceSet) -> T,
 ) -> Isolated<T> {
@@ -60,7 +60,7 @@ pub(super) fn isolate_panics<T: Default>(
 
 /// Panics if a panic was planted for a file.
 #[cfg(debug_assertions)]
-pub(super) fn trip_planted(set: &SourceSet) {
+fn trip_planted(set: &SourceSet) {
     let paths = set.files.iter().map(|file| &file.path);
     paths.for_each(|path| planted_panic::trip("check", path));
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use meshprobe_mesh::finding::{Certainty, Label, ObjectRef, sentence_list};
+use meshprobe_mesh::finding::{Certainty, ObjectRef, sentence_list};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::rewrite::rewritten_since;
-use meshprobe_mesh::mesh::{Fact, Mesh, Reason};
+use meshprobe_mesh::mesh::{Fact, Mesh};
 use meshprobe_predict::context::{Context, Dataplane};
 use meshprobe_predict::predict;
 use meshprobe_predict::predict::{
@@ -15,62 +15,37 @@ use meshprobe_predict::predict::{
     WorkloadPrediction, handler_text, rewritten_text,
 };
 use meshprobe_tree::source::{SourceSet, chart_of_output};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::probe_report::{
     AgentTarget, BecomesReport, DocumentKey, FactLine, FactReport, HeaderReport, ProbeReport,
     ReasonEntry, RenderedEntry, WorkloadReport, source_location,
 };
 
-/// How much a report contains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// The outcomes with their reasons.
-    Outcomes,
-    /// All facts, and the outcomes under other assumptions, which takes more time.
-    Facts,
-}
-
-/// Returns whether a handler is reported, given the place of its key and its reasons.
-pub type Wanted<'a> = &'a dyn Fn(&Label, &[Reason]) -> bool;
-
 /// Reports the handlers of all workloads that are targets, then the checks of virtual machines, in the order of the
-/// predictions. With `is_wanted`, omits handlers for whose key and reasons it returns false, and objects without others.
+/// predictions.
 #[must_use]
 pub fn report(
     context: &Context<'_>,
     predictions: &[WorkloadPrediction<'_>],
-    detail: Detail,
-    is_wanted: Option<Wanted<'_>>,
 ) -> Vec<WorkloadReport> {
     let names = EnvironmentNames::of(predictions);
     let shared = shared_workloads(predictions, &names);
     let reporter = Reporter {
         context,
         names: &names,
-        detail,
     };
-    let has_filter = is_wanted.is_some();
-    let mut reports = Vec::new();
-    for pod in predictions.iter().filter(|pod| pod.is_target) {
-        let object = &pod.workload.object;
-        let is_wanted = |handler: &&HandlerPrediction<'_>| {
-            let key = || object.label_at(handler.handler.key.span(), "");
-            is_wanted.is_none_or(|is_wanted| is_wanted(&key(), &handler.verdict.because))
-        };
-        let handlers: Vec<_> = pod.handlers.iter().filter(is_wanted).collect();
-        if has_filter && handlers.is_empty() {
-            continue;
-        }
-        let mut workload = reporter.workload(pod, &handlers);
-        let key = (workload.written_in.clone(), workload.title.clone());
-        workload.is_shared = shared.contains(&key);
-        reports.push(workload);
-    }
+    let mut reports: Vec<WorkloadReport> = predictions
+        .par_iter()
+        .filter(|pod| pod.is_target)
+        .map(|pod| {
+            let mut workload = reporter.workload(pod);
+            let key = (workload.written_in.clone(), workload.title.clone());
+            workload.is_shared = shared.contains(&key);
+            workload
+        })
+        .collect();
     let machines = predict::machines(context).into_iter();
-    let machines = machines.filter(|machine| {
-        let key = || machine.group.label_at(machine.probe.key.span(), "");
-        is_wanted.is_none_or(|is_wanted| is_wanted(&key(), &machine.because))
-    });
     reports.extend(machines.map(|machine| reporter.machine(&machine)));
     reports
 }
@@ -105,21 +80,17 @@ fn document_of(object: &Object<'_>) -> DocumentKey {
 struct Reporter<'a, 't> {
     context: &'a Context<'t>,
     names: &'a EnvironmentNames,
-    detail: Detail,
 }
 
 impl Reporter<'_, '_> {
-    fn workload(
-        &self,
-        pod: &WorkloadPrediction<'_>,
-        handlers: &[&HandlerPrediction<'_>],
-    ) -> WorkloadReport {
+    fn workload(&self, pod: &WorkloadPrediction<'_>) -> WorkloadReport {
         let set = self.context.sources;
-        let alternatives = match self.detail {
-            Detail::Facts if !handlers.is_empty() => predict::alternatives(self.context, pod),
-            _ => Vec::new(),
+        let alternatives = match pod.handlers.is_empty() {
+            true => Vec::new(),
+            false => predict::alternatives(self.context, pod),
         };
-        let handlers = handlers
+        let handlers = pod
+            .handlers
             .iter()
             .map(|handler| self.handler(pod, handler, &alternatives));
         WorkloadReport {
@@ -128,6 +99,7 @@ impl Reporter<'_, '_> {
             handlers: handlers.collect(),
             title: pod.full_name(),
             claims: other_claims(pod),
+            is_prerewritten: pod.is_prerewritten(),
             ..self.object(&pod.workload.object, pod.namespace.as_ref())
         }
     }
@@ -190,6 +162,7 @@ impl Reporter<'_, '_> {
             handlers: Vec::new(),
             title: String::new(),
             is_machine: false,
+            is_prerewritten: false,
             place: shown,
             environment: object
                 .overlay
@@ -212,9 +185,7 @@ impl Reporter<'_, '_> {
         let (handler, verdict) = (&of.handler, &of.verdict);
         let place = object.label_at(handler.key.span(), "");
         let location = source_location(set, &place);
-        let has_facts = self.detail == Detail::Facts;
-        let other = has_facts.then(|| otherwise(alternatives, of)).flatten();
-        let other = other.into_iter().chain(of.by_other_release.clone());
+        let other = otherwise(alternatives, of).into_iter();
         let rewritten_to = of.rewritten_to.as_ref();
         ProbeReport {
             container: of.container.name().to_owned(),
@@ -244,17 +215,9 @@ impl Reporter<'_, '_> {
             cause: Some(verdict.cause),
             why: verdict.cause.describe(),
             route: RouteFacts::of_handler(pod, of),
-            facts: if has_facts {
-                facts(pod, of)
-            } else {
-                Vec::new()
-            },
+            facts: facts(pod, of),
             trail: of.explanation.clone(),
-            otherwise: if has_facts {
-                other.collect()
-            } else {
-                Vec::new()
-            },
+            otherwise: other.chain(of.by_other_release.clone()).collect(),
             ..ProbeReport::at(place)
         }
     }

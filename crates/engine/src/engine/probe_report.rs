@@ -35,6 +35,9 @@ pub struct WorkloadReport {
     /// Whether it is a `WorkloadGroup`.
     #[serde(skip)]
     pub is_machine: bool,
+    /// Whether its probes are rewritten ahead of deployment.
+    #[serde(skip)]
+    pub is_prerewritten: bool,
     /// The place of its name.
     #[serde(skip)]
     pub place: Label,
@@ -126,13 +129,13 @@ pub struct ProbeReport {
     /// What determines its way from the kubelet to the application.
     #[serde(skip)]
     pub route: RouteFacts,
-    /// All facts, in the order in which they are consulted; empty without [`Detail::Facts`].
+    /// All facts, in the order in which they are consulted.
     #[serde(skip)]
     pub facts: Vec<FactLine>,
     /// Additional lines of the explanation, for a mesh other than Istio.
     #[serde(skip)]
     pub trail: Vec<(&'static str, String)>,
-    /// The outcomes under other assumptions; empty without [`Detail::Facts`].
+    /// The outcomes under other assumptions.
     #[serde(skip)]
     pub otherwise: Vec<String>,
 }

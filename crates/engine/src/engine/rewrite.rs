@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use meshprobe_deploy::gitops::render_of;
+use meshprobe_deploy::gitops::{render_of, render_relevant};
 use meshprobe_deploy::kustomize::{DocumentId, Rendering};
 use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::kube::ObjectId;
 use meshprobe_mesh::settings::Settings;
-use meshprobe_predict::context::NotJudged;
+use meshprobe_predict::context::{Context, NotJudged};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_rules::rewrite;
 use meshprobe_rules::rewrite::{Decision, Direction, Edited, Plan, PodRewrite, RewriteInput};
@@ -19,7 +19,7 @@ use meshprobe_yaml as yaml;
 use meshprobe_yaml::{Change, Edit, EditError, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::analysis::{Analysis, analyse, analyse_with_and_without_overlays};
+use super::analysis::Predicted;
 use super::context_fixes::{complete_findings, complete_not_judged};
 use super::fix_round::replace;
 use super::input_diagnostics::input_diagnostics;
@@ -67,9 +67,9 @@ pub fn undo(original: &SourceSet, settings: &Settings) -> Rewritten {
 #[must_use]
 pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::ProxyConfigurations {
     let isolated = isolate_panics(set, |set| {
-        analyse(set, settings, |analysis| {
-            rewrite::proxies(analysis.context, &analysis.predictions)
-        })
+        let renderings = render_relevant(set);
+        let predicted = Predicted::of(set, &renderings, settings);
+        rewrite::proxies(&predicted.context, &predicted.predictions)
     });
     let mut proxies = isolated.value;
     proxies.findings.extend(isolated.faults);
@@ -78,13 +78,11 @@ pub fn proxies(set: &SourceSet, settings: &Settings) -> rewrite::ProxyConfigurat
 
 fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Rewritten {
     let isolated = isolate_panics(original, |set| {
-        analyse_with_and_without_overlays(set, settings, |overlaid, plain| {
-            let not_judged = not_judged(&overlaid);
-            (
-                planned_edits(set, settings, planner, &overlaid, plain),
-                not_judged,
-            )
-        })
+        let renderings = render_relevant(set);
+        let overlaid = Predicted::of(set, &renderings, settings);
+        let plain = Predicted::from_facts(&[], Context::as_written(set, settings));
+        let edits = planned_edits(set, settings, planner, &overlaid, plain);
+        (edits, not_judged(&overlaid))
     });
     let ((edits, decisions, mut findings), mut not_judged) = isolated.value;
     findings.extend(isolated.faults);
@@ -117,21 +115,21 @@ fn changed_by(original: &SourceSet, settings: &Settings, planner: Planner) -> Re
 type Decisions = BTreeMap<ObjectId, Decision>;
 
 /// Plans the changes; returns their edits, the decisions and the findings of the plan.
-fn planned_edits<'a, 't>(
+fn planned_edits<'t>(
     set: &SourceSet,
     settings: &Settings,
     planner: Planner,
-    overlaid: &Analysis<'a, 't>,
-    mut plain: Analysis<'a, 't>,
+    overlaid: &Predicted<'t>,
+    mut plain: Predicted<'t>,
 ) -> (Edits, Decisions, Vec<Finding>) {
     // Without rendered kustomizations, a patch is only a part of the object that it changes.
     let is_whole = |pod: &WorkloadPrediction<'_>| !pod.workload.object.document.patch;
     plain.predictions.retain(is_whole);
     let unknown_kinds = rewrite::remove_unknown_kinds(&mut plain.predictions);
     let seen = RewriteInput {
-        context: plain.context,
+        context: &plain.context,
         plain: &plain.predictions,
-        overlaid: overlaid.context,
+        overlaid: &overlaid.context,
         rendered: &overlaid.predictions,
         renderings: overlaid.renderings,
     };
@@ -167,7 +165,8 @@ fn planned_edits<'a, 't>(
         }));
     let notes = plan.pods.into_iter().flat_map(|pod| pod.notes);
     plan.findings.extend(notes);
-    plan.findings.extend(unrendered_templates(overlaid.context));
+    plan.findings
+        .extend(unrendered_templates(&overlaid.context));
     (edits, plan.decisions, plan.findings)
 }
 

@@ -248,7 +248,7 @@ impl Summary {
 
 /// Returns the newest release of the workloads, if it is newer than all that an oracle has compared with meshprobe.
 #[must_use]
-pub fn newest_unproven(predictions: &[WorkloadPrediction<'_>]) -> Option<(Mesh, Version)> {
+pub(super) fn newest_unproven(predictions: &[WorkloadPrediction<'_>]) -> Option<(Mesh, Version)> {
     let targets = predictions.iter().filter(|prediction| prediction.is_target);
     targets
         .filter_map(|prediction| Some((prediction.mesh.value?, prediction.release.value?)))

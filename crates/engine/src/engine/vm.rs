@@ -5,8 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use meshprobe_deploy::gitops::render_relevant;
 use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::settings::Settings;
+use meshprobe_predict::context::Context;
 use meshprobe_rules::rewrite;
 use meshprobe_rules::rewrite::GeneratedDocument;
 use meshprobe_rules::rules::notices::EDIT_REFUSED;
@@ -15,7 +17,6 @@ use meshprobe_tree::source::{
 };
 use meshprobe_yaml::Span;
 
-use super::analysis::with_context;
 use super::emit::text_of;
 use super::input_diagnostics::input_diagnostics;
 use super::outcome::with_levels;
@@ -51,7 +52,8 @@ pub struct GeneratedFiles {
 #[must_use]
 pub fn mesh_yamls(set: &SourceSet, settings: &Settings) -> GeneratedFiles {
     let generated = isolate_panics(set, |set| {
-        let made = with_context(set, settings, rewrite::mesh_yamls);
+        let renderings = render_relevant(set);
+        let made = rewrite::mesh_yamls(&Context::new(set, &renderings, settings));
         (made.made, made.refused, made.findings)
     });
     let (made, refused, mut findings) = generated.value;

@@ -17,7 +17,7 @@ const REASON: &str = "TODO: explain why";
 
 /// Returns the actions for a range of a document.
 pub(super) fn answer(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     pool: &ThreadPool,
     params: &CodeActionParams,
 ) -> Option<Vec<CodeAction>> {
@@ -84,7 +84,7 @@ fn is_named(only: Option<&[CodeActionKind]>, work: Deferred) -> bool {
 
 /// Returns the findings on the lines of a range.
 fn found<'s>(
-    analysis: &Analysis<'s, '_>,
+    analysis: &'s Analysis,
     file: &SourceFile,
     range: Range,
 ) -> impl Iterator<Item = &'s Finding> {
@@ -104,7 +104,7 @@ fn found<'s>(
 
 /// Returns the diagnostics of the client that show a finding.
 fn diagnostics_of(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     file: &SourceFile,
     params: &CodeActionParams,
     finding: &Finding,
@@ -132,7 +132,7 @@ fn diagnostics_of(
 
 /// Returns the action that applies the fix of a finding, with the edits of `check --fix`.
 fn fix(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     finding: &Finding,
     diagnostics: Option<Vec<Diagnostic>>,
 ) -> Option<CodeAction> {
@@ -156,11 +156,11 @@ fn fix(
 
 /// Returns the action that suppresses a finding with a comment.
 fn suppression(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     finding: &Finding,
     diagnostics: Option<Vec<Diagnostic>>,
 ) -> Option<CodeAction> {
-    let edit = suppression_edit(analysis.set, finding, REASON)?;
+    let edit = suppression_edit(&analysis.set, finding, REASON)?;
     let file = analysis.set.file(&edit.path)?;
     Some(CodeAction {
         title: format!("Ignore `{}` here, with a reason", finding.rule),

@@ -4,7 +4,6 @@ use gen_lsp_types::{
     CodeAction, OptionalVersionedTextDocumentIdentifier, SnippetTextEdit, StringValue,
     TextDocumentEdit, TextDocumentIdentifier, TextEdit, Uri, WorkspaceEdit,
 };
-use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::{Role, SourceFile, SourceSet};
 use meshprobe_yaml::{Edit, Span};
 use rayon::ThreadPool;
@@ -47,7 +46,7 @@ struct Data {
 /// Returns the document of the YAML stream that an action is about; `None` if it does not apply at `offset`. Whether a
 /// rewrite is refused is only known when it is planned.
 pub(super) fn applies(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     file: &SourceFile,
     offset: usize,
     work: Deferred,
@@ -69,27 +68,22 @@ pub(super) fn applies(
     let mut documents = file.documents.iter();
     let document = documents
         .find(|document| document.segment.start <= offset && offset <= document.segment.end)?;
-    let of_document = |pod: &&WorkloadPrediction<'_>| {
-        let object = &pod.workload.object;
-        **object.path() == *file.path && object.document.index == document.index
-    };
-    let mut pods = analysis.facts?.predictions.iter().filter(of_document);
-    let applies = pods.any(|pod| {
-        let mut handlers = pod.handlers.iter();
-        match work {
-            Deferred::Rewrite => handlers.any(|handler| handler.rewritten_to.is_some()),
-            _ => pod.is_prerewritten(),
-        }
+    let mut pods = analysis
+        .workloads
+        .iter()
+        .filter(|pod| *pod.written_in.0 == *file.path && pod.written_in.1 == document.index);
+    let applies = pods.any(|pod| match work {
+        Deferred::Rewrite => pod
+            .handlers
+            .iter()
+            .any(|probe| !probe.rewritten_to.is_empty()),
+        _ => pod.is_prerewritten,
     });
     applies.then_some(document.index)
 }
 
 /// Returns an action with its edit, if there is something to change.
-pub(super) fn answer(
-    analysis: &Analysis<'_, '_>,
-    pool: &ThreadPool,
-    action: CodeAction,
-) -> CodeAction {
+pub(super) fn answer(analysis: &Analysis, pool: &ThreadPool, action: CodeAction) -> CodeAction {
     let data = action.data.clone();
     let data = data.and_then(|data| serde_json::from_value::<Data>(data).ok());
     let edit = data.and_then(|data| {
@@ -100,16 +94,11 @@ pub(super) fn answer(
     CodeAction { edit, ..action }
 }
 
-fn edit(
-    analysis: &Analysis<'_, '_>,
-    pool: &ThreadPool,
-    file: &SourceFile,
-    data: &Data,
-) -> Option<Edit> {
-    let plan = analysis.plan;
+fn edit(analysis: &Analysis, pool: &ThreadPool, file: &SourceFile, data: &Data) -> Option<Edit> {
+    let plan = &analysis.plan;
     let settings = &plan.settings;
     if data.work == Deferred::FixAll {
-        let set = with_one_target(analysis.set, file);
+        let set = with_one_target(&analysis.set, file);
         let fixed = pool.install(|| {
             engine::fix_unknown(&set, settings, false, |set, outcome| {
                 (plan.suppress)(set, outcome);
@@ -118,7 +107,7 @@ fn edit(
         let changed = changed(fixed.changed, file)?;
         return difference(&changed.before, &changed.after, 0);
     }
-    let set = with_one_target(analysis.set, file);
+    let set = with_one_target(&analysis.set, file);
     let rewritten = pool.install(|| match data.work {
         Deferred::Undo => engine::undo(&set, settings),
         _ => engine::rewrite(&set, settings),
@@ -147,9 +136,9 @@ fn changed(changed: Vec<Changed>, file: &SourceFile) -> Option<Changed> {
 }
 
 /// Returns the edit of a file; `None` if the file is not on disk, or if the client shows another text of it.
-pub(super) fn workspace_edit<'t>(
-    analysis: &Analysis<'_, 't>,
-    file: &'t SourceFile,
+pub(super) fn workspace_edit(
+    analysis: &Analysis,
+    file: &SourceFile,
     edits: impl IntoIterator<Item = (Span, String)>,
 ) -> Option<WorkspaceEdit> {
     let uri = editable(analysis, file)?;
@@ -170,9 +159,9 @@ pub(super) fn workspace_edit<'t>(
 
 /// Returns the edit of a file after which `selected`, a part of the new text, is selected, if the client supports it. The
 /// edit should start a line, because clients indent the lines of such an edit like the text before it.
-pub(super) fn selecting_edit<'t>(
-    analysis: &Analysis<'_, 't>,
-    file: &'t SourceFile,
+pub(super) fn selecting_edit(
+    analysis: &Analysis,
+    file: &SourceFile,
     (span, new_text): (Span, String),
     selected: &str,
 ) -> Option<WorkspaceEdit> {
@@ -200,16 +189,12 @@ pub(super) fn selecting_edit<'t>(
 }
 
 /// Returns the URI of a file on disk whose text the client shows as it was analysed.
-fn editable(analysis: &Analysis<'_, '_>, file: &SourceFile) -> Option<Uri> {
+fn editable(analysis: &Analysis, file: &SourceFile) -> Option<Uri> {
     let uri = analysis.uri(file)?;
-    analysis.draft(file).is_none().then_some(uri)
+    analysis.file(&uri).is_some().then_some(uri)
 }
 
-fn document_edit(
-    analysis: &Analysis<'_, '_>,
-    uri: Uri,
-    edits: Vec<gen_lsp_types::Edit>,
-) -> WorkspaceEdit {
+fn document_edit(analysis: &Analysis, uri: Uri, edits: Vec<gen_lsp_types::Edit>) -> WorkspaceEdit {
     let edit = TextDocumentEdit {
         text_document: OptionalVersionedTextDocumentIdentifier {
             version: analysis.version(&uri),

@@ -11,57 +11,51 @@ use crate::analysis::Analysis;
 use crate::insight::{Outcomes, probes_in};
 
 /// The probes of a workload, by the place of their keys, with their container and slot.
-type Probes = BTreeMap<Span, (String, &'static str, Outcomes)>;
+type Probes<'a> = BTreeMap<Span, (&'a str, &'static str, Outcomes<'a>)>;
 
 /// Returns one lens per workload of a document that is part of a mesh.
-pub(super) fn answer(
-    analysis: &Analysis<'_, '_>,
-    params: &CodeLensParams,
-) -> Option<Vec<CodeLens>> {
-    let shown = analysis.shown(&params.text_document.uri)?;
-    let file = shown.file;
-    let mut workloads: BTreeMap<Span, Probes> = BTreeMap::new();
+pub(super) fn answer(analysis: &Analysis, params: &CodeLensParams) -> Option<Vec<CodeLens>> {
+    let file = analysis.file(&params.text_document.uri)?;
+    let mut workloads: BTreeMap<Span, Probes<'_>> = BTreeMap::new();
     for found in probes_in(analysis, file) {
         let (_, probe) = &found;
         let key = probe.place.span;
         let Some(place) = place_of_object(file, key) else {
             continue;
         };
-        let new = || (probe.container.clone(), probe.slot, Outcomes::default());
+        let new = || (probe.container.as_str(), probe.slot, Outcomes::default());
         let probes = workloads.entry(place).or_default();
         let known = probes.entry(key).or_insert_with(new);
         known.2.0.push(found);
     }
-    let is_in_mesh = |probes: &Probes| {
+    let is_in_mesh = |probes: &Probes<'_>| {
         let mut outcomes = probes.values().map(|(.., outcomes)| outcomes);
-        outcomes.any(Outcomes::is_in_mesh)
+        outcomes.any(|outcomes| outcomes.is_in_mesh())
     };
-    let lens = |(place, probes): (Span, Probes)| {
-        Some(CodeLens {
-            range: shown.range(place)?,
-            command: Some(Command {
-                title: title(&probes),
-                tooltip: None,
-                // A lens without a command is only text.
-                command: String::new(),
-                arguments: None,
-            }),
-            data: None,
-        })
+    let lens = |(place, probes): (Span, Probes<'_>)| CodeLens {
+        range: analysis.range(file, place),
+        command: Some(Command {
+            title: title(&probes),
+            tooltip: None,
+            // A lens without a command is only text.
+            command: String::new(),
+            arguments: None,
+        }),
+        data: None,
     };
     let in_mesh = workloads
         .into_iter()
         .filter(|(_, probes)| is_in_mesh(probes));
-    Some(in_mesh.filter_map(lens).collect())
+    Some(in_mesh.map(lens).collect())
 }
 
 /// Returns `web: livenessProbe ok, readinessProbe fails`, with the containers in the order of the file.
-fn title(probes: &Probes) -> String {
+fn title(probes: &Probes<'_>) -> String {
     let mut containers: Vec<(&str, Vec<String>)> = Vec::new();
     for (container, slot, outcomes) in probes.values() {
         let text = format!("{slot} {}", outcomes.text());
         match containers.last_mut() {
-            Some((last, texts)) if last == container => texts.push(text),
+            Some((last, texts)) if *last == *container => texts.push(text),
             _ => containers.push((container, vec![text])),
         }
     }

@@ -17,16 +17,17 @@ use meshprobe_report::rule_page;
 
 /// Returns what can be written at the position.
 pub(super) fn answer(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     params: &CompletionParams,
 ) -> Option<Vec<CompletionItem>> {
     let at = &params.text_document_position_params;
     let path = path_of(&at.text_document.uri)?;
     let buffer = analysis.buffers.get(&path)?;
-    let text = buffer.shown_text();
+    let text = &buffer.text;
     let lines = Lines::new(text, analysis.supports.encoding);
     let (place, typed) = place(text, lines.offset(at.position))?;
-    let meshes = meshes(analysis);
+    let pods = analysis.workloads.iter();
+    let meshes: Vec<&str> = pods.filter_map(|pod| pod.mesh.value).collect();
     let items = match &place {
         Place::Key {
             map,
@@ -71,21 +72,8 @@ impl Candidate {
     }
 }
 
-/// Returns the meshes that pods of the workspace are part of.
-fn meshes(analysis: &Analysis<'_, '_>) -> Vec<Mesh> {
-    let predictions = analysis.facts.map(|facts| facts.predictions);
-    let pods = predictions.unwrap_or_default().iter();
-    let mut meshes = Vec::new();
-    for mesh in pods.filter_map(|pod| pod.mesh.value) {
-        if !meshes.contains(&mesh) {
-            meshes.push(mesh);
-        }
-    }
-    meshes
-}
-
 /// Returns the keys that have an effect in a map of an object.
-fn keys((map, owner): (KeyMap, KeyOwner), has_colon: bool, meshes: &[Mesh]) -> Vec<Candidate> {
+fn keys((map, owner): (KeyMap, KeyOwner), has_colon: bool, meshes: &[&str]) -> Vec<Candidate> {
     let written = |name: &str| match has_colon {
         true => name.to_owned(),
         false => format!("{name}: "),
@@ -96,7 +84,7 @@ fn keys((map, owner): (KeyMap, KeyOwner), has_colon: bool, meshes: &[Mesh]) -> V
         kind: CompletionItemKind::Property,
         detail: mesh.title().to_owned(),
         documentation,
-        is_remote: !meshes.contains(&mesh),
+        is_remote: !meshes.contains(&mesh.as_str()),
     };
     let documented = known_keys().filter(|(_, key)| key.is_for(map, owner));
     let mut found: Vec<Candidate> = documented

@@ -11,25 +11,19 @@ use crate::insight::{Cursor, decided_by, probes_in};
 
 /// Returns the lines that decide the probe at the position; at such a line, the probes that it decides. At another line of an
 /// object that decides probes, returns those that the text around the line decides.
-pub(super) fn definition(
-    analysis: &Analysis<'_, '_>,
-    params: &DefinitionParams,
-) -> Option<Definition> {
+pub(super) fn definition(analysis: &Analysis, params: &DefinitionParams) -> Option<Definition> {
     let found = locations(analysis, &params.text_document_position_params, false)?;
     Some(Definition::LocationList(found))
 }
 
 /// Returns the same lines as [`definition`], on request with the probe or the line at the position itself.
-pub(super) fn references(
-    analysis: &Analysis<'_, '_>,
-    params: &ReferenceParams,
-) -> Option<Vec<Location>> {
+pub(super) fn references(analysis: &Analysis, params: &ReferenceParams) -> Option<Vec<Location>> {
     let with_itself = params.context.include_declaration;
     locations(analysis, &params.text_document_position_params, with_itself)
 }
 
 fn locations(
-    analysis: &Analysis<'_, '_>,
+    analysis: &Analysis,
     at: &TextDocumentPositionParams,
     with_itself: bool,
 ) -> Option<Vec<Location>> {

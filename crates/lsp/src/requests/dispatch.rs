@@ -19,7 +19,7 @@ use crate::diagnostics::SOURCE;
 type Answer = Result<Value, ResponseError>;
 
 /// Answers a request with these parameters. Long work runs on the threads of the pool.
-type Handler = fn(&Analysis<'_, '_>, &ThreadPool, Value) -> Answer;
+type Handler = fn(&Analysis, &ThreadPool, Value) -> Answer;
 
 /// Requests the diagnostics of a document.
 const DIAGNOSTICS: &str = "textDocument/diagnostic";
@@ -101,7 +101,7 @@ pub(crate) fn document(request: &Request) -> Option<Uri> {
 }
 
 /// Answers a request.
-pub(crate) fn answer(analysis: &Analysis<'_, '_>, pool: &ThreadPool, request: &Request) -> Answer {
+pub(crate) fn answer(analysis: &Analysis, pool: &ThreadPool, request: &Request) -> Answer {
     let found = REQUESTS.iter().find(|(known, _)| *known == request.method);
     match found {
         Some((_, handler)) => handler(analysis, pool, request.params.clone()),

@@ -2,22 +2,20 @@
 //! or annotation of a mesh, its meaning.
 
 use gen_lsp_types::{Hover, HoverParams};
-use meshprobe_mesh::finding::Label;
-use meshprobe_mesh::mesh::Reason;
 use meshprobe_yaml::Span;
 
 use super::known_key;
 use super::known_key::markup;
 use crate::analysis::Analysis;
 use crate::insight::{Cursor, Decision, decided_by, span_in};
-use meshprobe_engine::engine::{Detail, report};
+use meshprobe_engine::engine::{ProbeReport, WorkloadReport};
 use meshprobe_report::{explain, explanation_markdown, inline_markdown};
 
 /// The maximum number of probes that a hover lists.
 const LISTED: usize = 20;
 
 /// Returns what meshprobe knows about the text at the position.
-pub(super) fn answer(analysis: &Analysis<'_, '_>, params: &HoverParams) -> Option<Hover> {
+pub(super) fn answer(analysis: &Analysis, params: &HoverParams) -> Option<Hover> {
     let cursor = Cursor::of(analysis, &params.text_document_position_params)?;
     let (span, text) = match explanation(analysis, &cursor) {
         Some(explained) => explained,
@@ -30,23 +28,31 @@ pub(super) fn answer(analysis: &Analysis<'_, '_>, params: &HoverParams) -> Optio
 }
 
 /// Returns the explanations of the probe around the position, one for each group of environments, with the span of its key.
-fn explanation(analysis: &Analysis<'_, '_>, cursor: &Cursor<'_>) -> Option<(Span, String)> {
-    let facts = analysis.facts?;
-    let is_around = |label: &Label, _: &[Reason]| {
-        let span = span_in(cursor.file, label);
+fn explanation(analysis: &Analysis, cursor: &Cursor<'_>) -> Option<(Span, String)> {
+    let is_around = |probe: &&ProbeReport| {
+        let span = span_in(cursor.file, &probe.place);
         let mut entries = cursor.entries.iter();
         span.is_some_and(|span| entries.any(|entry| entry.key.span() == span))
     };
-    let reports = report(
-        facts.context,
-        facts.predictions,
-        Detail::Facts,
-        Some(&is_around),
-    );
+    let mut reports = Vec::new();
+    for workload in &analysis.workloads {
+        let handlers: Vec<_> = workload
+            .handlers
+            .iter()
+            .filter(is_around)
+            .cloned()
+            .collect();
+        if !handlers.is_empty() {
+            reports.push(WorkloadReport {
+                handlers,
+                ..workload.clone()
+            });
+        }
+    }
     let mut probes = reports.iter().flat_map(|workload| &workload.handlers);
     let key = probes.next()?.place.span;
     let link = |place: &str| url(analysis, place);
-    let texts: Vec<String> = explain(analysis.set, &reports)
+    let texts: Vec<String> = explain(&analysis.set, &reports)
         .iter()
         .map(|explanation| explanation_markdown(explanation, &link))
         .collect();
@@ -54,7 +60,7 @@ fn explanation(analysis: &Analysis<'_, '_>, cursor: &Cursor<'_>) -> Option<(Span
 }
 
 /// Returns the meaning of the label or annotation at the position, and the probes that the text at the position decides.
-fn about_line<'t>(analysis: &Analysis<'_, 't>, cursor: &Cursor<'t>) -> Option<String> {
+fn about_line(analysis: &Analysis, cursor: &Cursor<'_>) -> Option<String> {
     let meaning = known_key::at(cursor);
     let decisions = cursor
         .subject()
@@ -66,8 +72,8 @@ fn about_line<'t>(analysis: &Analysis<'_, 't>, cursor: &Cursor<'t>) -> Option<St
 }
 
 /// Returns the number of the probes that a line decides and breaks, and the probes, those that it breaks first.
-fn list(analysis: &Analysis<'_, '_>, decisions: &[Decision]) -> String {
-    let is_broken = |decision: &&Decision| {
+fn list(analysis: &Analysis, decisions: &[Decision<'_>]) -> String {
+    let is_broken = |decision: &&Decision<'_>| {
         let outcome = decision.probe.outcome;
         outcome.is_bad() || outcome.is_invalid()
     };
@@ -96,7 +102,7 @@ fn probes(count: usize) -> String {
 }
 
 /// Returns `- **fails** [shop/Deployment/web: readinessProbe of container web](…): STRICT for namespace shop`.
-fn item(analysis: &Analysis<'_, '_>, decision: &Decision) -> String {
+fn item(analysis: &Analysis, decision: &Decision<'_>) -> String {
     let key = &decision.probe.place;
     let file = analysis.set.file(&key.path);
     let place = file.map(|file| format!("{}:{}", key.path, file.line_of(key.span)));
@@ -108,12 +114,12 @@ fn item(analysis: &Analysis<'_, '_>, decision: &Decision) -> String {
     let outcome = decision.probe.outcome.as_str();
     format!(
         "- **{outcome}** {title}: {}\n",
-        inline_markdown(&decision.message)
+        inline_markdown(decision.message)
     )
 }
 
 /// Returns the URL of a place such as `apps/web.yaml:31`.
-fn url(analysis: &Analysis<'_, '_>, place: &str) -> Option<String> {
+fn url(analysis: &Analysis, place: &str) -> Option<String> {
     let (path, line) = place.rsplit_once(':')?;
     let uri = analysis.uri(analysis.set.file(path)?)?;
     Some(format!("{}#L{line}", uri.0))

@@ -10,14 +10,10 @@ use crate::analysis::Analysis;
 use crate::insight::{Outcomes, probes_in};
 
 /// Returns the hints for the probes in a range. Probes outside of a mesh have none.
-pub(super) fn answer(
-    analysis: &Analysis<'_, '_>,
-    params: &InlayHintParams,
-) -> Option<Vec<InlayHint>> {
-    let shown = analysis.shown(&params.text_document.uri)?;
-    let file = shown.file;
+pub(super) fn answer(analysis: &Analysis, params: &InlayHintParams) -> Option<Vec<InlayHint>> {
+    let file = analysis.file(&params.text_document.uri)?;
     let wanted = params.range;
-    let mut probes: BTreeMap<Span, Outcomes> = BTreeMap::new();
+    let mut probes: BTreeMap<Span, Outcomes<'_>> = BTreeMap::new();
     for found in probes_in(analysis, file) {
         probes.entry(found.1.place.span).or_default().0.push(found);
     }
@@ -25,7 +21,7 @@ pub(super) fn answer(
         .into_iter()
         .filter(|(_, outcomes)| outcomes.is_in_mesh());
     let hints = in_mesh.filter_map(|(key, outcomes)| {
-        let at = shown.range(Span::new(key.start, line_end(file, key)))?;
+        let at = analysis.range(file, Span::new(key.start, line_end(file, key)));
         let is_wanted = at.start <= wanted.end && wanted.start <= at.end;
         is_wanted.then(|| InlayHint {
             position: at.end,
@@ -42,7 +38,7 @@ pub(super) fn answer(
 }
 
 /// Returns `→ :15020/app-health/web/readyz  ok`, or only the outcome if the mesh does not rewrite the probe.
-fn label(outcomes: &Outcomes) -> String {
+fn label(outcomes: &Outcomes<'_>) -> String {
     let outcome = outcomes.text();
     match outcomes.first().map(|first| first.rewritten_to.as_str()) {
         None | Some("") => outcome,

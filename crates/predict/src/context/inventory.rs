@@ -12,7 +12,6 @@ use meshprobe_mesh::kube::{
     EmbeddedPods, LabelSelector, Object, PeerAuthentication, Workload, embedded_pods,
     may_create_pods, runs_pods, workload_selector,
 };
-use meshprobe_mesh::mesh;
 use meshprobe_mesh::mesh::detect::{FactKind, is_plugin_policy};
 use meshprobe_mesh::mesh::istio::install::PlainFile;
 use meshprobe_mesh::mesh::istio::{install, network_plugin};
@@ -255,8 +254,8 @@ impl<'t> Inventory<'t> {
         inventory
     }
 
-    /// Indexes facts by port and by label selector. Call it after the last fact was added or replaced.
-    pub(super) fn index(&mut self) {
+    /// Indexes facts by port and by label selector. Call it after the last fact was added.
+    fn index(&mut self) {
         self.services.index_labels(service_selector);
         self.inbound_filters.index_labels(workload_selector);
         self.network_policies.index_labels(|policy| {
@@ -466,20 +465,6 @@ impl<'t> Inventory<'t> {
             self.workloads.push(place, subject);
         }
     }
-}
-
-/// Returns whether an object is of a built-in kind that runs pods, and is not read for anything else.
-pub(super) fn states_no_fact(object: &Object<'_>) -> bool {
-    let (group, kind) = (object.group(), object.kind);
-    runs_pods(group, kind)
-        && matches!(FactKind::of(group, kind), None | Some(FactKind::Workload))
-        && !is_plugin_policy(group, kind)
-        && !is_config(object)
-        && !install::concerns(object)
-        && !install::states_members(object)
-        && !network_plugin::concerns(object)
-        && detect::of_object(object).is_none()
-        && mesh::installed_release(object).is_none()
 }
 
 fn is_config(object: &Object<'_>) -> bool {

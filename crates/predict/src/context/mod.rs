@@ -27,8 +27,6 @@ mod network_plugin;
 mod network_policies;
 mod not_judged;
 mod pull_in;
-mod replaced_facts;
-mod replaced_workloads;
 mod run_context;
 mod services;
 mod shared_documents;
@@ -66,8 +64,6 @@ pub use network_policies::isolating::{
     AdmittedPorts, IngressRule, IsolatingPolicies, Source, named_ports,
 };
 pub use not_judged::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
-pub use replaced_facts::is_replaceable;
-pub use replaced_workloads::is_interchangeable;
 pub use run_context::{Context, Origin};
 pub use services::{SETTLE as SERVICES_SETTLE, Services};
 pub use unrendered::{UncheckedPolicy, Unrendered, Uses};

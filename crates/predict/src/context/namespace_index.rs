@@ -56,16 +56,6 @@ impl<'t, T> NamespaceIndex<'t, T> {
         self.places.push(place);
     }
 
-    /// Returns a fact to change it. Its namespace, its file and its label selector must stay the same.
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut T> {
-        self.all.get_mut(index)
-    }
-
-    /// Returns all facts to change them; see [`NamespaceIndex::get_mut`].
-    pub(super) fn all_mut(&mut self) -> &mut [T] {
-        &mut self.all
-    }
-
     /// Indexes the facts by label selector, which `asked` returns for a fact. Call it after the last
     /// `push`.
     pub(super) fn index_labels(&mut self, asked: impl Fn(&T) -> LabelSelector<'t>) {

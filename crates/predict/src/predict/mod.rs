@@ -35,4 +35,4 @@ pub use single::{predict_with, predicted_handlers, sets_host};
 pub use vm::{
     MachinePrediction, SidecarPort, machines, other_host, sidecar_port, unknown_release, verified,
 };
-pub use workloads::{predict_again, predict_all, predict_workload, sort_by_place, view_by_place};
+pub use workloads::{predict_all, predict_workload, sort_by_place};

@@ -7,7 +7,7 @@ mod search;
 mod symptom;
 
 pub use pattern::{Pattern, Specificity};
-pub use probes::{SymptomProbe, probes};
+pub use probes::Pasted;
 pub use registry::all;
 pub use search::{Match, find, normal_line};
 pub use symptom::{Cause, Symptom};

@@ -7,11 +7,10 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
-use meshprobe_yaml::{Entry, Kind, NodeRef, Tree};
 
 use super::kustomization_name::is_kustomization;
 use super::limits::{PARSED_VALUES, ValueCount};
-use super::model::document::{Document, Fault};
+use super::model::document::Fault;
 use super::model::file::SourceFile;
 use super::model::set::SourceSet;
 use super::origin::{finds_origin, may_have_origin, may_name_origin};
@@ -26,8 +25,7 @@ impl SourceSet {
     /// again.
     ///
     /// Returns `None` if more than the changed files may have to be read again: a path is not in the set or was read in an
-    /// unusual way, or the content of a file determines which files are read or how others are used, as most fields of a
-    /// kustomization do.
+    /// unusual way, or the content of a file determines which files are read or how others are used.
     #[must_use]
     pub fn with_changed_contents(&self, paths: &[PathBuf], files: &FileSystem) -> Option<Self> {
         let is_left_out = |file: &SourceFile| matches!(file.fault, Some(Fault::TooLarge { .. }));
@@ -39,10 +37,8 @@ impl SourceSet {
         for at in self.positions(paths)? {
             let before = self.files.get(at)?;
             let after = is_self_contained(before).then(|| read_again(before, files, &count))??;
-            let is_same_kustomization =
-                !is_kustomization(&after.path) || changes_only_pods(before, &after);
             // The chart of a file that `helm template` has written is often elsewhere.
-            if !is_self_contained(&after) || !is_same_kustomization || finds_origin(&after, files) {
+            if !is_self_contained(&after) || finds_origin(&after, files) {
                 return None;
             }
             if after.text != before.text {
@@ -58,20 +54,6 @@ impl SourceSet {
             *set.files.get_mut(at)? = file;
         }
         Some(set)
-    }
-
-    /// Returns whether the files at these resolved paths have the same contents as in this set.
-    #[must_use]
-    pub fn has_contents(&self, paths: &[PathBuf], files: &FileSystem) -> bool {
-        let Some(positions) = self.positions(paths) else {
-            return false;
-        };
-        paths.iter().zip(positions).all(|(path, at)| {
-            let bytes = || files.read_resolved(path).ok();
-            self.files.get(at).is_some_and(|file| {
-                file.fault.is_none() && bytes().is_some_and(|bytes| bytes == file.text.as_bytes())
-            })
-        })
     }
 
     /// Returns the positions of the files with these resolved paths; `None` if a path does not belong to exactly one file.
@@ -91,8 +73,7 @@ impl SourceSet {
     }
 }
 
-/// Returns whether the content of a file has no effect on which files are read, and on how other files are used, unless it is
-/// a kustomization.
+/// Returns whether the content of a file has no effect on which files are read, and on how other files are used.
 fn is_self_contained(file: &SourceFile) -> bool {
     let text = &*file.text;
     let is_ordinary = file.location.is_some()
@@ -106,6 +87,7 @@ fn is_self_contained(file: &SourceFile) -> bool {
         && !name.starts_with('.')
         && !text.starts_with("#!")
         && name != "Chart.yaml"
+        && !is_kustomization(&file.path)
         && !file.rendered
         && !file.has_origins()
         && !["fluxcd.io/", "argoproj.io/"]
@@ -133,59 +115,4 @@ fn read_again(before: &SourceFile, files: &FileSystem, count: &ValueCount) -> Op
     // A kustomization determines which files are patches.
     file.set_patch(before.documents.iter().any(|document| document.patch));
     Some(file)
-}
-
-/// Fields that change only pods, in a way that their kustomization alone decides, and that name no files.
-const OF_PODS: [&str; 2] = ["images", "replicas"];
-
-/// Returns whether two states of a kustomization differ in nothing but its `images` and `replicas`: then the same files are
-/// read, and used in the same way.
-#[must_use]
-pub fn changes_only_pods(old: &SourceFile, new: &SourceFile) -> bool {
-    let (Some(old), Some(new)) = (only_tree(old), only_tree(new)) else {
-        return false;
-    };
-    are_equal(&other_entries(old), &other_entries(new))
-}
-
-/// Returns the entries that are not about pods alone.
-fn other_entries(root: NodeRef<'_>) -> Vec<Entry<'_>> {
-    let is_of_pods = |entry: &Entry<'_>| entry.key.text().is_some_and(|key| OF_PODS.contains(&key));
-    root.entries().filter(|entry| !is_of_pods(entry)).collect()
-}
-
-/// Returns the root of the only document of a file, if it is a kustomization without anchors, tags and merge keys.
-fn only_tree(file: &SourceFile) -> Option<NodeRef<'_>> {
-    let [document] = file.documents.as_slice() else {
-        return None;
-    };
-    let tree = Document::any_tree(document)?;
-    let is_plain = !tree.has_anchors() && !tree.has_tags() && !tree.has_merge_keys();
-    let root = Tree::root(tree).filter(|root| is_plain && root.is_mapping())?;
-    let kind = root.get("kind").map(NodeRef::text);
-    matches!(kind, None | Some(Some("Component" | "Kustomization"))).then_some(root)
-}
-
-fn are_equal(old: &[Entry<'_>], new: &[Entry<'_>]) -> bool {
-    let mut pairs = old.iter().zip(new);
-    old.len() == new.len()
-        && pairs.all(|(old, new)| is_equal(old.key, new.key) && is_equal(old.value, new.value))
-}
-
-/// Returns whether two nodes have the same value, written in the same notation.
-fn is_equal(old: NodeRef<'_>, new: NodeRef<'_>) -> bool {
-    let is_same = (old.kind(), old.style()) == (new.kind(), new.style());
-    is_same
-        && match old.kind() {
-            Kind::Mapping => {
-                let (old, new): (Vec<_>, Vec<_>) =
-                    (old.entries().collect(), new.entries().collect());
-                are_equal(&old, &new)
-            }
-            Kind::Sequence => {
-                let (old, new) = (old.items(), new.items());
-                old.len() == new.len() && old.zip(new).all(|(old, new)| is_equal(old, new))
-            }
-            _ => old.text() == new.text() && old.scalar() == new.scalar(),
-        }
 }

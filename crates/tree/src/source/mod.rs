@@ -27,7 +27,6 @@ pub use boundary::{
     CONFIG_NAMES, boundary, kustomization_in, read_file, read_text, resolved_as_named,
     resolved_within, tree_root,
 };
-pub use changed_contents::changes_only_pods;
 pub use chart::{
     HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
 };

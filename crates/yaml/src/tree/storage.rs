@@ -72,30 +72,6 @@ impl Tree {
         self.segment
     }
 
-    /// Returns whether another document has the same nodes, with the same texts at the same positions: both differ only in
-    /// what follows their nodes, such as comments.
-    #[must_use]
-    pub fn has_nodes_of(&self, other: &Self) -> bool {
-        let (start, end) = (self.segment.start, self.nodes_end());
-        let is_same_text = match (self.text.get(start..end), other.text.get(start..end)) {
-            (Some(text), Some(other)) => text == other,
-            _ => false,
-        };
-        is_same_text
-            && (other.segment.start, other.nodes_end()) == (start, end)
-            && (self.root, self.has_merge_keys) == (other.root, other.has_merge_keys)
-            && self.nodes == other.nodes
-            && self.links == other.links
-            && self.decoded == other.decoded
-            && self.properties == other.properties
-    }
-
-    /// Returns the end of the last node.
-    fn nodes_end(&self) -> usize {
-        let ends = self.nodes.iter().map(|node| node.span.span().end);
-        ends.max().unwrap_or(self.segment.start)
-    }
-
     /// Returns whether the document contains an anchor.
     #[must_use]
     pub fn has_anchors(&self) -> bool {

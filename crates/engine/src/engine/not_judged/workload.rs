@@ -9,7 +9,7 @@ use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
 use meshprobe_yaml::Span;
 
-use crate::engine::analysis::Analysis;
+use crate::engine::analysis::Predicted;
 use crate::engine::summary::MissingFacts;
 use crate::engine::unsupported_parts::renderings_of;
 
@@ -67,12 +67,12 @@ fn workload(prediction: &WorkloadPrediction<'_>) -> Option<NotJudged> {
 }
 
 /// Returns the kustomizations that are checked, and not all of whose workloads are known.
-pub(super) fn kustomizations(analysis: &Analysis<'_, '_>) -> Vec<NotJudged> {
-    let Analysis {
+pub(super) fn kustomizations(predicted: &Predicted<'_>) -> Vec<NotJudged> {
+    let Predicted {
         renderings,
         context,
         predictions,
-    } = analysis;
+    } = predicted;
     let seen = renderings_of(predictions.iter());
     let is_reported = |rendering: &&Rendering| {
         rendering.has_unknown_objects
