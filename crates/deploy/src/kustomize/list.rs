@@ -45,10 +45,10 @@ pub(crate) fn merge(
     for name in &names {
         let item_key = ItemKey::of(name, keys, &is_used);
         last_keys.clone_from(&item_key.keys);
-        // An item is looked up only by the keys that it has.
+        // An item is looked up only by the keys that it has, and not found without any.
         let lookup = item_key.lookup();
-        let in_object = object.iter().position(|item| lookup.matches(item));
-        let in_patch = patch.iter().find(|item| lookup.matches(item));
+        let in_object = object.iter().position(|item| lookup.finds(item));
+        let in_patch = patch.iter().find(|item| lookup.finds(item));
         let merged = merge_item(in_object.and_then(|at| object.get(at)), in_patch)?;
         let in_place = is_same || matches!(merged, Merged::Object(_));
         let Some(mut item) = merged.into_node().filter(|item| !item.is_empty_map()) else {
@@ -226,10 +226,21 @@ impl<'k> ItemKey<'k> {
         Self::of(&self.values, &self.keys, &is_used)
     }
 
+    /// Returns whether an item has these values; if a value is empty, any value of the key.
     fn matches(&self, item: &Node) -> bool {
+        self.all(item, |value, found| value.is_empty() || value == found)
+    }
+
+    fn finds(&self, item: &Node) -> bool {
+        self.all(item, |value, found| value == found)
+    }
+
+    fn all(&self, item: &Node, is_equal: impl Fn(&str, &str) -> bool) -> bool {
         let holds = |(key, value): (&&str, &String)| {
             let found = item.get(key).filter(|found| !found.is_null());
-            found.is_some_and(|found| value.is_empty() || found.text() == Some(value))
+            found
+                .and_then(Node::text)
+                .is_some_and(|found| is_equal(value, found))
         };
         self.keys.iter().zip(&self.values).all(holds)
     }

@@ -139,9 +139,7 @@ impl Merge {
         if !matches!(patch.value, Value::Map(_)) {
             return Ok(patch.clone());
         }
-        let mut bare = patch.clone();
-        bare.remove(DIRECTIVE);
-        self.merge_fields(&bare, Some(&bare), kind)
+        self.merge_fields(patch, Some(patch), kind)
     }
 
     fn merge_fields(
@@ -150,6 +148,18 @@ impl Merge {
         patch: Option<&Node>,
         kind: Type,
     ) -> Result<Node, PatchFailure> {
+        // The directive is removed; a second one is a field. A value that is merged with itself has it on both sides.
+        let bare = |node: &Node| {
+            let mut bare = node.clone();
+            bare.remove(DIRECTIVE);
+            bare
+        };
+        let directed = patch.filter(|patch| patch.get(DIRECTIVE).is_some());
+        let directed = directed.map(|patch| (bare(object), bare(patch)));
+        let (object, patch) = match &directed {
+            Some((object, patch)) => (object, Some(patch)),
+            None => (object, patch),
+        };
         let mut fields = Vec::with_capacity(object.fields().len());
         let patch_fields = patch.map_or(&[][..], Node::fields);
         // Of equal keys, the first is used.
@@ -159,12 +169,9 @@ impl Merge {
         let mut is_new: Vec<bool> = patch_fields
             .iter()
             .enumerate()
-            .map(|(at, field)| *field.key != *DIRECTIVE && is_first(at, field))
+            .map(|(at, field)| is_first(at, field))
             .collect();
-        // A value that is merged with itself has its directive on both sides.
-        let directive = patch.and_then(|patch| patch.get(DIRECTIVE));
-        let is_kept = |field: &&Field| directive.is_none() || *field.key != *DIRECTIVE;
-        for field in object.fields().iter().filter(is_kept) {
+        for field in object.fields() {
             let at = patch.and_then(|patch| patch.position(&field.key));
             if let Some(is_new) = at.and_then(|at| is_new.get_mut(at)) {
                 *is_new = false;
@@ -246,12 +253,13 @@ impl Merge {
             .iter()
             .find(|item| item.get(DIRECTIVE).is_some())
             .filter(|item| item.fields().len() == 1);
-        let directive = Directive::of(directive_item.and_then(|item| item.get(DIRECTIVE)))?;
-        let rest: Vec<Node> = patch_items
-            .iter()
-            .filter(|item| directive_item.is_none() || item.get(DIRECTIVE).is_none())
-            .cloned()
-            .collect();
+        let value = directive_item.and_then(|item| item.get(DIRECTIVE));
+        let directive = Directive::of(value)?;
+        // Another directive remains as an item.
+        let is_other = |item: &&Node| {
+            value.is_none_or(|value| item.get(DIRECTIVE).and_then(Node::text) != value.text())
+        };
+        let rest: Vec<Node> = patch_items.iter().filter(is_other).cloned().collect();
         match (directive, patch) {
             (Directive::Delete, _) => Ok(Merged::Gone),
             (Directive::Replace, Some(patch)) => {

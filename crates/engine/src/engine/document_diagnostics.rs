@@ -86,6 +86,9 @@ fn duplicate(
     let key = again.slice(&file.text);
     let readers = match document.patch {
         _ if is_kustomization(&file.path) => "kustomize uses the last value",
+        true if key == "$patch" => {
+            "kustomize applies the first directive and copies the second into the object, which the API server rejects"
+        }
         true => {
             "kustomize uses the first value, or rejects the patch if the object has no such mapping"
         }
