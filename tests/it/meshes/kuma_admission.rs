@@ -7,6 +7,7 @@
 use super::{KUMA, isolated as run};
 use crate::support::findings;
 use crate::support::predictions::{handlers, texts};
+use crate::support::project::Project;
 
 const HTTP: &str = "livenessProbe: {httpGet: {path: /live, port: 8080}}";
 const PORT_ZERO: &str = "kuma.io/application-probe-proxy-port: \"0\"";
@@ -370,4 +371,48 @@ fn the_release_of_an_installation_in_the_tree_applies() {
     let option = ["--mesh", "kuma", "--mesh-version", "2.9"];
     let installed = image("kumahq/kuma-cp:1.8.1");
     assert_eq!(member(&option, ANNOTATION, "", &installed), "none known");
+}
+
+/// A chart states the release of the control plane wherever it is named: in a dependency, a kustomization, or a reference.
+#[test]
+fn the_release_of_a_chart_applies_wherever_it_is_named() {
+    let workload = format!(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, {ANNOTATION}}}\n---\napiVersion: v1\nkind: Pod\n\
+         metadata: {{name: web, namespace: shop}}\nspec:\n  containers:\n    - {{name: web, image: x, {HTTP}}}\n"
+    );
+    let umbrella = "apiVersion: v2\nname: platform\nversion: 0.1.0\ndependencies:\n- {name: kuma, version: 1.8.1, \
+                    repository: 'https://kumahq.github.io/charts'}\n";
+    let application = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: mesh, namespace: argocd}\n\
+                       spec:\n  destination: {namespace: kuma-system}\n  source: {repoURL: 'https://git.example/a', path: \
+                       charts/platform}\n";
+    let reference = "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: kuma, namespace: \
+                     kuma-system}\nspec: {url: 'oci://registry.example/charts/kuma', ref: {tag: 1.8.1}}\n---\napiVersion: \
+                     helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: kuma, namespace: kuma-system}\nspec: \
+                     {chartRef: {kind: OCIRepository, name: kuma}}\n";
+    let own = "apiVersion: v2\nname: kuma\nversion: 1.8.1\n";
+    let listed =
+        "helmCharts:\n- {name: kuma, version: 1.8.1, repo: 'https://kumahq.github.io/charts'}\n";
+    let k3s = "apiVersion: helm.cattle.io/v1\nkind: HelmChart\nmetadata: {name: kuma, namespace: kube-system}\nspec: {chart: \
+               kuma, repo: 'https://kumahq.github.io/charts', version: 1.8.1}\n";
+    for files in [
+        &[("charts/platform/Chart.yaml", umbrella)][..],
+        &[
+            ("charts/platform/Chart.yaml", umbrella),
+            ("apps/mesh.yaml", application),
+        ],
+        &[("charts/kuma/Chart.yaml", own)],
+        &[("mesh/kustomization.yaml", listed)],
+        &[("mesh/flux.yaml", reference)],
+        &[("mesh/k3s.yaml", k3s)],
+    ] {
+        let project = Project::with(files);
+        project.write("shop/web.yaml", &workload);
+        let shown = project
+            .run(&["predict", "--output-format", "json"])
+            .exits(0);
+        let shown: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+        let web = &shown["workloads"][0];
+        let found = texts(&web["dataplane"], &["/value", "/certainty"]);
+        assert_eq!(found, "sidecar known", "{files:?}");
+    }
 }

@@ -22,6 +22,6 @@ pub use fact::{Fact, Reason};
 pub use fault::{FaultEffect, FaultPlace, ProbeFault, shared_faults};
 pub use registry::{
     ProvenRelease, all, faults, installed_release, is_newer_than_proven, known_keys, model_of,
-    newest_proven, setups,
+    newest_proven, release_of_chart, setups,
 };
 pub use version::{ReleaseChange, Version};

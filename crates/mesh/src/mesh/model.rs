@@ -11,7 +11,7 @@
 //! What a mesh is registered with.
 
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{FieldPath, Span, Value};
+use meshprobe_yaml::{FieldPath, Value};
 
 use super::description::{KnownKey, Mesh, MeshMarkers, MeshSetup};
 use super::fact::{Fact, Reason};
@@ -177,8 +177,13 @@ pub trait MeshModel: Sync {
     /// Returns the release to apply, given the one that the user sets.
     fn release(&self, given: Option<Version>) -> Fact<Option<Version>>;
 
-    /// Returns the release that an object of the tree installs, with the place that states it.
-    fn installed_release(&self, _object: &Object<'_>) -> Option<(Version, Span)> {
+    /// Returns the release that an image of a control plane contains.
+    fn release_of_image(&self, _image: &str) -> Option<Version> {
+        None
+    }
+
+    /// Returns the release that a version of a chart, or a range of versions, installs.
+    fn release_of_chart(&self, _name: &str, _version: &str) -> Option<Version> {
         None
     }
 

@@ -6,7 +6,7 @@
 //!
 //! `tests/oracle/NAME.sh --record` writes `crates/mesh/src/mesh/NAME/proven.csv` if it finds no difference.
 
-use meshprobe_yaml::Span;
+use meshprobe_yaml::{FieldPath, NodeRef, Span};
 
 use super::description::{KnownKey, Mesh, MeshSetup};
 use super::fault::ProbeFault;
@@ -61,13 +61,32 @@ pub fn model_of(mesh: Mesh) -> Option<&'static dyn MeshModel> {
     definition_of(mesh)?.model
 }
 
-/// Returns the mesh other than Istio that an object installs, with its release and the place that states it.
+/// Returns the mesh other than Istio whose control plane a Deployment runs, with its release and the place that states it.
 #[must_use]
 pub fn installed_release(object: &Object<'_>) -> Option<(Mesh, Version, Span)> {
-    DEFINITIONS.iter().find_map(|definition| {
-        let (release, span) = definition.model?.installed_release(object)?;
-        Some((definition.mesh, release, span))
+    let is_deployment = object.group() == "apps" && object.kind == "Deployment";
+    let path = FieldPath::keys(&["spec", "template", "spec", "containers"]);
+    let containers = object.node.at(&path).filter(|_| is_deployment);
+    let mut images = containers.into_iter().flat_map(NodeRef::items);
+    images.find_map(|container| {
+        let image = container.get("image")?;
+        let (mesh, release) = release_by(|model| model.release_of_image(image.text()?))?;
+        Some((mesh, release, image.span()))
     })
+}
+
+/// Returns the mesh other than Istio that a version of a chart installs, with its release.
+#[must_use]
+pub fn release_of_chart(name: &str, version: &str) -> Option<(Mesh, Version)> {
+    release_by(|model| model.release_of_chart(name, version))
+}
+
+fn release_by(
+    release: impl Fn(&'static dyn MeshModel) -> Option<Version>,
+) -> Option<(Mesh, Version)> {
+    DEFINITIONS
+        .iter()
+        .find_map(|definition| Some((definition.mesh, release(definition.model?)?)))
 }
 
 /// Iterates over the labels and annotations of all meshes that users write.

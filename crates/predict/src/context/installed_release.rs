@@ -1,5 +1,6 @@
 //! The releases of meshes other than Istio that the tree installs.
 
+use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, nearness};
 use meshprobe_mesh::mesh::{self, Fact, Mesh, Version};
 
@@ -27,12 +28,16 @@ impl<'t> Context<'t> {
     fn installed_release(&self, mesh: Mesh, object: &Object<'t>) -> Option<Fact<Version>> {
         let home = object.location_file();
         let environments = &self.inventory.environments;
+        let shares_cluster = |install: &MeshInstall<'t>| {
+            let installing = install.object.as_ref();
+            installing.is_none_or(|installing| installing.may_share_cluster(object))
+        };
         let installs = self.inventory.mesh_installs.iter().filter(|install| {
             install.mesh == mesh
-                && environments.may_apply(install.object.location_file(), home)
-                && install.object.may_share_cluster(object)
+                && environments.may_apply(install.file(), home)
+                && shares_cluster(install)
         });
-        let distance = |install: &&MeshInstall<'t>| nearness(install.object.location_file(), home);
+        let distance = |install: &&MeshInstall<'t>| nearness(install.file(), home);
         let best = installs.clone().map(|install| distance(&install)).max();
         let mut nearest = installs.filter(|install| Some(distance(install)) == best);
         let first = nearest.next()?;
@@ -40,7 +45,7 @@ impl<'t> Context<'t> {
             return None;
         }
         let message = format!("{} {} is installed", mesh.title(), first.release);
-        let place = first.object.label_at(first.span, message);
-        Some(Fact::known(first.release, place))
+        let place = first.place.clone();
+        Some(Fact::known(first.release, Label { message, ..place }))
     }
 }

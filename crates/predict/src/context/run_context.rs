@@ -90,13 +90,15 @@ impl<'t> Context<'t> {
         sources: &'t SourceSet,
         renderings: &'t [Rendering],
         settings: &'t Settings,
-        inventory: Inventory<'t>,
+        mut inventory: Inventory<'t>,
     ) -> Self {
         let install::Installations {
             planes,
             cluster,
             networks,
+            meshes,
         } = install::installations(sources, &inventory, settings.release_of(Mesh::ISTIO));
+        inventory.mesh_installs.extend(meshes);
         let unseen: BTreeSet<&str> = renderings
             .iter()
             .filter(|rendering| !rendering.notes.is_empty())

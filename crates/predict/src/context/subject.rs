@@ -1,8 +1,8 @@
 //! The workloads of a tree, and its objects of meshes.
 
+use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::{self, Mesh, Version};
-use meshprobe_yaml::Span;
 
 /// A workload and whether findings about it are reported.
 #[derive(Clone, Debug)]
@@ -23,25 +23,41 @@ pub(in crate::context) struct MeshObject<'t> {
     pub(in crate::context) object: Object<'t>,
 }
 
-/// An object that installs a mesh other than Istio.
+/// An installation of a mesh other than Istio.
 #[derive(Debug)]
 pub(in crate::context) struct MeshInstall<'t> {
     pub(in crate::context) mesh: Mesh,
     pub(in crate::context) release: Version,
     /// The place that states the release.
-    pub(in crate::context) span: Span,
-    pub(in crate::context) object: Object<'t>,
+    pub(in crate::context) place: Label,
+    /// The object that installs it; a kustomization or a chart may do without one.
+    pub(in crate::context) object: Option<Object<'t>>,
 }
 
 impl<'t> MeshInstall<'t> {
-    /// Returns what an object installs.
+    /// Returns what an object installs by itself.
     pub(in crate::context) fn of(object: &Object<'t>) -> Option<Self> {
         let (mesh, release, span) = mesh::installed_release(object)?;
-        Some(Self {
+        let stated = (mesh, release, object.label_at(span, String::new()));
+        Some(Self::new(stated, Some(object)))
+    }
+
+    /// Returns the installation of a release that a place states.
+    pub(in crate::context) fn new(
+        (mesh, release, place): (Mesh, Version, Label),
+        object: Option<&Object<'t>>,
+    ) -> Self {
+        Self {
             mesh,
             release,
-            span,
-            object: object.clone(),
-        })
+            place,
+            object: object.cloned(),
+        }
+    }
+
+    /// Returns the file whose folder decides to which workloads it applies.
+    pub(in crate::context) fn file(&self) -> &str {
+        let object = self.object.as_ref();
+        object.map_or(&self.place.path, Object::location_file)
     }
 }

@@ -7,7 +7,7 @@
 //! Source: `experimental.sidecarContainers`, on by default since 2.14.0 (2f9d353dd6) and without an opt-out in 3
 //! (d18df677b7). Kubernetes before 1.29 does not have native sidecars, so the default remains an assumption.
 //!
-//! The release of Kuma that an object installs.
+//! The release of Kuma that an image or a chart installs.
 //!
 //! Source: `deployments/charts/kuma/Chart.yaml` of the tags 1.1.0 to 2.0.0: the version of the chart is that of Kuma since
 //! 1.6; before that, 0.5 installs 1.1, and 0.9 installs 1.5.
@@ -16,12 +16,11 @@
 //! `pkg/transparentproxy/config` of v2.14.3 and 348b6528 parse them.
 
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{Entry, Span};
+use meshprobe_yaml::Entry;
 
 use super::keys::{INJECTION, SIDECAR};
 use crate::finding::Certainty;
 use crate::kube::Object;
-use crate::kube::delivery::{ChartName, Release, releases};
 use crate::mesh::model::{Membership, PodInput};
 use crate::mesh::{Fact, Version};
 
@@ -174,45 +173,24 @@ const CHART: &str = "kuma";
 /// The registry folder of Kong Mesh, whose releases have other numbers.
 const OTHER_PRODUCT: &str = "kong";
 
-/// Returns the release that an object installs, with the place that states it: the image of the control plane, or the
-/// version of the chart.
-pub(super) fn installed(object: &Object<'_>) -> Option<(Version, Span)> {
-    let stated = match (object.group(), object.kind) {
-        ("apps", "Deployment") => image(object)?,
-        ("helm.toolkit.fluxcd.io", "HelmRelease") | ("argoproj.io", "Application") => {
-            releases(object).iter().find_map(chart_version)?
-        }
-        _ => return None,
-    };
+/// Returns the release of an image of the control plane.
+pub(super) fn release_of_image(image: &str) -> Option<Version> {
+    let (path, tag) = image.split('@').next()?.rsplit_once(':')?;
+    let mut folders = path.rsplit('/');
+    let is_kuma = folders.next() == Some(IMAGE) && folders.next() != Some(OTHER_PRODUCT);
     // Builds between releases have the number 0.0.0.
-    (stated.0.major > 0).then_some(stated)
+    let version: Version = tag.parse().ok()?;
+    (is_kuma && version.major > 0).then_some(version)
 }
 
-fn image(object: &Object<'_>) -> Option<(Version, Span)> {
-    let template = object.node.get("spec")?.get("template")?;
-    let mut containers = template.get("spec")?.get("containers")?.items();
-    containers.find_map(|container| {
-        let node = container.get("image")?;
-        let name = node.text()?.split('@').next()?;
-        let (path, tag) = name.rsplit_once(':')?;
-        let mut folders = path.rsplit('/');
-        let is_kuma = folders.next() == Some(IMAGE) && folders.next() != Some(OTHER_PRODUCT);
-        let version = tag.parse().ok().filter(|_| is_kuma)?;
-        Some((version, node.span()))
-    })
-}
-
-fn chart_version(release: &Release<'_>) -> Option<(Version, Span)> {
-    let ChartName::Written(chart) = &release.chart else {
-        return None;
-    };
-    let node = chart.version.filter(|_| chart.node.text() == Some(CHART))?;
-    let version = release_of(node.text()?)?;
-    let version = match (version.major, version.minor.checked_sub(4)) {
-        (0, Some(minor)) if minor > 0 => Version::new(1, minor),
-        _ => version,
-    };
-    Some((version, node.span()))
+/// Returns the release that a version of a chart installs.
+pub(super) fn release_of_chart(name: &str, version: &str) -> Option<Version> {
+    let version = release_of(version).filter(|_| name == CHART)?;
+    match (version.major, version.minor.checked_sub(4)) {
+        (0, Some(minor)) if minor > 0 => Some(Version::new(1, minor)),
+        (0, _) => None,
+        _ => Some(version),
+    }
 }
 
 /// Returns the release of a chart version. Of a range, this is the lowest release, unless the range goes beyond 1.x: later

@@ -8,17 +8,15 @@
 
 use std::ops::RangeInclusive;
 
-use meshprobe_yaml::Span;
-
 use super::injection;
-use super::injection::{are_ports, installed, parse_pairs, parse_switch, parse_uint};
+use super::injection::{are_ports, parse_pairs, parse_switch, parse_uint};
 use super::keys::{
     EXCLUDED_PORTS, GATEWAY, PORT_ENV, PROXY_PORT, SIDECAR, SIDECAR_ENV, VIRTUAL_PORT,
     VIRTUAL_PROBES,
 };
 use super::proxy::{Era, ProbeProxy, probe_port};
 use crate::finding::Label;
-use crate::kube::{ContainerList, Object, ProbeHandler, Workload};
+use crate::kube::{ContainerList, ProbeHandler, Workload};
 use crate::mesh::Fact;
 use crate::mesh::description::Mesh;
 use crate::mesh::model::{
@@ -37,8 +35,12 @@ impl MeshModel for Kuma {
         release_of(Mesh::KUMA, given, latest)
     }
 
-    fn installed_release(&self, object: &Object<'_>) -> Option<(Version, Span)> {
-        installed(object)
+    fn release_of_image(&self, image: &str) -> Option<Version> {
+        injection::release_of_image(image)
+    }
+
+    fn release_of_chart(&self, name: &str, version: &str) -> Option<Version> {
+        injection::release_of_chart(name, version)
     }
 
     fn other_releases(&self) -> &'static [Version] {

@@ -22,7 +22,7 @@ pub use installation::{Carrier, EnablementSelector, Install, NativeSidecars, Par
 pub use operators::{MEMBER_OF, states_members};
 pub use release::{
     ChartRelease, FILLED_IN, FoundChart, ReleaseValues, ValuesText, from_values_file,
-    has_only_istio_charts, of_kustomization, of_object,
+    has_only_istio_charts, meshes_of_chart, meshes_of_release, of_kustomization, of_object,
 };
 pub use values::Place;
 pub use version::{version_of_image, version_of_revision};

@@ -14,7 +14,8 @@ use super::istiod;
 use super::values::{Embedded, Layer, Place, Typing, Values};
 use crate::finding::Label;
 use crate::kube::Object;
-use crate::mesh::{Fact, Reason, Version};
+use crate::mesh;
+use crate::mesh::{Fact, Mesh, Reason, Version};
 
 /// A chart that something deploys, with its values as far as the tree contains them.
 #[derive(Debug)]
@@ -95,6 +96,38 @@ pub fn of_kustomization(name: &str, place: &Label, release: &ChartRelease<'_>) -
         let (carrier, part) = (Carrier::Kustomization, Part::ControlPlane);
         Install::new(carrier, part, name.to_owned(), place.clone())
     })
+}
+
+/// Returns the meshes other than Istio that a release installs, each with its release and the place that states it.
+#[must_use]
+pub fn meshes_of_release(release: &ChartRelease<'_>) -> Vec<(Mesh, Version, Label)> {
+    match &release.chart {
+        FoundChart::Folder(file, _) => meshes_of_chart(file),
+        FoundChart::Named(name) => {
+            let version = release.version.iter();
+            let meshes = version.filter_map(|(node, place)| mesh_of(name, *node, place));
+            meshes.collect()
+        }
+        FoundChart::Unnamed(_) => Vec::new(),
+    }
+}
+
+/// Returns the meshes other than Istio that the chart of a `Chart.yaml` installs, itself or as dependencies.
+#[must_use]
+pub fn meshes_of_chart(file: &PlainFile<'_>) -> Vec<(Mesh, Version, Label)> {
+    let dependencies = file.root.get("dependencies").into_iter();
+    let charts = std::iter::once(file.root).chain(dependencies.flat_map(NodeRef::items));
+    let mesh = |chart: NodeRef<'_>| {
+        let name = chart.get("name")?.text()?;
+        mesh_of(name, chart.get("version")?, &Place::File(file.path))
+    };
+    charts.filter_map(mesh).collect()
+}
+
+fn mesh_of(name: &str, version: NodeRef<'_>, place: &Place<'_>) -> Option<(Mesh, Version, Label)> {
+    let name = name.trim_end_matches('/').rsplit('/').next()?;
+    let (mesh, release) = mesh::release_of_chart(name, version.text()?)?;
+    Some((mesh, release, place.label(version.span(), String::new())))
 }
 
 fn installs(release: &ChartRelease<'_>, blank: impl Fn() -> Install) -> Vec<Install> {

@@ -3,28 +3,30 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use meshprobe_deploy::gitops::releases::ReleaseTree;
 use meshprobe_deploy::kustomize::locate::Closure;
 use meshprobe_deploy::kustomize::{GeneratedFrom, generator_files};
 use meshprobe_mesh::kube::{Object, is_in_ancestor_folder, nearness};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::install::{
-    Carrier, GENERATOR, Install, Part, PlainFile, from_object, from_values_file, of_kustomization,
-    of_object,
+    Carrier, ChartRelease, FoundChart, GENERATOR, Install, Part, PlainFile, from_object,
+    from_values_file, meshes_of_chart, meshes_of_release, of_kustomization, of_object,
 };
 use meshprobe_tree::source::{SourceSet, is_kustomization};
 
 use crate::context::inventory::Inventory;
+use crate::context::subject::MeshInstall;
 
 /// The installations of a tree.
 #[derive(Debug, Default)]
-pub(in crate::context) struct Installations {
+pub(in crate::context) struct Installations<'t> {
     /// Control planes, each assembled from all objects and files that describe it.
     pub(in crate::context) planes: Vec<Install>,
     /// Parts that serve all control planes of a cluster: CNI plugin, ztunnel, the base chart.
     pub(in crate::context) cluster: Vec<Install>,
     /// The network plugins of clusters.
     pub(in crate::context) networks: Vec<Install>,
+    /// Other meshes that charts install.
+    pub(in crate::context) meshes: Vec<MeshInstall<'t>>,
 }
 
 /// The first release in which a Service maps a revision tag, in addition to the webhook of the tag. Source: release note
@@ -36,8 +38,9 @@ pub(in crate::context) fn installations<'t>(
     sources: &'t SourceSet,
     inventory: &Inventory<'t>,
     release: Option<Version>,
-) -> Installations {
-    let mut pieces = pieces(sources, inventory);
+) -> Installations<'t> {
+    let mut meshes = Vec::new();
+    let mut pieces = pieces(sources, inventory, &mut meshes);
     // Objects about members only imply a control plane if the tree contains none.
     if pieces.iter().any(|piece| piece.carrier == Carrier::Maistra) {
         pieces.retain(|piece| piece.carrier != Carrier::MaistraMembers);
@@ -68,31 +71,56 @@ pub(in crate::context) fn installations<'t>(
         planes,
         cluster,
         networks,
+        meshes,
     }
 }
 
-fn pieces<'t>(sources: &'t SourceSet, inventory: &Inventory<'t>) -> Vec<Install> {
+fn pieces<'t>(
+    sources: &'t SourceSet,
+    inventory: &Inventory<'t>,
+    meshes: &mut Vec<MeshInstall<'t>>,
+) -> Vec<Install> {
     let tree = inventory.release_tree(sources, &inventory.installations);
-    let of_object = |object: &Object<'t>| {
-        let releases = tree.of(object).into_iter();
-        let installs = releases.flat_map(|release| of_object(object, &release.found));
-        let of_generator = (object.kind == GENERATOR).then(|| PlainFile {
-            path: object.path(),
-            real_path: None,
-            root: object.node,
-        });
-        let charts = of_generator
-            .into_iter()
-            .flat_map(|file| of_file(&tree, &file));
-        let installs = installs.chain(charts).chain(from_object(object));
-        installs.collect::<Vec<_>>()
+    let mut all = Vec::new();
+    // The charts in folders that a release names.
+    let mut deployed: HashSet<&str> = HashSet::new();
+    let mut add_meshes = |release: &ChartRelease<'t>, object: Option<&Object<'t>>| {
+        if let FoundChart::Folder(chart, _) = &release.chart {
+            deployed.insert(chart.path);
+        }
+        let stated = meshes_of_release(release).into_iter();
+        meshes.extend(stated.map(|stated| MeshInstall::new(stated, object)));
     };
-    let mut all: Vec<Install> = inventory.installations.iter().flat_map(of_object).collect();
-    let kustomizations = inventory.chart_kustomizations.iter();
-    all.extend(kustomizations.flat_map(|file| of_file(&tree, file)));
+    for object in &inventory.installations {
+        for release in tree.of(object) {
+            add_meshes(&release.found, Some(object));
+            all.extend(of_object(object, &release.found));
+        }
+        all.extend(from_object(object));
+    }
+    let objects = inventory.installations.iter();
+    let generators = objects.filter(|object| object.kind == GENERATOR);
+    let generators = generators.map(|object| PlainFile {
+        path: object.path(),
+        real_path: None,
+        root: object.node,
+    });
+    for file in generators.chain(inventory.chart_kustomizations.iter().copied()) {
+        for (name, place, release) in tree.of_kustomization(&file) {
+            add_meshes(&release, None);
+            all.extend(of_kustomization(name, &place, &release));
+        }
+    }
+    let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
+    for chart in charts
+        .clone()
+        .filter(|chart| !deployed.contains(&**chart.path))
+    {
+        let stated = meshes_of_chart(chart).into_iter();
+        meshes.extend(stated.map(|stated| MeshInstall::new(stated, None)));
+    }
     let read: HashSet<Arc<str>> = all.iter().flat_map(|piece| &piece.reads).cloned().collect();
     let is_deployed = all.iter().any(|piece| piece.part == Part::ControlPlane);
-    let charts = inventory.plain_files.iter().filter(|file| file.is_chart());
     let charts: HashMap<&str, &PlainFile<'_>> =
         charts.map(|chart| (chart.folder(), chart)).collect();
     let generated = match read.is_empty() {
@@ -127,14 +155,6 @@ fn pieces<'t>(sources: &'t SourceSet, inventory: &Inventory<'t>) -> Vec<Install>
         }
     }
     all
-}
-
-/// Returns what the charts install that a kustomization lists.
-fn of_file<'t>(tree: &ReleaseTree<'_, 't>, file: &PlainFile<'t>) -> Vec<Install> {
-    let charts = tree.of_kustomization(file).into_iter();
-    charts
-        .flat_map(|(name, place, chart)| of_kustomization(name, &place, &chart))
-        .collect()
 }
 
 /// Merges the other values files of a folder over its `values.yaml`.
