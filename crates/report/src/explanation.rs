@@ -181,7 +181,7 @@ pub struct Explanation {
     pub title: String,
     /// `apps/web.yaml:31`.
     pub place: String,
-    /// The names of its environments; empty if there is only one.
+    /// The names of its environments; empty if only one deploys the workload.
     pub environments: Vec<Arc<str>>,
     /// The facts in the order in which they are consulted, then the verdict.
     pub lines: Vec<Line>,
@@ -192,12 +192,12 @@ pub struct Explanation {
 fn merge_environments<'r>(
     shown: impl Iterator<Item = (&'r WorkloadReport, Explanation)>,
 ) -> Vec<Explanation> {
-    let mut merged: Vec<Explanation> = Vec::new();
+    let mut merged: Vec<(Explanation, bool)> = Vec::new();
     let mut numbers = HashMap::new();
     for (workload, item) in shown {
         let next = merged.len();
         let Some(environment) = &workload.environment else {
-            merged.push(item);
+            merged.push((item, false));
             continue;
         };
         let key = (&workload.written_in, item.title.clone(), item.place.clone());
@@ -205,11 +205,14 @@ fn merge_environments<'r>(
         let item = item.within(environment);
         match merged.get_mut(number) {
             // Several objects of one environment may have the same title.
-            Some(first) if !first.environments.contains(environment) => first.merge(item),
-            _ => merged.push(item),
+            Some((first, _)) if !first.environments.contains(environment) => first.merge(item),
+            _ => merged.push((item, workload.is_shared)),
         }
     }
-    merged.into_iter().map(Explanation::finished).collect()
+    let merged = merged.into_iter();
+    merged
+        .map(|(item, is_shared)| item.finished(is_shared))
+        .collect()
 }
 
 impl Explanation {
@@ -247,8 +250,8 @@ impl Explanation {
         self.environments.extend(other.environments);
     }
 
-    /// Omits the environments of parts that apply to all of them.
-    fn finished(mut self) -> Self {
+    /// Omits the environments of parts that apply to all of them, and the only environment of a workload.
+    fn finished(mut self, is_shared: bool) -> Self {
         let all = self.environments.len();
         let keep = |environments: &mut Vec<Arc<str>>| {
             if environments.len() == all {
@@ -266,7 +269,7 @@ impl Explanation {
             }
             keep(&mut line.environments);
         }
-        if all == 1 {
+        if all == 1 && !is_shared {
             self.environments.clear();
         }
         self

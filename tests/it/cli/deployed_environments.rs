@@ -248,6 +248,51 @@ fn environments_follow_an_app_of_apps_to_its_root() {
     );
 }
 
+/// Two Applications of an app of apps deploy a workload of one name from two folders.
+#[test]
+fn each_row_of_several_environments_names_its_own() {
+    let pod = |path: &str| {
+        let pod = Pod::deployment("web").within("shop");
+        pod.probe(
+            "readinessProbe",
+            &format!("httpGet: {{path: {path}, port: 8080}}"),
+        )
+        .to_string()
+    };
+    let project = Project::with(&[
+        ("argocd/root.yaml", &application("root", "argocd/apps", "")),
+        ("teams/eu/web.yaml", &pod("/eu")),
+        ("teams/us/web.yaml", &pod("/us")),
+    ]);
+    let names = ["eu", "us"];
+    for one_file in [false, true] {
+        let of = |name: &&str| application(&format!("web-{name}"), &format!("teams/{name}"), "");
+        let all: Vec<String> = names.iter().map(of).collect();
+        let [eu, us] = all.as_slice() else { panic!() };
+        if one_file {
+            project.write("argocd/apps/eu.yaml", join(&[eu, us]));
+            project.write("argocd/apps/us.yaml", "");
+        } else {
+            project.write("argocd/apps/eu.yaml", eu);
+            project.write("argocd/apps/us.yaml", us);
+        }
+        let table = project.run(&["predict"]).exits(0).stdout;
+        assert!(table.contains("  IN "), "{table}");
+        let explained = project.run(&["predict", "--explain"]).exits(0).stdout;
+        for name in names {
+            let row = table
+                .lines()
+                .find(|line| line.contains(&format!("/{name} ")));
+            assert!(row.unwrap().contains(&format!("  web-{name}  ")), "{table}");
+            let line = format!("  in          web-{name}\n");
+            assert!(explained.contains(&line), "{explained}");
+            let selected = project.run(&["predict", "--cluster", &format!("web-{name}")]);
+            let rows = selected.exits(0).stdout;
+            assert_eq!(rows.lines().count(), 2, "{rows}");
+        }
+    }
+}
+
 #[test]
 fn a_chain_of_flux_objects_belongs_to_the_cluster_of_its_root() {
     let project = fleet(&[]);

@@ -40,8 +40,7 @@ pub fn report(
         .filter(|pod| pod.is_target)
         .map(|pod| {
             let mut workload = reporter.workload(pod);
-            let key = (workload.written_in.clone(), workload.title.clone());
-            workload.is_shared = shared.contains(&key);
+            workload.is_shared = shared.contains(&workload.title);
             workload
         })
         .collect();
@@ -50,20 +49,20 @@ pub fn report(
     reports
 }
 
-/// Returns the workloads that several environments deploy, also environments that are not reported.
+/// Returns the names of the workloads that several environments deploy, also environments that are not reported. Each may
+/// deploy another file.
 fn shared_workloads(
     predictions: &[WorkloadPrediction<'_>],
     names: &EnvironmentNames,
-) -> HashSet<(DocumentKey, String)> {
-    let mut first: HashMap<(DocumentKey, String), Arc<str>> = HashMap::new();
+) -> HashSet<String> {
+    let mut first: HashMap<String, Arc<str>> = HashMap::new();
     let mut shared = HashSet::new();
     for pod in predictions {
-        let object = &pod.workload.object;
-        if let Some(environment) = object.overlay.as_ref().map(|overlay| names.name(overlay)) {
-            let key = (document_of(object), pod.full_name());
-            let known = first.entry(key.clone());
+        if let Some(overlay) = &pod.workload.object.overlay {
+            let (environment, title) = (names.name(overlay), pod.full_name());
+            let known = first.entry_ref(&*title);
             if *known.or_insert_with(|| Arc::clone(&environment)) != environment {
-                shared.insert(key);
+                shared.insert(title);
             }
         }
     }

@@ -44,7 +44,7 @@ pub struct WorkloadReport {
     /// The name of the environment; `None` if it is deployed as it is written.
     #[serde(skip)]
     pub environment: Option<Arc<str>>,
-    /// Whether several environments deploy it, also environments that are not reported.
+    /// Whether several environments deploy a workload of this name, also environments that are not reported.
     #[serde(skip)]
     pub is_shared: bool,
     /// The file and the document for people; the folder for a chart, of which each output is a file.

@@ -8,7 +8,7 @@ use meshprobe_deploy::gitops::clusters;
 use meshprobe_deploy::gitops::deployment::{Deployment, Deployments};
 use meshprobe_deploy::gitops::repositories::Repositories;
 use meshprobe_deploy::kustomize::Rendering;
-use meshprobe_mesh::kube::{Destination, Object};
+use meshprobe_mesh::kube::{Destination, Object, runs_pods};
 use meshprobe_tree::source::paths::folder;
 use meshprobe_tree::source::{Cluster, RenderedChart, SourceSet, release_of_output};
 
@@ -45,6 +45,7 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         PulledIn::default()
     };
     let charts = deployed_charts(sources);
+    let separate = separate_environments(&objects, &deployments);
     let mut placed = Vec::with_capacity(objects.len());
     // Objects of one folder are mostly consecutive.
     let (mut last, mut taking, mut is_shared) = (None, Vec::new(), false);
@@ -81,7 +82,7 @@ pub(in crate::context) fn assign_to_deployments<'t>(
             let is_root = matches!(deployment.cluster.as_deref(), Some(Cluster::Root(_)));
             let moved = Object {
                 location_file: home,
-                overlay: if is_shared || is_root {
+                overlay: if is_shared || is_root || separate.contains(&deployment.environment) {
                     Some(Arc::clone(&deployment.environment))
                 } else {
                     object.overlay.clone()
@@ -115,6 +116,35 @@ pub(in crate::context) fn assign_to_deployments<'t>(
         .map(|(_, object, is_target)| (object, is_target))
         .collect();
     (objects, reported, deployments.into_all())
+}
+
+/// Returns the environments of which another one deploys a workload of the same name from another folder.
+fn separate_environments(
+    objects: &[FoundObject<'_>],
+    deployments: &Deployments<'_>,
+) -> HashSet<Arc<str>> {
+    let mut first: HashMap<_, Arc<str>> = HashMap::new();
+    let mut separate = HashSet::new();
+    let objects = objects.iter().map(|found| &found.object);
+    for object in objects.filter(|object| runs_pods(object.group(), object.kind)) {
+        let mut add = |namespace: Option<_>, environment: &Arc<str>| {
+            let name = (object.kind, object.namespace().or(namespace), object.name());
+            let first = first.entry(name).or_insert_with(|| Arc::clone(environment));
+            if first != environment {
+                separate.extend([first, environment].map(Arc::clone));
+            }
+        };
+        match &object.overlay {
+            Some(overlay) => add(object.deployed_namespace(), overlay),
+            None => {
+                for (_, deployment) in deployments.deploying(object.location_file()) {
+                    let destination = deployment.destination.as_ref();
+                    add(destination.map(|to| to.namespace), &deployment.environment);
+                }
+            }
+        }
+    }
+    separate
 }
 
 /// An output of a chart that objects of the tree deploy.

@@ -107,6 +107,10 @@ impl<'p> Siblings<'p> {
             let object = &prediction.workload.object;
             if let Some(overlay) = &object.overlay {
                 siblings.add(document_key(object), overlay);
+                if object.rendered_by.is_none() {
+                    // Objects of the tree may deploy one workload from several files.
+                    siblings.add(("", 0, Some(object.reference())), overlay);
+                }
             }
         }
         siblings
