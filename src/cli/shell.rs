@@ -1,5 +1,6 @@
 //! `meshprobe completions` and `meshprobe man`.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _};
@@ -35,10 +36,11 @@ pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop>
 
 /// Completes a word of a line for a shell. Prints nothing if the line is wrong or files cannot be read.
 pub(super) fn complete(session: &Session, shell: &OsStr, arguments: &[OsString]) -> Exit {
-    let mut words = arguments.iter().skip_while(|word| *word != "--").skip(1);
-    let mut words: Vec<OsString> = words.by_ref().cloned().collect();
+    let words = arguments.iter().skip_while(|word| *word != "--").skip(1);
+    let mut words: Vec<OsString> = words.cloned().collect();
     let shells = Shells::builtins();
-    let Some(shell) = shell.to_str().and_then(|name| shells.completer(name)) else {
+    let shell = shell.to_str().and_then(|name| shells.completer(name));
+    let Some(shell) = shell.filter(|_| !words.is_empty()) else {
         return Exit::Success;
     };
     // Bash and PowerShell insert a candidate as it is, although a name of the tree can contain a command.
@@ -55,16 +57,13 @@ pub(super) fn complete(session: &Session, shell: &OsStr, arguments: &[OsString])
         .mut_subcommands(|command| command.mut_args(|argument| with_values(argument, &line)));
     let mut candidates = Vec::new();
     let directory = session.directory().ok();
-    if words.is_empty()
-        || shell
-            .write_complete(&mut command, words, directory, &mut candidates)
-            .is_err()
-    {
-        return Exit::Success;
-    }
+    // Neither a wrong line nor a closed stream is reported.
+    let _ = shell.write_complete(&mut command, words, directory, &mut candidates);
     let candidates = String::from_utf8_lossy(&candidates);
-    let text = escape.map_or_else(|| candidates.to_string(), |with| escaped(&candidates, with));
-    let _ = session.print_data(&text);
+    let _ = session.print_data(&match escape {
+        Some(escape) => Cow::Owned(escaped(&candidates, escape)),
+        None => candidates,
+    });
     Exit::Success
 }
 

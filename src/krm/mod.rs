@@ -9,7 +9,6 @@ mod definition;
 mod function;
 mod list;
 mod results;
-mod words;
 
 pub use act::{Answer, ConfigFile};
 pub use definition::definition;

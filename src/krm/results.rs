@@ -8,9 +8,8 @@ use meshprobe_yaml::{Change, FieldPath, NodeRef, Step, Value};
 
 use super::act::ActionResults;
 use super::list::{NAME, annotation};
-use super::words;
 use meshprobe_engine::engine::{RewriteCounts, Summary};
-use meshprobe_report::{self as report, escape_control, left_out_sentences};
+use meshprobe_report::{self as report, Reader, escape_control, left_out_sentences};
 
 /// The annotations with the file that an item was read from.
 const PATHS: [&str; 2] = [
@@ -144,7 +143,7 @@ fn within_item(item: NodeRef<'_>, route: &FieldPath) -> Option<String> {
 
 /// Returns the message with all texts for which a result has no field.
 fn message(finding: &Finding) -> String {
-    let mut text = words::message(&finding.message);
+    let mut text = Reader::Function.message(&finding.message);
     let mut add = |name: &str, part: &str| {
         // Writing to a string cannot fail.
         let _ = write!(text, "; {name}: {part}");
@@ -153,15 +152,21 @@ fn message(finding: &Finding) -> String {
         add("kubelet", kubelet);
     }
     for assumption in &finding.assumptions {
-        add("assumed", &words::assumption(assumption));
+        add("assumed", &Reader::Function.assumption(assumption));
     }
-    if let Some(help) = words::help(finding) {
+    if let Some(help) = help(finding) {
         add("help", &help);
     }
     if let Some(fix) = &finding.fix {
         add("fix", &fix.title);
     }
     escape_control(&text).into_owned()
+}
+
+/// Returns the help of a finding; if a function has none of its alternatives, the page of the rule.
+fn help(finding: &Finding) -> Option<String> {
+    let help = Reader::Function.help(finding.help.as_deref()?);
+    Some(help.unwrap_or_else(|| format!("see {}", docs_url(finding.rule))))
 }
 
 const fn severity(severity: Severity) -> &'static str {
@@ -244,13 +249,13 @@ pub(super) fn messages(set: &SourceSet, done: &ActionResults) -> String {
             out,
             "{}: {severity}[{rule}] {}",
             escape_control(&place),
-            escape_control(&words::message(&finding.message))
+            escape_control(&Reader::Function.message(&finding.message))
         );
         for assumption in &finding.assumptions {
-            let assumption = words::assumption(assumption);
+            let assumption = Reader::Function.assumption(assumption);
             let _ = writeln!(out, "  assumed: {}", escape_control(&assumption));
         }
-        if let Some(help) = words::help(finding) {
+        if let Some(help) = help(finding) {
             let _ = writeln!(out, "  help: {}", escape_control(&help));
         }
     }

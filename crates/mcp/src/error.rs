@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use meshprobe_report::{Report, escape_control};
+use meshprobe_report::{Reader, Report, escape_control};
 
 /// The longest message in bytes.
 const LONGEST_ERROR: usize = 2000;
@@ -35,13 +35,13 @@ impl ToolError {
     pub(super) fn of_command(stderr: &str) -> Self {
         let text = stderr.trim();
         let (message, help) = match text.split_once("\nhelp: ") {
-            Some((message, help)) => (message, Some(help.to_owned())),
+            Some((message, help)) => (message, Some(help)),
             None => (text, None),
         };
         let message = message.strip_prefix("error: ").unwrap_or(message);
         Self {
-            message: message.to_owned(),
-            help,
+            message: Reader::Assistant.message(message),
+            help: help.and_then(|help| Reader::Assistant.help(help)),
         }
     }
 

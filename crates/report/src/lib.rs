@@ -26,6 +26,7 @@ mod summary;
 mod symptoms;
 mod terminal_style;
 mod text;
+mod wording;
 
 pub use baseline::Baseline;
 pub use command_report::Report;
@@ -56,3 +57,4 @@ pub use symptoms::{SymptomMatch, symptom_list, symptom_page, symptom_probes, sym
 pub use terminal_style::{TerminalStyle, Tone, wrap};
 pub use text::counted;
 pub use text::path_of;
+pub use wording::Reader;

@@ -1,8 +1,10 @@
 //! `check` and `predict` use the same words for the same probe: its outcome, its port and the text of the kubelet.
+//! Functions and assistants get settings in their own words.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use meshprobe_report::Reader::{Assistant, Function};
 use serde_json::Value;
 
 use crate::support::predictions::workloads;
@@ -116,4 +118,57 @@ fn ports_are_written_in_the_same_way() {
     compared.sort();
     compared.dedup();
     assert_eq!(compared, ["\"70000\"", "\"8080\"", "http", "metrics"]);
+}
+
+#[test]
+fn settings_are_written_in_the_words_of_the_reader() {
+    for (options, keys, arguments) in [
+        (
+            "add it (`--context`), or use `--assume injection=all --assume revision=x`",
+            "add it (`context`), or use `assume: {injection: all, revision: x}`",
+            "add it (`context`), or use `assume: [\"injection=all\", \"revision=x\"]`",
+        ),
+        (
+            "set the release with `--mesh-version`",
+            "set the release with `mesh.version`",
+            "set the release with `mesh_version`",
+        ),
+        (
+            "use `--form container`, or `--allow release-not-proven` after a test",
+            "use `form: container`",
+            "",
+        ),
+        (
+            "rewrite the output, or use `--override injection=all`",
+            "rewrite the output",
+            "rewrite the output, or use `override: [\"injection=all\"]`",
+        ),
+        (
+            "use `--mesh kuma --mesh-version 2.10`",
+            "use `mesh.kind: kuma, mesh.version: 2.10`",
+            "use `mesh: \"kuma\", mesh_version: \"2.10\"`",
+        ),
+        ("correct the port", "correct the port", "correct the port"),
+        ("use `--allow knative`", "", ""),
+        (
+            "undo it: `meshprobe rewrite --undo --context . -`",
+            "",
+            "undo it: `meshprobe rewrite --undo --context . -`",
+        ),
+    ] {
+        assert_eq!(Function.help(options).unwrap_or_default(), keys);
+        assert_eq!(Assistant.help(options).unwrap_or_default(), arguments);
+    }
+    assert_eq!(
+        Function.assumption("it is so [--override mtls=MODE]"),
+        "it is so"
+    );
+    assert_eq!(
+        Assistant.assumption("it is so [--assume rewrite=true|false]"),
+        "it is so [assume: [\"rewrite=true|false\"]]"
+    );
+    assert_eq!(
+        Function.message("mTLS is STRICT (--assume)"),
+        "mTLS is STRICT (assume)"
+    );
 }

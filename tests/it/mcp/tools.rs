@@ -138,6 +138,30 @@ fn an_assumption_that_decides_is_named() {
 }
 
 #[test]
+fn texts_name_arguments_instead_of_options() {
+    let manifest = WEB.split_once("---\n").unwrap().1;
+    let project = shop();
+    let mut client = Client::granting(&project.path("."));
+    for arguments in [
+        json!({}),
+        json!({"manifest": manifest}),
+        json!({"manifest": manifest, "assume": ["injection=all"], "override": ["mtls=STRICT"]}),
+    ] {
+        for tool in ["check", "predict"] {
+            let answer = client.ask(tool, arguments.clone()).to_string();
+            for option in ["`--", "[--", "(--"] {
+                assert!(!answer.contains(option), "{tool} {arguments}: {answer}");
+            }
+        }
+    }
+    let answer = client.ask("predict", json!({"manifest": manifest}));
+    let assumption = answer["probes"][0]["assumptions"][0].as_str().unwrap();
+    assert!(assumption.ends_with("\"]]"), "{assumption}");
+    let refusal = client.refusal("check", json!({"assume": ["mtsl=STRICT"]}));
+    assert!(refusal.contains("for `assume`"), "{refusal}");
+}
+
+#[test]
 fn what_if_names_what_a_changed_fact_breaks() {
     let project = Project::with(&[("web.yaml", WEB)]);
     let mut client = Client::granting(&project.path("."));

@@ -3,8 +3,8 @@
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Fact, Text, at, line, reasons};
-use crate::error::{clean, clean_all};
+use super::{Fact, Text, assumptions, at, line, reasons, worded};
+use crate::error::clean;
 use meshprobe_report::changes::{ChangeCounts, ChangeEntry, PredictionEntry, ProbeEntry};
 
 /// The numbers of the whole comparison, not only of this answer.
@@ -106,7 +106,7 @@ impl From<&ChangeEntry> for Change {
             probe: probe.map(name),
             overlay: probe.and_then(|probe| probe.overlay.as_deref()).map(clean),
             finding: finding
-                .map(|finding| clean(&format!("{}: {}", finding.rule, finding.message))),
+                .map(|finding| worded(&format!("{}: {}", finding.rule, finding.message))),
             before: change.before.as_ref().map(State::from),
             after: change.after.as_ref().map(State::from),
         }
@@ -130,12 +130,12 @@ impl From<&PredictionEntry> for State {
     fn from(state: &PredictionEntry) -> Self {
         Self {
             outcome: state.outcome,
-            why: clean(&state.why),
+            why: worded(&state.why),
             certainty: state.certainty,
             kubelet: state.kubelet.as_deref().map(clean),
             rewritten_to: state.rewritten_to.as_deref().map(clean),
             because: Fact::all(&state.because),
-            assumptions: clean_all(&state.assumptions),
+            assumptions: assumptions(&state.assumptions),
         }
     }
 }

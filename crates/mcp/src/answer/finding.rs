@@ -3,7 +3,7 @@
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Fact, Text, at, line, name, reasons};
+use super::{Fact, Text, assumptions, at, help, line, name, reasons, worded};
 use crate::error::{clean, clean_all};
 use meshprobe_engine::engine::Summary;
 use meshprobe_report::FindingEntry;
@@ -139,7 +139,7 @@ impl From<&FindingEntry> for Finding {
             rule: reported.rule,
             severity: reported.severity,
             certainty: reported.certainty,
-            message: clean(&reported.message),
+            message: worded(&reported.message),
             at: at(&reported.path, reported.line),
             object: reported.object.as_ref().map(name),
             container: reported.container.as_deref().map(clean),
@@ -147,8 +147,8 @@ impl From<&FindingEntry> for Finding {
             outcome: reported.outcome,
             kubelet: reported.kubelet.as_deref().map(clean),
             because: Fact::all(&reported.related),
-            assumptions: clean_all(&reported.assumptions),
-            help: reported.help.as_deref().map(clean),
+            assumptions: assumptions(&reported.assumptions),
+            help: reported.help.as_deref().and_then(help),
             fix: reported.fix.as_ref().map(|fix| FixSummary {
                 applicability: fix.applicability,
                 title: clean(&fix.title),

@@ -10,9 +10,9 @@ use meshprobe_mesh::finding::ObjectRef;
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
-use super::error::clean;
+use super::error::{clean, clean_all};
 use meshprobe_engine::engine::ReasonEntry;
-use meshprobe_report::{NotJudgedEntry, RelatedEntry, path_of};
+use meshprobe_report::{NotJudgedEntry, Reader, RelatedEntry, path_of};
 
 pub(super) use change::{Change, ChangeSummary};
 pub(super) use finding::{CheckSummary, Finding};
@@ -39,6 +39,20 @@ fn reasons(out: &mut String, because: &[Fact], assumptions: &[String]) {
     for assumption in assumptions {
         line(out, "assumes", Some(assumption));
     }
+}
+
+/// Returns a text with the arguments of tools instead of options.
+fn worded(text: &str) -> String {
+    clean(&Reader::Assistant.message(text))
+}
+
+fn help(text: &str) -> Option<String> {
+    Reader::Assistant.help(text).as_deref().map(clean)
+}
+
+fn assumptions(texts: &[String]) -> Vec<String> {
+    let worded = texts.iter().map(|text| Reader::Assistant.assumption(text));
+    clean_all(&worded.collect::<Vec<_>>())
 }
 
 /// Returns `namespace/Kind/name`.
@@ -73,7 +87,7 @@ impl From<&ReasonEntry> for Fact {
     fn from(reason: &ReasonEntry) -> Self {
         Self {
             at: reason.path.as_deref().map(|path| at(path, reason.line)),
-            fact: clean(&reason.reason.message),
+            fact: worded(&reason.reason.message),
         }
     }
 }
@@ -82,7 +96,7 @@ impl From<&RelatedEntry> for Fact {
     fn from(related: &RelatedEntry) -> Self {
         Self {
             at: Some(at(&related.path, related.line)),
-            fact: clean(&related.message),
+            fact: worded(&related.message),
         }
     }
 }
@@ -135,8 +149,8 @@ impl From<&NotJudgedEntry> for NotJudged {
             at: at(&reported.path, reported.line),
             object: reported.object.as_ref().map(name),
             reason: reported.reason,
-            message: clean(&reported.message),
-            help: clean(&reported.help),
+            message: worded(&reported.message),
+            help: help(&reported.help).unwrap_or_else(|| clean(&reported.help)),
         }
     }
 }

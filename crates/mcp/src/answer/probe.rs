@@ -3,8 +3,8 @@
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Fact, Text, at, line, name, reasons};
-use crate::error::{clean, clean_all};
+use super::{Fact, Text, assumptions, at, line, name, reasons};
+use crate::error::clean;
 use meshprobe_engine::engine::{ProbeReport, WorkloadReport};
 use meshprobe_report::PredictReport;
 
@@ -78,7 +78,7 @@ fn probe(pod: &WorkloadReport, handler: &ProbeReport) -> Probe {
         certainty: handler.certainty.as_str(),
         kubelet: handler.kubelet.as_deref().map(clean),
         because: Fact::all(&handler.because),
-        assumptions: clean_all(&handler.assumptions),
+        assumptions: assumptions(&handler.assumptions),
     }
 }
 
