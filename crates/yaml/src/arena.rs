@@ -14,6 +14,7 @@ use super::tree::{Kind, Memo, NONE, Node, Properties, Style, Tree};
 const MAX_KEPT_CAPACITY: usize = 1 << 16;
 
 /// A collection whose end has not been reached.
+#[derive(Debug)]
 struct Open {
     node: u32,
     kind: Kind,
@@ -22,6 +23,7 @@ struct Open {
 }
 
 /// Builder of a tree. Offsets count the bytes of the whole file.
+#[derive(Debug)]
 pub(super) struct Arena {
     tree: Tree,
     open: Vec<Open>,
@@ -99,6 +101,7 @@ impl Arena {
             root: NONE,
             has_merge_keys: false,
             duplicate_keys: Memo::default(),
+            origins: None,
         };
         Self {
             tree,
@@ -118,11 +121,16 @@ impl Arena {
         self.tree.nodes.len() > self.max_nodes
     }
 
-    /// Returns the tree as the tree of `text`; its document is the whole text.
-    pub(super) fn finish_as(mut self, text: &Arc<str>) -> Option<Tree> {
-        self.tree.text = Arc::clone(text);
-        self.tree.segment = Span::new(0, text.len());
-        self.finish()
+    /// Moves the nodes, whose indicators are numbers of files, to the bytes that follow the first one of their file. The
+    /// segment becomes that of all values.
+    pub(super) fn compose(&mut self, first_of_file: impl Fn(usize) -> usize) {
+        for node in &mut self.tree.nodes {
+            let first = first_of_file(node.indicator as usize);
+            let span = node.span.span();
+            node.span = CompactSpan::new(Span::new(first + span.start, first + span.end));
+            node.indicator = NONE;
+        }
+        self.tree.segment = Span::new(0, self.tree.decoded.len());
     }
 
     /// Moves the nodes of a copy of the document to the document in `text`; `map` converts the
@@ -187,6 +195,7 @@ impl Arena {
             root: self.tree.root,
             has_merge_keys: self.tree.has_merge_keys,
             duplicate_keys: Memo::default(),
+            origins: None,
         })
     }
 
@@ -248,7 +257,7 @@ impl Arena {
             node.first = first;
             node.last = last;
             let span = node.span.span();
-            let end = end.unwrap_or(span.end).max(span.start);
+            let end = end.unwrap_or(span.end).max(span.end);
             node.span = CompactSpan::new(Span::new(span.start, end));
         });
     }

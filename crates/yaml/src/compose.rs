@@ -1,289 +1,214 @@
-//! Writes values as block YAML, and builds the tree of that text at the same time, without parsing it.
+//! Builds the tree of a document whose nodes come from several files.
+//!
+//! Such a tree has no text. Like the source map of a compiler, it numbers the bytes of its files one after another, so that
+//! the span of a node states its file, too.
 
 use std::sync::Arc;
 
 use super::arena::Arena;
 use super::span::Span;
-use super::tree::{Kind, Style, Tree};
+use super::tree::{Kind, NodeRef, Style, Tree};
 
 /// Limit on the nesting of collections, as in the full parser.
 const MAX_DEPTH: usize = 255;
-/// Limit on the characters of a key, including its quotes.
-const MAX_KEY: usize = 1024;
 
-/// Writer of a document. Values are added in the order of the text; in a mapping, each value follows its
-/// key.
-///
-/// Strings are written in double quotes and collections in block layout, one column deeper each.
-/// The tree is the one that [`parse`](super::parse) returns for the text.
+/// The files of a composed tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Origins {
+    /// The files, each with the number of its first byte.
+    files: Box<[(usize, Arc<str>)]>,
+    /// The keys whose values replaced others, in order.
+    overrides: Box<[u32]>,
+}
+
+impl Origins {
+    fn file(&self, offset: usize) -> usize {
+        let next = self.files.partition_point(|(start, _)| *start <= offset);
+        next.saturating_sub(1)
+    }
+
+    /// Returns whether a key is before its value in one file.
+    pub(super) fn are_joined(&self, key: Span, value: Span) -> bool {
+        key.end <= value.start && self.file(key.start) == self.file(value.start)
+    }
+}
+
+impl Tree {
+    /// Returns whether the nodes come from several files, so that the document has no text of its own.
+    #[must_use]
+    pub const fn is_composed(&self) -> bool {
+        self.origins.is_some()
+    }
+
+    /// Returns the file and its bytes for the span of a node or an entry. `path` is the file of a parsed document.
+    #[must_use]
+    pub fn source_location(&self, span: Span, path: &Arc<str>) -> (Arc<str>, Span) {
+        let Some(origins) = &self.origins else {
+            return (Arc::clone(path), span);
+        };
+        match origins.files.get(origins.file(span.start)) {
+            Some((first, path)) => (
+                Arc::clone(path),
+                Span::new(span.start - first, span.end - first),
+            ),
+            None => (Arc::clone(path), span),
+        }
+    }
+
+    /// Returns whether the value of a key was set over another one, which would be left without it.
+    #[must_use]
+    pub fn is_override(&self, key: NodeRef<'_>) -> bool {
+        let origins = self.origins.as_ref();
+        origins.is_some_and(|origins| origins.overrides.contains(&key.id()))
+    }
+}
+
+/// Builder of a composed document. Nodes are added in order; in a mapping, each value follows its key.
+#[derive(Debug)]
 pub struct Composer {
-    text: String,
     arena: Arena,
-    /// The kinds of the open collections, and whether they have a member.
-    open: Vec<(Kind, bool)>,
-    /// The end of the `:`, or the `-`, before the next value.
-    indicator: Option<usize>,
-    /// Whether the document exceeds a limit of the parser.
-    refused: bool,
+    /// The files, each with the largest end of a span.
+    files: Vec<(Arc<str>, usize)>,
+    overrides: Vec<u32>,
+    /// Whether the document exceeds the limit on nesting.
+    is_refused: bool,
+}
+
+impl Default for Composer {
+    fn default() -> Self {
+        Self {
+            arena: Arena::new(&Arc::from(""), Span::default()),
+            files: Vec::new(),
+            overrides: Vec::new(),
+            is_refused: false,
+        }
+    }
 }
 
 impl Composer {
-    /// Returns an empty document with a capacity of `bytes` bytes.
+    /// Returns the tree; `None` if values are nested deeper than 255, or the files have more than 4 GiB.
     #[must_use]
-    pub fn new(bytes: usize) -> Self {
-        let text = String::with_capacity(bytes);
-        Self {
-            arena: Arena::new(&Arc::from(""), Span::default()),
-            text,
-            open: Vec::new(),
-            indicator: None,
-            refused: false,
+    pub fn finish(self) -> Option<Tree> {
+        let mut first = 0_usize;
+        let mut files = Vec::with_capacity(self.files.len());
+        for (path, end) in self.files {
+            files.push((first, path));
+            first = first.saturating_add(end).saturating_add(1);
+        }
+        let fits = u32::try_from(first).is_ok() && !self.arena.overflows();
+        let origins = Origins {
+            files: files.into(),
+            overrides: self.overrides.into(),
+        };
+        let of_file = |file: usize| origins.files.get(file).map_or(0, |(first, _)| *first);
+        let mut arena = self.arena;
+        (fits && !self.is_refused).then(|| arena.compose(of_file))?;
+        Some(Tree {
+            origins: Some(Box::new(origins)),
+            ..arena.finish()?
+        })
+    }
+
+    /// Adds a key, with the file and its bytes that it comes from. `is_override` if its value replaced another one.
+    pub fn key(&mut self, key: &str, place: (&Arc<str>, Span), is_override: bool) {
+        self.scalar(key, Style::DoubleQuoted, place);
+        if is_override {
+            self.overrides.push(self.arena.newest());
         }
     }
 
-    /// Returns the tree, which contains the text; `None` if values are nested deeper than 255, a key has more than
-    /// 1,024 characters, or the text is longer than 4 GiB.
-    #[must_use]
-    pub fn finish(mut self) -> Option<Tree> {
-        self.text.push('\n');
-        let is_long = u32::try_from(self.text.len()).is_err() || self.arena.overflows();
-        if self.refused || is_long {
-            return None;
-        }
-        let text: Arc<str> = self.text.into();
-        self.arena.finish_as(&text)
+    /// Adds a string.
+    pub fn string(&mut self, value: &str, place: (&Arc<str>, Span)) {
+        self.scalar(value, Style::DoubleQuoted, place);
     }
 
-    /// Writes a key.
-    pub fn key(&mut self, key: &str) {
-        self.start_member();
-        let start = self.text.len();
-        self.push_quoted(key);
-        let written = self.text.get(start..).unwrap_or_default();
-        self.refused |= written.len() > MAX_KEY && written.chars().count() > MAX_KEY;
-        self.text.push(':');
-        self.indicator = Some(self.text.len());
+    /// Adds a number, a boolean or null.
+    pub fn plain(&mut self, value: &str, place: (&Arc<str>, Span)) {
+        self.scalar(value, Style::Plain, place);
     }
 
-    /// Begins an item of a list. The next call writes its value.
-    pub fn item(&mut self) {
-        self.start_member();
-        self.indicator = Some(self.text.len());
-        self.text.push('-');
-    }
-
-    /// Writes a string.
-    pub fn string(&mut self, value: &str) {
-        self.push_space();
-        self.push_quoted(value);
-    }
-
-    /// Writes a number, a boolean or null without quotes.
-    pub fn plain(&mut self, value: &str) {
-        self.push_space();
-        let start = self.text.len();
-        self.text.push_str(value);
-        let span = Span::new(start, self.text.len());
-        let indicator = self.indicator.take();
-        self.arena.push(Kind::Scalar, Style::Plain, span, indicator);
-        self.arena.record_plain(value);
-    }
-
-    /// Writes an empty mapping or list.
-    pub fn empty(&mut self, kind: Kind) {
-        self.refused |= self.open.len() >= MAX_DEPTH;
-        self.push_space();
-        let start = self.text.len();
-        let brackets = if kind == Kind::Mapping { "{}" } else { "[]" };
-        self.text.push_str(brackets);
-        let span = Span::new(start, self.text.len());
-        let indicator = self.indicator.take();
-        let id = self.arena.push(kind, Style::Flow, span, indicator);
+    /// Begins a mapping or a list. The next calls add its members.
+    pub fn begin(&mut self, kind: Kind, place: (&Arc<str>, Span)) {
+        self.is_refused |= self.arena.depth() >= MAX_DEPTH;
+        let id = self.push(kind, Style::Block, place);
         self.arena.open(id, kind);
-        self.arena.close(Some(span.end));
-    }
-
-    /// Begins a mapping or a list that is not empty. The next call writes its first member.
-    pub fn begin(&mut self, kind: Kind) {
-        self.refused |= self.open.len() >= MAX_DEPTH;
-        self.open.push((kind, false));
     }
 
     /// Ends the mapping or list that was begun last.
     pub fn end(&mut self) {
-        if self.open.pop().is_some() {
-            self.arena.close(None);
-        }
+        self.arena.close(Some(0));
     }
 
-    /// Starts the line of the next member. The first member sets the start of its collection.
-    fn start_member(&mut self) {
-        let depth = self.open.len();
-        let Some((kind, is_begun)) = self.open.last_mut() else {
-            return;
-        };
-        let (kind, is_begun) = (*kind, std::mem::replace(is_begun, true));
-        if !self.text.is_empty() {
-            self.text.push('\n');
-            self.text.extend(std::iter::repeat_n(' ', depth - 1));
-        }
-        if !is_begun {
-            let place = Span::empty(self.text.len());
-            let indicator = self.indicator.take();
-            let id = self.arena.push(kind, Style::Block, place, indicator);
-            self.arena.open(id, kind);
-        }
-    }
-
-    fn push_space(&mut self) {
-        if !self.text.is_empty() {
-            self.text.push(' ');
-        }
-    }
-
-    fn push_quoted(&mut self, value: &str) {
-        let start = self.text.len();
-        self.text.push('"');
-        escape(value, &mut self.text);
-        self.text.push('"');
-        let span = Span::new(start, self.text.len());
-        let indicator = self.indicator.take();
-        let id = self
-            .arena
-            .push(Kind::Scalar, Style::DoubleQuoted, span, indicator);
+    fn scalar(&mut self, value: &str, style: Style, place: (&Arc<str>, Span)) {
+        let id = self.push(Kind::Scalar, style, place);
         let from = self.arena.decoded().len();
         self.arena.decoded().push_str(value);
         self.arena.set_decoded(id, from);
+        // Separates the values in the text of a collection.
+        self.arena.decoded().push('\n');
     }
-}
 
-/// Appends the text between the double quotes to `out`.
-fn escape(value: &str, out: &mut String) {
-    // Nearly all strings need no escapes.
-    let is_ordinary = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
-    if value.bytes().all(is_ordinary) {
-        out.push_str(value);
-        return;
-    }
-    let mut rest = value;
-    while let Some(at) = rest.find(is_escaped) {
-        let (plain, escaped) = rest.split_at_checked(at).unwrap_or((rest, ""));
-        out.push_str(plain);
-        let mut chars = escaped.chars();
-        match chars.next() {
-            Some(c @ ('"' | '\\')) => out.extend(['\\', c]),
-            Some('\n') => out.push_str("\\n"),
-            Some(c) => out.push_str(&format!("\\U{:08X}", u32::from(c))),
-            None => {}
+    fn push(&mut self, kind: Kind, style: Style, (path, span): (&Arc<str>, Span)) -> u32 {
+        let is_same = |(file, _): &(Arc<str>, usize)| Arc::ptr_eq(file, path);
+        let file = self.files.iter().rposition(is_same).unwrap_or_else(|| {
+            self.files.push((Arc::clone(path), 0));
+            self.files.len() - 1
+        });
+        if let Some((_, end)) = self.files.get_mut(file) {
+            *end = (*end).max(span.end);
         }
-        rest = chars.as_str();
-    }
-    out.push_str(rest);
-}
-
-/// Returns whether a character must be escaped, at least for some parsers.
-fn is_escaped(c: char) -> bool {
-    match c {
-        '"' | '\\' | '\u{2028}' | '\u{2029}' => true,
-        _ => !matches!(c, ' '..='~' | '\u{a1}'..='\u{d7ff}'),
+        self.arena.push(kind, style, span, Some(file))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
-    use super::super::parse_fully;
     use super::*;
 
-    #[derive(Clone, Debug)]
-    enum Value {
-        String(String),
-        Plain(&'static str),
-        Map(Vec<(String, Value)>),
-        Seq(Vec<Value>),
-    }
-
-    fn write(value: &Value, out: &mut Composer) {
-        match value {
-            Value::String(text) => out.string(text),
-            Value::Plain(text) => out.plain(text),
-            Value::Map(fields) if fields.is_empty() => out.empty(Kind::Mapping),
-            Value::Seq(items) if items.is_empty() => out.empty(Kind::Sequence),
-            Value::Map(fields) => {
-                out.begin(Kind::Mapping);
-                for (key, value) in fields {
-                    out.key(key);
-                    write(value, out);
-                }
-                out.end();
-            }
-            Value::Seq(items) => {
-                out.begin(Kind::Sequence);
-                for item in items {
-                    out.item();
-                    write(item, out);
-                }
-                out.end();
-            }
-        }
-    }
-
-    fn text() -> impl Strategy<Value = String> {
-        prop_oneof![
-            "[a-z]{0,5}",
-            "<<",
-            "[ -~\n\t\u{80}-\u{2030}\u{feff}😀]{0,6}"
-        ]
-    }
-
-    fn value() -> impl Strategy<Value = Value> {
-        let plain = prop::sample::select(vec!["null", "true", "0x1F", "-1.5e3"]);
-        let leaf = prop_oneof![text().prop_map(Value::String), plain.prop_map(Value::Plain)];
-        leaf.prop_recursive(5, 40, 5, |inner| {
-            let fields = prop::collection::vec((text(), inner.clone()), 0..5);
-            let items = prop::collection::vec(inner, 0..5);
-            prop_oneof![fields.prop_map(Value::Map), items.prop_map(Value::Seq)]
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn the_tree_equals_the_parsed_text(value in value()) {
-            let mut out = Composer::new(0);
-            write(&value, &mut out);
-            let tree = out.finish().unwrap();
-            let text = tree.text();
-            let read = parse_fully(text, tree.segment()).unwrap().unwrap();
-            prop_assert_eq!(tree.segment(), Span::new(0, text.len()));
-            prop_assert_eq!(&tree, &read, "{}", text);
-        }
+    #[test]
+    fn each_node_knows_its_file() {
+        let (base, patch) = (Arc::from("base.yaml"), Arc::from("patch.yaml"));
+        let mut out = Composer::default();
+        out.begin(Kind::Mapping, (&base, Span::new(0, 90)));
+        out.key("path", (&base, Span::new(5, 9)), false);
+        out.string("/ready", (&base, Span::new(11, 17)));
+        out.key("port", (&base, Span::new(20, 24)), true);
+        out.plain("80", (&patch, Span::new(3, 5)));
+        out.key("none", (&base, Span::new(40, 44)), false);
+        out.begin(Kind::Sequence, (&base, Span::new(46, 48)));
+        out.end();
+        out.end();
+        let tree = out.finish().unwrap();
+        let root = tree.root().unwrap();
+        let at = |span| {
+            let (path, span) = tree.source_location(span, &base);
+            (path.to_string(), span.start, span.end)
+        };
+        let (path, port) = (root.entry("path").unwrap(), root.entry("port").unwrap());
+        assert_eq!(at(root.span()), ("base.yaml".to_owned(), 0, 90));
+        assert_eq!(at(path.span()), ("base.yaml".to_owned(), 5, 17));
+        assert_eq!(at(port.key.span()), ("base.yaml".to_owned(), 20, 24));
+        assert_eq!(at(port.span()), ("patch.yaml".to_owned(), 3, 5));
+        assert!(tree.is_override(port.key) && !tree.is_override(path.key));
+        assert_eq!(root.source(), "path\n/ready\nport\n80\nnone");
+        assert_eq!((port.value.source(), port.value.as_str()), ("80", None));
+        assert_eq!(root.get("none").map(NodeRef::source), Some(""));
     }
 
     #[test]
-    fn documents_beyond_the_limits_of_parsers_are_not_written() {
+    fn documents_beyond_the_limit_of_parsers_are_refused() {
+        let path = Arc::from("a.yaml");
         let nested = |depth: usize| {
-            let mut out = Composer::new(0);
+            let mut out = Composer::default();
             for _ in 0..depth {
-                out.begin(Kind::Sequence);
-                out.item();
+                out.begin(Kind::Sequence, (&path, Span::default()));
             }
-            out.string("x");
+            out.string("x", (&path, Span::default()));
             for _ in 0..depth {
                 out.end();
             }
             out.finish().is_some()
         };
         assert!(nested(255) && !nested(256));
-        let with_key = |length: usize| {
-            let mut out = Composer::new(0);
-            out.begin(Kind::Mapping);
-            out.key(&"é".repeat(length));
-            out.plain("1");
-            out.end();
-            let written = out.finish();
-            written.map(|tree| parse_fully(tree.text(), tree.segment()).is_ok())
-        };
-        assert_eq!((with_key(1000), with_key(1100)), (Some(true), None));
     }
 }

@@ -172,10 +172,10 @@ fn render_set<'t>(
             left_out = Some(Limit::All);
             break;
         }
-        let Some((document, origin)) = write::document(&application, set.document) else {
+        let Some(document) = write::document(&application, set.document) else {
             continue;
         };
-        let size = limit::values_of(&document, &origin, false);
+        let size = limit::values_of(&document, false);
         if !count.add(size) {
             left_out = Some(Limit::All);
             break;
@@ -184,7 +184,6 @@ fn render_set<'t>(
         documents.push(RenderedDocument {
             document,
             item: FieldPath::root(),
-            origin,
             may_deploy: true,
             runs_pods: false,
         });

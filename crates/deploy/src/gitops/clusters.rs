@@ -126,7 +126,7 @@ impl FileClusters {
             folder.or_default().push(deployment.cluster.clone());
         }
         found.height = height(found.by_folder.keys().map(String::as_str));
-        for object in objects.filter(|object| object.provenance.is_none()) {
+        for object in objects.filter(|object| object.rendered_by.is_none()) {
             if let Some(cluster) = object.target_cluster() {
                 let file = found.by_file.entry_ref(object.path());
                 file.or_default().push((object.node.span(), cluster));

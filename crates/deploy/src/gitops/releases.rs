@@ -639,9 +639,7 @@ fn open_templates<'t>(set: &Object<'t>, object: &Object<'t>, found: &mut FoundRe
     let helm = found.release.node.get("helm");
     let values = helm.and_then(|helm| helm.get("valuesObject"));
     let is_open = |entry: &Entry<'_>| entry.key.text().is_some_and(|key| key.contains("{{"));
-    let inside = values.map(NodeRef::span).unwrap_or_default();
-    let nodes = object.node.tree().all();
-    let mut nodes = nodes.filter(|node| inside.contains(node.span()));
+    let mut nodes = values.into_iter().flat_map(NodeRef::all);
     let open = nodes.find_map(|node| node.entries().find(is_open));
     if let Some(entry) = open {
         found

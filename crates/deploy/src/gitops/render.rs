@@ -412,7 +412,6 @@ fn render_deployment<'s>(
         // Without an edit, only the location of the object is used.
         root: deployment.edit.unwrap_or(deployment.object.node),
         folder: &deployment.folder,
-        provenance: deployment.object.provenance,
         dialect: deployment.dialect,
     };
     let mut accumulator: Accumulator = match (deployment.edit, file) {

@@ -8,7 +8,6 @@ use meshprobe_tree::source::{Document, SourceSet, is_kustomization};
 use meshprobe_yaml::{NodeRef, Tree};
 
 use super::limit::{self, Limit};
-use super::origin::OriginMap;
 use super::relevance::{may_deploy, runs_pods};
 use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
 use super::resource::Resource;
@@ -38,13 +37,13 @@ pub(crate) fn finish(
         };
         let is_unchanged = resource.is_intact && !resource.body.is_reread();
         let rendered = if is_unchanged || is_refused && is_fact(resource, base) {
-            Some((base.clone(), OriginMap::same(Arc::clone(&resource.path))))
+            Some(base.clone())
         } else {
             write::document(&resource.body.whole(), base)
         };
         match rendered {
-            Some((document, origin)) => {
-                let size = limit::values_of(&document, &origin, runs_pods(resource));
+            Some(document) => {
+                let size = limit::values_of(&document, runs_pods(resource));
                 if !count.add(size) {
                     left_out = left_out.or(Some(Limit::All));
                     break;
@@ -56,7 +55,6 @@ pub(crate) fn finish(
                         ..document
                     },
                     item: resource.item.clone(),
-                    origin,
                     may_deploy: may_deploy(resource),
                     runs_pods: runs_pods(resource),
                 });
@@ -65,10 +63,8 @@ pub(crate) fn finish(
                 notes.insert(Note {
                     path: Arc::clone(&resource.path),
                     span: base.segment,
-                    message:
-                        "the object cannot be rendered: its values are nested too deeply or a \
-                              key is too long"
-                            .to_owned(),
+                    message: "the object cannot be rendered: its values are nested too deeply"
+                        .to_owned(),
                     topic: Topic::Other,
                     adds_unknown: true,
                     absent: None,

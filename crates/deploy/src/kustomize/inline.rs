@@ -69,10 +69,10 @@ pub(crate) fn from_scalar(scalar: NodeRef<'_>, k: &Kustomization<'_>, trim: bool
     } else {
         0
     };
-    // In a rendered text, only whole values have an origin, not their parts.
-    let positions = match k.provenance {
-        Some(_) => Positions::Somewhere(scalar.span()),
-        None => Positions::new(scalar),
+    // In a composed document, only whole values have an origin, not their parts.
+    let positions = match scalar.tree().is_composed() {
+        true => Positions::Somewhere(scalar.span()),
+        false => Positions::new(scalar),
     };
     let place =
         |span: Span| k.origin(positions.real(Span::new(span.start + skipped, span.end + skipped)));

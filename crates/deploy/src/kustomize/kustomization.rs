@@ -9,7 +9,6 @@
 
 use std::sync::Arc;
 
-use meshprobe_mesh::kube::Provenance;
 use meshprobe_mesh::settings::most_similar;
 use meshprobe_tree::source::{FieldFault, FieldFaultKind, SourceFile, field_faults};
 use meshprobe_yaml::{Entry, NodeRef, Span, Tree};
@@ -48,8 +47,6 @@ pub(crate) struct Kustomization<'s> {
     pub(crate) document: usize,
     /// The folder to which its paths are relative.
     pub(crate) folder: &'s str,
-    /// Set if the content is rendered and not the text of the file.
-    pub(crate) provenance: Option<&'s dyn Provenance>,
     pub(crate) dialect: Dialect,
 }
 
@@ -63,7 +60,6 @@ impl<'s> Kustomization<'s> {
             document: document.index,
             root: document.tree().and_then(Tree::root)?,
             folder: folder_of(&file.path),
-            provenance: None,
             dialect: Dialect::Kustomize,
         })
     }
@@ -74,10 +70,7 @@ impl<'s> Kustomization<'s> {
 
     /// Returns the origin of bytes of the content.
     pub(crate) fn origin(&self, span: Span) -> Origin {
-        let (path, span) = match self.provenance {
-            Some(origins) => origins.source_location(span),
-            None => (Arc::clone(self.path), span),
-        };
+        let (path, span) = self.root.tree().source_location(span, self.path);
         Origin { path, span }
     }
 

@@ -8,8 +8,6 @@ use meshprobe_tree::source::limits::{
     ValueCount,
 };
 
-use crate::kustomize::origin::OriginMap;
-
 /// What a pod counts with its predictions and findings, and what any other object counts.
 pub(crate) const POD: usize = 100;
 pub(crate) const OTHER: usize = 16;
@@ -22,10 +20,10 @@ pub(crate) const fn count() -> ValueCount {
 }
 
 /// Returns what a rendered object counts.
-pub(crate) fn values_of(document: &Document, origin: &OriginMap, is_pod: bool) -> usize {
+pub(crate) fn values_of(document: &Document, is_pod: bool) -> usize {
     let results = if is_pod { POD } else { OTHER };
     // An unchanged document shares the tree of the file.
-    let tree = document.tree().filter(|_| !origin.is_same());
+    let tree = document.tree().filter(|tree| tree.is_composed());
     results + tree.map_or(0, |tree| tree.node_count() + tree.segment().len() / TEXT)
 }
 

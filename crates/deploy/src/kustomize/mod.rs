@@ -33,7 +33,6 @@ mod name_index;
 pub(crate) mod node;
 pub(crate) mod objects;
 pub(crate) mod openapi;
-mod origin;
 mod patches;
 mod plugins;
 pub(crate) mod relevance;
@@ -51,7 +50,6 @@ pub(crate) mod write;
 pub use generated::{GeneratedFrom, generator_files};
 pub use kustomization::REFUSED;
 pub use limit::Limit;
-pub use origin::OriginMap;
 pub use rendering::Topic;
 pub use rendering::unapplied;
 pub use rendering::{

@@ -9,7 +9,6 @@ use meshprobe_tree::source::{Cluster, Document, is_kustomization, paths, shell_w
 use meshprobe_yaml::{FieldPath, Span};
 
 use super::limit::Limit;
-use super::origin::OriginMap;
 
 /// Identity of a document of the set: its file as shown to the user, and its number in the file.
 pub type DocumentId = (Arc<str>, usize);
@@ -172,7 +171,6 @@ impl Rendering {
                 &rendered.item,
                 self.location_file(),
                 &self.id,
-                &rendered.origin,
             );
             let destination = destination.clone();
             let cluster = deployed.and_then(|deployed| deployed.cluster.clone());
@@ -189,16 +187,23 @@ impl Rendering {
 /// Object of a [`Rendering`].
 #[derive(Clone, Debug)]
 pub struct RenderedDocument {
-    /// The rendered object, with its own text; path and index are those of the base document.
+    /// The rendered object; path, index and segment are those of the base document. The tree is composed, or that of the
+    /// base document if nothing changes it.
     pub document: Document,
     /// The route to the object in the base document.
     pub item: FieldPath,
-    /// Map from that text to the user's files.
-    pub origin: OriginMap,
     /// Whether the object may deploy others.
     pub may_deploy: bool,
     /// Whether the object runs pods.
     pub runs_pods: bool,
+}
+
+impl RenderedDocument {
+    /// Returns whether the object is an unchanged document of a file.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.document.tree().is_none_or(|tree| !tree.is_composed())
+    }
 }
 
 /// Setting that a rendering does not take into account.

@@ -309,9 +309,9 @@ fn pair<'f>(k: &Kustomization<'_>, at: Span, field: &'f Field) -> Pair<'f> {
         key: &field.key,
         key_origin: &field.origin,
         value,
-        at: match k.provenance {
-            Some(_) => at,
-            None => field.origin.span,
+        at: match k.root.tree().is_composed() {
+            true => at,
+            false => field.origin.span,
         },
     }
 }

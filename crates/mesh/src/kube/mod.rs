@@ -18,7 +18,7 @@ pub use container::{Container, ContainerList, ContainerPort, EnvVar, RevisionCon
 pub use exec::{ExecCall, ExecKind, SelfRequest, exec_calls, self_request};
 pub use object::{
     Destination, EnforcedLevel, EnforcedVersion, FORBIDS_HOSTS, Object, ObjectId, ObjectKey,
-    Provenance, RenderingId, is_in_ancestor_folder, nearness,
+    RenderingId, is_in_ancestor_folder, nearness,
 };
 pub use operators::{
     EmbeddedPods, IncompletePod, PodMaker, PodSource, embedded_pods, inference_components,

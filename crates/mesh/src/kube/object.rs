@@ -10,7 +10,6 @@
 //! Proximity of two files in the folders of a tree.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use meshprobe_tree::source;
@@ -21,15 +20,6 @@ use crate::finding::{Applicability, Finding, Fix, Label, ObjectRef, RuleId, Seve
 
 /// Maximum depth of lists in lists. The parser allows less.
 const LIST_DEPTH: usize = 128;
-
-/// Mapping from the text of a rendered object to the user's files.
-pub trait Provenance: fmt::Debug + Sync {
-    /// Returns the file from which the text at `span` comes, and the bytes of that file.
-    fn source_location(&self, span: Span) -> (Arc<str>, Span);
-
-    /// Returns whether the value of the key at `key` was set over another one, which would be left without it.
-    fn is_override(&self, key: Span) -> bool;
-}
 
 /// Namespace that the deploying object sets on objects without a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,8 +109,6 @@ pub struct Object<'t> {
     pub cluster: Option<Arc<Cluster>>,
     /// Why variables that the deploying object fills in are not known: the ConfigMap or Secret with their values.
     pub unread: Option<&'t str>,
-    /// Set for rendered objects, whose text is not the text of a file.
-    pub provenance: Option<&'t dyn Provenance>,
     /// The document that contains it.
     pub document: &'t Document,
     /// The object itself.
@@ -182,7 +170,6 @@ impl<'t> Object<'t> {
         item: &'t FieldPath,
         location_file: &'t Arc<str>,
         rendered_by: &'t RenderingId,
-        provenance: &'t dyn Provenance,
     ) -> Vec<Self> {
         Self::all_in(document)
             .into_iter()
@@ -190,7 +177,6 @@ impl<'t> Object<'t> {
                 location_file,
                 rendered_by: Some(rendered_by),
                 overlay: Some(Arc::clone(&rendered_by.environment)),
-                provenance: Some(provenance),
                 // kubectl expands the lists that kustomize leaves unchanged.
                 source_item: Some(match object.route.steps() {
                     [] => Cow::Borrowed(item),
@@ -270,9 +256,7 @@ impl<'t> Object<'t> {
     /// apply, and not the default.
     #[must_use]
     pub fn is_override(&self, entry: &Entry<'_>) -> bool {
-        let span = entry.key.span();
-        self.provenance
-            .is_some_and(|provenance| provenance.is_override(span))
+        self.node.tree().is_override(entry.key)
     }
 
     /// Returns the file that determines which objects are near.
@@ -290,10 +274,7 @@ impl<'t> Object<'t> {
     /// Returns a label for a location in the object; that of a rendered object points to the user's file.
     #[must_use]
     pub fn label_at(&self, span: Span, message: impl Into<String>) -> Label {
-        let (path, span) = match self.provenance {
-            Some(provenance) => provenance.source_location(span),
-            None => (Arc::clone(self.path()), span),
-        };
+        let (path, span) = self.node.tree().source_location(span, self.path());
         Label {
             path,
             span,
@@ -370,7 +351,6 @@ impl<'t> Collector<'t, '_> {
             destination: None,
             cluster: None,
             unread: None,
-            provenance: None,
             document: self.document,
             node,
             route: route.clone(),

@@ -319,7 +319,7 @@ impl<'t> Search<'_, 't> {
             .drain(..)
             .map(|workload| workload.template.spec)
             .chain(self.found.incomplete.map(|(node, _)| node))
-            .min_by_key(|node| node.span().start);
+            .min_by_key(|node| node.id());
         EmbeddedPods {
             workloads: Vec::new(),
             incomplete: first.map(|node| (node, why)),
@@ -448,8 +448,7 @@ pub(super) fn with_component_metadata<'t>(
     object: &Object<'t>,
 ) -> PodTemplate<'t> {
     let component = template.spec;
-    let is_component =
-        inference_components(object).any(|(_, node)| node.span() == component.span());
+    let is_component = inference_components(object).any(|(_, node)| node == component);
     match is_component {
         true => template.with_metadata(component, object.metadata()),
         false => template,

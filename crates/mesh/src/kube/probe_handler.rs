@@ -440,8 +440,7 @@ fn port(port: IntOrString) -> Port {
 
 /// Separates placeholders from errors: `timeoutSeconds: ${TIMEOUT}` is unknown, not wrong.
 fn unreadable(node: NodeRef<'_>, error: DeError) -> Unreadable {
-    let text = error.span.slice(node.tree().text());
-    if placeholder::contains(text) {
+    if placeholder::contains(node.tree().source_at(error.span)) {
         Unreadable::Placeholder(error.span)
     } else {
         Unreadable::Malformed(error)

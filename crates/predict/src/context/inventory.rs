@@ -19,7 +19,7 @@ use meshprobe_mesh::mesh::{Mesh, detect};
 use meshprobe_mesh::settings::Settings;
 use meshprobe_tree::source::paths::{contains, folder};
 use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization};
-use meshprobe_yaml::{NodeRef, Tree};
+use meshprobe_yaml::NodeRef;
 use rayon::iter::{
     IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _,
 };
@@ -342,7 +342,7 @@ impl<'t> Inventory<'t> {
             _ => is_config(object) && is_kustomization(object.path()),
         };
         for object in objects.filter(is_generated) {
-            let content = object.document.tree().map(Tree::text);
+            let content = object.node.source();
             if !seen.insert((object.id(), content)) {
                 continue;
             }

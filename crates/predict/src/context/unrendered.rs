@@ -155,7 +155,7 @@ impl<'t> RenderedDocuments<'t> {
                 rendered_document.document.index,
             );
             let is_intact = rendered.entry(key).or_insert(true);
-            *is_intact &= rendered_document.origin.is_same();
+            *is_intact &= rendered_document.is_same();
             if rendered_document.item.steps().is_empty() {
                 self.whole.insert(key);
             } else {

@@ -328,7 +328,7 @@ fn is_variable(
         .context
         .sources
         .file(&place.path)
-        .filter(|_| object.provenance.is_some());
+        .filter(|_| object.rendered_by.is_some());
     file.is_some_and(|file| {
         let written = place.span.slice(&file.text);
         written != text || file.documents.is_empty()

@@ -463,7 +463,7 @@ fn title(group: &Object<'_>) -> String {
 
 /// Returns the source text of a span, quotes included.
 fn source<'t>(group: &Object<'t>, span: Span) -> &'t str {
-    span.slice(group.node.tree().text())
+    group.node.tree().source_at(span)
 }
 
 /// Returns the name of the field that has the fault.

@@ -45,10 +45,14 @@ pub struct Entry<'t> {
 }
 
 impl Entry<'_> {
-    /// Returns the span from the key to the end of the value.
+    /// Returns the span from the key to the end of the value; that of the value if the key is not before it in one file.
     #[must_use]
     pub fn span(&self) -> Span {
-        Span::new(self.key.outer_span().start, self.value.outer_span().end)
+        let (key, value) = (self.key.outer_span(), self.value.outer_span());
+        match &self.key.tree.origins {
+            Some(origins) if !origins.are_joined(key, value) => value,
+            _ => Span::new(key.start, value.end),
+        }
     }
 }
 
@@ -99,10 +103,33 @@ impl<'t> NodeRef<'t> {
         )
     }
 
-    /// Returns the source text of [`NodeRef::span`].
+    /// Returns the source text of [`NodeRef::span`]. In a composed document, these are the values of the node, one on each
+    /// line.
     #[must_use]
     pub fn source(self) -> &'t str {
-        self.span().slice(&self.tree.text)
+        if !self.tree.is_composed() {
+            return self.span().slice(&self.tree.text);
+        }
+        let mut scalars = self.all().map(|node| node.node);
+        let mut scalars = scalars.by_ref().filter(|node| node.kind == Kind::Scalar);
+        let Some(first) = scalars.next() else {
+            return "";
+        };
+        let last = scalars.last().unwrap_or(first);
+        let values = self.tree.decoded.get(first.first as usize..last.last as usize);
+        values.unwrap_or_default()
+    }
+
+    /// Iterates over the node and all nodes in it, in the order of the text; aliases are not followed.
+    pub fn all(self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
+        let last = |node: &NodeRef<'t>| {
+            let is_alias = node.kind() == Kind::Alias;
+            let last = node.children().last().filter(|_| !is_alias)?;
+            self.tree.node(*last)
+        };
+        let end = std::iter::successors(Some(self), last).last();
+        let end = end.map_or(self.id, |node| node.id);
+        (self.id..=end).filter_map(move |id| self.tree.node(id))
     }
 
     /// Returns the span of the explicit tag, if there is one.
@@ -289,6 +316,16 @@ impl Tree {
     #[must_use]
     pub fn root(&self) -> Option<NodeRef<'_>> {
         self.node(self.root)
+    }
+
+    /// Returns the source text of the node at `span`, or of a part of it in a parsed document.
+    #[must_use]
+    pub fn source_at(&self, span: Span) -> &str {
+        if !self.is_composed() {
+            return span.slice(&self.text);
+        }
+        let found = self.all().find(|node| node.span() == span);
+        found.map(NodeRef::source).unwrap_or_default()
     }
 
     /// Iterates over all nodes in the order of the text.

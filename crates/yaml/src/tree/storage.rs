@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::kind::{Kind, Style};
 use super::memo::Memo;
+use crate::compose::Origins;
 use crate::span::{CompactSpan, Span};
 
 /// The number of no node.
@@ -42,7 +43,7 @@ pub(crate) struct Properties {
     pub(crate) tag: Option<Span>,
 }
 
-/// A parsed document. Two documents are equal if all their nodes and positions are equal.
+/// A document: parsed, or composed of nodes of several files. Two documents are equal if all their nodes and positions are equal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     pub(crate) text: Arc<str>,
@@ -57,10 +58,12 @@ pub struct Tree {
     pub(crate) has_merge_keys: bool,
     /// The keys that occur more than once.
     pub(crate) duplicate_keys: Memo<Box<[(Span, Span)]>>,
+    /// The files of a composed document, whose segment counts the bytes of its values.
+    pub(crate) origins: Option<Box<Origins>>,
 }
 
 impl Tree {
-    /// Returns the text of the whole file.
+    /// Returns the text of the whole file; empty for a composed document.
     #[must_use]
     pub const fn text(&self) -> &Arc<str> {
         &self.text

@@ -164,7 +164,7 @@ pub(super) fn entries<'t>(object: &Object<'t>, workload: Option<&Workload<'t>>) 
         .annotation(ANNOTATION)
         .into_iter()
         .chain(on_template)
-        .filter(|entry| seen.insert(entry.value.span().start))
+        .filter(|entry| seen.insert(entry.value.id()))
         .collect()
 }
 

@@ -11,7 +11,7 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef, Scalar, Span, SyntaxError, Tree, parse_embedded};
 
 use crate::finding::{Certainty, Label};
-use crate::kube::{Object, Provenance};
+use crate::kube::Object;
 use crate::mesh::{Fact, Reason};
 
 /// The values of one chart.
@@ -191,8 +191,8 @@ pub(super) enum Typing {
 pub enum Place<'t> {
     /// The value, in this file.
     File(&'t Arc<str>),
-    /// The value, in the file from which a rendered text comes.
-    Rendered(&'t dyn Provenance),
+    /// The value of a rendered object, in the file from which it comes.
+    Rendered(&'t Tree),
     /// One line for all values: the layer is a text inside another document.
     Line(Label),
 }
@@ -258,9 +258,9 @@ impl<'t> Place<'t> {
     /// Returns the places of the values in an object.
     #[must_use]
     pub fn of(object: &Object<'t>) -> Self {
-        match object.provenance {
-            Some(origins) => Self::Rendered(origins),
-            None => Self::File(object.path()),
+        match object.node.tree() {
+            tree if tree.is_composed() => Self::Rendered(tree),
+            _ => Self::File(object.path()),
         }
     }
 
@@ -268,7 +268,7 @@ impl<'t> Place<'t> {
     pub fn label(&self, span: Span, message: impl Into<String>) -> Label {
         let (path, span) = match self {
             Self::File(path) => (Arc::clone(path), span),
-            Self::Rendered(origins) => origins.source_location(span),
+            Self::Rendered(tree) => tree.source_location(span, &Arc::from("")),
             Self::Line(line) => (Arc::clone(&line.path), line.span),
         };
         Label {
