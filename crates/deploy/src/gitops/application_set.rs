@@ -145,7 +145,7 @@ fn render_set<'t>(
         }
     };
     let spec = set.node.get("spec")?;
-    let template = read(spec.get("template")?, &origin).ok()?.node;
+    let template = read(spec.get("template")?, &origin).ok()?;
     let base = application(&template, &origin(set.name_span()));
     let generators = spec.get("generators")?.items();
     // More Applications exceed the limit.

@@ -233,7 +233,7 @@ fn substitute(resource: &mut Resource, variables: &Variables) {
         switch.and_then(Node::text) == Some("disabled")
     });
     let mentions = |leaf: &Leaf| leaf.is_text && leaf.text.contains("${");
-    if !is_off && resource.body.may_mention("${") && resource.body.read().any_leaf(&mentions) {
+    if !is_off && resource.body.may_mention("${") && resource.body.any_leaf(&mentions) {
         let object = resource.change();
         object.change_leaves(&mentions, &mut |node| fill(node, variables));
     }

@@ -277,11 +277,7 @@ impl<'s> Builder<'s> {
                 let base = self.kustomization(&base);
                 let is_complete = !base.has_unknown_objects && base.notes.is_empty();
                 let objects = base.resources.iter();
-                is_complete.then(|| {
-                    objects
-                        .map(|object| object.body.whole().into_owned())
-                        .collect()
-                })
+                is_complete.then(|| objects.map(|object| object.body.clone()).collect())
             }
             _ => None,
         }

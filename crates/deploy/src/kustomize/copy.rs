@@ -1,14 +1,14 @@
-//! Copies values from a document, each with its origin.
+//! Reads values from a document, each with its origin.
 
 use std::cell::Cell;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use meshprobe_tree::source::limits::OBJECT_VALUES;
-use meshprobe_yaml::{Entry, Kind, NodeRef, Scalar, Span};
+use meshprobe_yaml::{Entry, Kind, NodeRef, Scalar, Span, Tree};
 
 use crate::kustomize::leaf::{Leaf, Origin};
-use crate::kustomize::node::{Field, Mapping, Node, Value};
+use crate::kustomize::node::{Field, Mapping, Node, Source, Value};
 
 /// Up to this number of entries, searching each key is faster than an index.
 const FEW: usize = 24;
@@ -20,13 +20,6 @@ const MERGE_DEPTH: usize = 16;
 /// Error for a document with more than [`OBJECT_VALUES`] nodes, or nested deeper than [`DEPTH`].
 #[derive(Debug)]
 pub(crate) struct TooLarge;
-
-/// Result of [`read`].
-pub(crate) struct Copied {
-    pub(crate) node: Node,
-    /// Whether kustomize reads a value differently from other tools.
-    pub(crate) is_reread: bool,
-}
 
 /// What is copied of equal keys of a mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +35,7 @@ pub(crate) enum EqualKeys {
 ///
 /// # Errors
 /// The value is too large.
-pub(crate) fn read(
-    source: NodeRef<'_>,
-    place: &dyn Fn(Span) -> Origin,
-) -> Result<Copied, TooLarge> {
+pub(crate) fn read(source: NodeRef<'_>, place: &dyn Fn(Span) -> Origin) -> Result<Node, TooLarge> {
     read_with(source, EqualKeys::Last, place)
 }
 
@@ -57,22 +47,143 @@ pub(crate) fn read_with(
     source: NodeRef<'_>,
     equal_keys: EqualKeys,
     place: &dyn Fn(Span) -> Origin,
-) -> Result<Copied, TooLarge> {
+) -> Result<Node, TooLarge> {
     let reader = Reader {
         place,
         equal_keys,
         budget: Cell::new(OBJECT_VALUES),
-        is_reread: Cell::new(false),
     };
-    let node = reader.node(source, DEPTH)?;
-    Ok(Copied {
-        node,
-        is_reread: reader.is_reread.get(),
-    })
+    reader.node(source, DEPTH)
 }
 
-/// Returns whether kustomize reads a scalar in `source`, which has no anchors and merge keys, differently
-/// from other tools.
+/// Returns the object of a document, or its list of objects. Its collections are read when they are needed, unless it has
+/// anchors, merge keys or duplicate keys.
+///
+/// # Errors
+/// The object is too large.
+pub(crate) fn object(tree: &Arc<Tree>, path: &Arc<str>) -> Result<Node, TooLarge> {
+    let root = tree.root().ok_or(TooLarge)?;
+    let place = |span| Origin {
+        path: Arc::clone(path),
+        span,
+    };
+    let is_simple = !tree.has_anchors() && !tree.has_merge_keys();
+    if is_simple && tree.duplicate_keys().is_empty() {
+        let source = Source {
+            tree: Arc::clone(tree),
+            id: root.id(),
+            path: Arc::clone(path),
+        };
+        let fits = tree.node_count() <= OBJECT_VALUES;
+        return fits.then(|| node(root, &source)).ok_or(TooLarge);
+    }
+    let mut object = read(root, &place)?;
+    let blocks = root.get("metadata").filter(|_| is_simple);
+    if let (Some(metadata), Some(blocks)) = (object.get_mut("metadata"), blocks) {
+        merge_annotations(blocks, metadata, &place)?;
+    }
+    Ok(object)
+}
+
+/// Merges several blocks `annotations` in the metadata of an object; the first block with a key counts. Measured with
+/// kustomize 5.8.2, which rejects other equal keys of an object: the reader of kyaml rewrites this field with
+/// `SetAnnotations` before it decodes the object.
+fn merge_annotations(
+    metadata: NodeRef<'_>,
+    copied: &mut Node,
+    place: &dyn Fn(Span) -> Origin,
+) -> Result<(), TooLarge> {
+    let is_block = |entry: &Entry<'_>| entry.key.text() == Some("annotations");
+    let blocks: Vec<Entry<'_>> = metadata.entries().filter(is_block).collect();
+    let (Some(last), 2..) = (blocks.last(), blocks.len()) else {
+        return Ok(());
+    };
+    let origin = place(last.key.span());
+    let mut merged = Node::empty_map(&origin);
+    for block in &blocks {
+        for field in read(block.value, place)?.fields() {
+            if merged.get(&field.key).is_none() {
+                merged.set(&field.key, &field.origin, field.value.clone());
+            }
+        }
+    }
+    copied.set("annotations", &origin, merged);
+    Ok(())
+}
+
+/// Member of a collection of a document.
+pub(crate) trait Member: Clone + Sized {
+    /// Reads the members of a collection.
+    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self>;
+}
+
+impl Member for Node {
+    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self> {
+        collection.items().map(|item| node(item, source)).collect()
+    }
+}
+
+impl Member for Field {
+    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self> {
+        let entries = collection.entries();
+        entries
+            .map(|entry| Self {
+                key: entry.key.text().unwrap_or_default().into(),
+                origin: source.origin(entry.key),
+                value: node(entry.value, source),
+                is_override: false,
+            })
+            .collect()
+    }
+}
+
+/// Reads the members of a collection.
+pub(crate) fn members<T: Member>(source: &Source) -> Vec<T> {
+    let collection = source.tree.node(source.id);
+    collection
+        .map(|collection| T::read(collection, source))
+        .unwrap_or_default()
+}
+
+impl Source {
+    fn origin(&self, node: NodeRef<'_>) -> Origin {
+        Origin {
+            path: Arc::clone(&self.path),
+            span: node.span(),
+        }
+    }
+}
+
+/// Reads a value of the document of `of`.
+fn node(value: NodeRef<'_>, of: &Source) -> Node {
+    let source = || Source {
+        id: value.id(),
+        ..of.clone()
+    };
+    Node {
+        origin: of.origin(value),
+        value: match value.kind() {
+            Kind::Mapping => Value::Map(Arc::new(Mapping::from(source()))),
+            Kind::Sequence => Value::Seq(Arc::new(source().into())),
+            Kind::Scalar | Kind::Alias => Value::Leaf(leaf(value)),
+        },
+    }
+}
+
+fn leaf(scalar: NodeRef<'_>) -> Leaf {
+    Leaf {
+        text: scalar.text().unwrap_or_default().into(),
+        is_text: is_text(scalar),
+        shared_id: None,
+    }
+}
+
+/// Returns whether kustomize reads a scalar as a string.
+pub(crate) fn is_text(scalar: NodeRef<'_>) -> bool {
+    matches!(scalar.scalar(), Some(Scalar::Str(_))) || is_boolean_word(scalar)
+}
+
+/// Returns whether kustomize reads a scalar in `source` differently from other tools.
 pub(crate) fn is_reread(source: NodeRef<'_>) -> bool {
     match source.kind() {
         Kind::Mapping => source.entries().any(|entry| is_reread(entry.value)),
@@ -95,7 +206,6 @@ struct Reader<'p> {
     place: &'p dyn Fn(Span) -> Origin,
     equal_keys: EqualKeys,
     budget: Cell<usize>,
-    is_reread: Cell<bool>,
 }
 
 impl Reader<'_> {
@@ -108,30 +218,11 @@ impl Reader<'_> {
             Kind::Mapping => self.mapping(source, depth)?,
             Kind::Sequence => {
                 let items = source.items().map(|item| self.node(item, depth));
-                Value::Seq(Arc::new(items.collect::<Result<Vec<_>, _>>()?))
+                Value::Seq(Arc::new(items.collect::<Result<Vec<_>, _>>()?.into()))
             }
-            Kind::Scalar | Kind::Alias => {
-                let text = source.text().unwrap_or_default();
-                Value::Leaf(Leaf {
-                    text: text.into(),
-                    is_text: self.is_text(source),
-                    shared_id: None,
-                })
-            }
+            Kind::Scalar | Kind::Alias => Value::Leaf(leaf(source)),
         };
         Ok(Node { value, origin })
-    }
-
-    fn is_text(&self, source: NodeRef<'_>) -> bool {
-        match source.scalar() {
-            Some(Scalar::Str(_)) => true,
-            Some(Scalar::Bool(_)) => {
-                let is_boolean_word = is_boolean_word(source);
-                self.is_reread.set(self.is_reread.get() || is_boolean_word);
-                is_boolean_word
-            }
-            _ => false,
-        }
     }
 
     fn mapping(&self, source: NodeRef<'_>, depth: usize) -> Result<Value, TooLarge> {

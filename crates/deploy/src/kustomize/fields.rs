@@ -198,7 +198,7 @@ impl FieldSpec {
     /// change only when `written` is spread.
     fn set(&self, resource: &mut Resource, pair: &Pair<'_>, written: &mut Written) -> Option<bool> {
         let object = if self.path.starts_with("metadata/") {
-            resource.change_head()
+            resource.change()
         } else {
             resource.change()
         };
@@ -241,7 +241,7 @@ pub(crate) fn set_all<'p>(resource: &mut Resource, all: &'p [Pairs<'p>]) -> Vec<
     let mut written = Written::default();
     let mut failed = Vec::new();
     for Pairs { pairs, specs } in all {
-        let head = resource.body.head();
+        let head = &resource.body;
         let specs: Vec<&FieldSpec> = specs.iter().filter(|spec| spec.is_for(head)).collect();
         for pair in pairs {
             resource.is_intact = false;
@@ -254,7 +254,7 @@ pub(crate) fn set_all<'p>(resource: &mut Resource, all: &'p [Pairs<'p>]) -> Vec<
         }
     }
     if !written.is_empty() {
-        written.spread(resource.change_head());
+        written.spread(resource.change());
     }
     failed
 }

@@ -7,6 +7,7 @@ use meshprobe_tree::source::limits::ValueCount;
 use meshprobe_tree::source::{Document, SourceSet, is_kustomization};
 use meshprobe_yaml::{NodeRef, Tree};
 
+use super::copy::is_reread;
 use super::limit::{self, Limit};
 use super::relevance::{may_deploy, runs_pods};
 use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
@@ -35,11 +36,12 @@ pub(crate) fn finish(
         let Some(base) = sources.document(&resource.path, resource.index) else {
             continue;
         };
-        let is_unchanged = resource.is_intact && !resource.body.is_reread();
+        let root = base.tree().and_then(Tree::root);
+        let is_unchanged = resource.is_intact && !root.is_some_and(is_reread);
         let rendered = if is_unchanged || is_refused && is_fact(resource, base) {
             Some(base.clone())
         } else {
-            write::document(&resource.body.whole(), base)
+            write::document(&resource.body, base)
         };
         match rendered {
             Some(document) => {

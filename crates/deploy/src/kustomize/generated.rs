@@ -9,7 +9,6 @@ use meshprobe_yaml::{FieldPath, NodeRef, Span};
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::kustomization::REFUSED;
 use crate::kustomize::kustomization::{Kustomization, is_nonempty};
-use crate::kustomize::lazy_object::LazyObject;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::{Located, absent_path, file, locate, strings};
 use crate::kustomize::node::Node;
@@ -100,7 +99,7 @@ pub(crate) fn add_generated(
                 accumulator.add_note(k, at, format!("{message}: {REFUSED}"));
             }
             let resource = Resource {
-                body: LazyObject::copied(object, false),
+                body: object,
                 path: Arc::clone(k.path),
                 index: k.document,
                 item: FieldPath::root().child(field).child(at),
@@ -131,7 +130,7 @@ fn change(generated: &Resource, accumulator: &mut Accumulator, is_merged: bool) 
     let Some(old) = resources.find(|resource| resource.was_ever(wanted)) else {
         return false;
     };
-    let own = generated.body.head();
+    let own = &generated.body;
     let body = old.change();
     for key in DATA {
         let fields = own.get(key).map(Node::fields).unwrap_or_default();

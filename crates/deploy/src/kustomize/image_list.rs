@@ -6,11 +6,15 @@ use meshprobe_yaml::NodeRef;
 
 use crate::kustomize::node::Node;
 
-/// Returns the images of all containers in a copied object.
-pub(crate) fn of_node(object: &Node) -> BTreeSet<String> {
+/// Returns the images of all containers in an object.
+pub(crate) fn of(object: &Node) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut pending = vec![object];
     while let Some(node) = pending.pop() {
+        if let Some(source) = node.source() {
+            found.append(&mut of_tree(source));
+            continue;
+        }
         for field in node.fields() {
             if LISTS.contains(&&*field.key) {
                 let items = field.value.items().iter();
@@ -24,7 +28,7 @@ pub(crate) fn of_node(object: &Node) -> BTreeSet<String> {
 }
 
 /// Returns the images of all containers in an object of a file.
-pub(crate) fn of_tree(object: NodeRef<'_>) -> BTreeSet<String> {
+fn of_tree(object: NodeRef<'_>) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut pending = vec![object];
     while let Some(node) = pending.pop() {

@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::kustomize::image_list::LISTS;
+use crate::kustomize::image_list::{self, LISTS};
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::resource::Resource;
 
@@ -50,13 +50,13 @@ impl<'n> Images<'n> {
         if self.0.is_empty() || !resource.body.may_mention(LISTS_SUFFIX) {
             return;
         }
-        let mut names = resource.body.images();
+        let mut names = image_list::of(&resource.body);
         for image in &self.0 {
             if names.iter().any(|name| image.matches(name))
-                && let Some(changed) = image.applied(resource.body.read())
+                && let Some(changed) = image.applied(&resource.body)
             {
                 *resource.change() = changed;
-                names = resource.body.images();
+                names = image_list::of(&resource.body);
             }
         }
     }

@@ -111,12 +111,10 @@ fn copy(tree: Option<&Tree>, place: &dyn Fn(Span) -> Origin) -> Result<Option<No
         true => EqualKeys::Last,
         false => EqualKeys::All,
     };
-    let copied = tree
-        .and_then(Tree::root)
-        .map(|root| read_with(root, equal_keys(root), place))
+    let root = tree.and_then(Tree::root);
+    root.map(|root| read_with(root, equal_keys(root), place))
         .transpose()
-        .map_err(|_| "it is too large".to_owned())?;
-    Ok(copied.map(|copied| copied.node))
+        .map_err(|_| "it is too large".to_owned())
 }
 
 /// Map from offsets in the text of a string to bytes of the file that contains the string.

@@ -92,8 +92,7 @@ impl<'s> Kustomization<'s> {
 
     /// Copies a value; `None` if it is too large.
     pub(crate) fn copy(&self, node: NodeRef<'_>) -> Option<Node> {
-        let copied = read(node, &|span| self.origin(span)).ok()?;
-        Some(copied.node)
+        read(node, &|span| self.origin(span)).ok()
     }
 
     /// Returns whether the kustomization lists charts.

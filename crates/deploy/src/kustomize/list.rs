@@ -4,7 +4,7 @@
 //! kustomize 5.8.2 closely, because the order of the result and the treatment of a missing
 //! `protocol` follow only from its steps.
 
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use meshprobe_tree::source::limits::LIST_ITEMS;
 
 use crate::kustomize::limit::Limit;
@@ -23,17 +23,21 @@ pub(crate) fn merge(
     if keys.is_empty() {
         return Ok(union(object, patch));
     }
-    // Items are compared with each other.
     if object.len().max(patch.len()) > LIST_ITEMS {
         return Err(PatchFailure::Exceeds(Limit::Items));
     }
-    if patch.is_empty() && are_distinct(object, keys) {
-        let merged = object.iter().map(|item| merge_item(Some(item), None));
-        let items = merged.filter_map(|item| item.map(Merged::into_node).transpose());
-        return items
-            .filter(|item| !item.as_ref().is_ok_and(Node::is_empty_map))
-            .collect();
-    }
+    merge_distinct(object, patch, keys, &merge_item, is_same)
+        .unwrap_or_else(|| merge_all(object, patch, keys, &merge_item, is_same))
+}
+
+/// Merges lists whose items are compared with each other.
+fn merge_all(
+    object: &[Node],
+    patch: &[Node],
+    keys: &[&str],
+    merge_item: &impl Fn(Option<&Node>, Option<&Node>) -> Result<Merged, PatchFailure>,
+    is_same: bool,
+) -> Result<Vec<Node>, PatchFailure> {
     let mut names = identities(object, patch, keys);
     if keys.len() > 1 {
         fill_absent_values(&mut names);
@@ -66,6 +70,52 @@ pub(crate) fn merge(
     }
     append(&mut added, object, &last_keys);
     Ok(added)
+}
+
+/// Merges lists in which each item has a value of each key that one of them has, and no two items of a list have the same
+/// values; `None` for other lists. The result is that of [`merge_all`].
+fn merge_distinct(
+    object: &[Node],
+    patch: &[Node],
+    keys: &[&str],
+    merge_item: &impl Fn(Option<&Node>, Option<&Node>) -> Result<Merged, PatchFailure>,
+    is_same: bool,
+) -> Option<Result<Vec<Node>, PatchFailure>> {
+    let is_set = |key: &&&str| {
+        object
+            .iter()
+            .chain(patch)
+            .any(|item| item.get(key).is_some())
+    };
+    let keys: Vec<&str> = keys.iter().filter(is_set).copied().collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let (in_object, in_patch) = (distinct(object, &keys)?, distinct(patch, &keys)?);
+    let is_new =
+        |item: &&Node| !identity(item, &keys).is_some_and(|name| in_patch.contains_key(&name));
+    let mut merged = Vec::with_capacity(object.len());
+    for (count, named) in patch.iter().chain(object.iter().filter(is_new)).enumerate() {
+        let name = identity(named, &keys)?;
+        let at = in_object.get(&name);
+        let old = at.and_then(|at| object.get(*at));
+        let new = in_patch.get(&name).and_then(|at| patch.get(*at));
+        let result = match merge_item(old, new) {
+            Ok(result) => result,
+            Err(failure) => return Some(Err(failure)),
+        };
+        let in_place = is_same || matches!(result, Merged::Object(_));
+        let Some(item) = result.into_node().filter(|item| !item.is_empty_map()) else {
+            continue;
+        };
+        // An item that the patch replaces remains.
+        let item = old.filter(|_| !in_place).cloned().unwrap_or(item);
+        // The last step moves the items of the object to the end, unless one key identifies them.
+        let of_object = at.filter(|_| keys.len() > 1);
+        merged.push((of_object.map_or((0, count), |at| (1, *at)), item));
+    }
+    merged.sort_by_key(|(rank, _)| *rank);
+    Some(Ok(merged.into_iter().map(|(_, item)| item).collect()))
 }
 
 /// Removes the items with a key, and empty ones.
@@ -111,21 +161,24 @@ fn identities(object: &[Node], patch: &[Node], keys: &[&str]) -> Vec<Vec<String>
     names
 }
 
-/// Returns whether all items have a value of each key that one of them has, and no two have the same values.
-fn are_distinct(items: &[Node], keys: &[&str]) -> bool {
-    let has = |item: &Node, key: &str| {
-        let value = item.get(key).filter(|value| !value.is_null());
-        value
-            .and_then(Node::text)
-            .is_some_and(|text| !text.is_empty())
+/// Returns the positions of the items by their identities; `None` unless each has one of its own.
+fn distinct<'n>(items: &'n [Node], keys: &[&str]) -> Option<HashMap<Vec<&'n str>, usize>> {
+    let mut found = HashMap::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        if found.insert(identity(item, keys)?, at).is_some() {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// Returns the values of the keys; `None` unless the item has all of them.
+fn identity<'n>(item: &'n Node, keys: &[&str]) -> Option<Vec<&'n str>> {
+    let value = |key: &&str| {
+        let value = item.get(key).filter(|value| !value.is_null())?;
+        value.text().filter(|text| !text.is_empty())
     };
-    let is_used = |key: &&&str| items.iter().any(|item| item.get(key).is_some());
-    let keys: Vec<&str> = keys.iter().filter(is_used).copied().collect();
-    let mut known = HashSet::new();
-    !keys.is_empty()
-        && items.iter().all(|item| {
-            keys.iter().all(|key| has(item, key)) && known.insert(key_values(item, &keys))
-        })
+    keys.iter().map(value).collect()
 }
 
 /// Returns for each key whether an item has a value of it.
@@ -262,7 +315,7 @@ mod tests {
 
     use super::*;
     use crate::kustomize::leaf::Origin;
-    use crate::kustomize::node::{Mapping, Value};
+    use crate::kustomize::node::{Mapping, Value, equal};
     use meshprobe_yaml::Span;
 
     fn item(fields: &[(&str, &str)]) -> Node {
@@ -287,11 +340,76 @@ mod tests {
         let tcp = item(&[("port", "80"), ("protocol", "TCP")]);
         let udp = item(&[("port", "80"), ("protocol", "UDP")]);
         let empty = item(&[("port", "")]);
-        assert!(are_distinct(&[a.clone(), b.clone()], &keys));
-        assert!(are_distinct(&[tcp.clone(), udp], &keys));
-        for other in [a.clone(), tcp, empty, item(&[]), item(&[("x", "y")])] {
-            assert!(!are_distinct(&[a.clone(), other], &keys));
+        assert!(distinct(&[a.clone(), b.clone()], &keys[..1]).is_some());
+        assert!(distinct(&[tcp.clone(), udp], &keys).is_some());
+        for other in [a.clone(), empty, item(&[]), item(&[("x", "y")])] {
+            assert!(distinct(&[a.clone(), other], &keys[..1]).is_none());
         }
+        assert!(distinct(&[a, tcp], &keys).is_none());
+    }
+
+    /// Returns all lists of up to three of these items.
+    fn lists(items: &[Node]) -> Vec<Vec<Node>> {
+        let mut lists = vec![Vec::new()];
+        let mut longest = lists.clone();
+        for _ in 0..3 {
+            let longer = |list: &Vec<Node>| {
+                let with = |item: &Node| [list.clone(), vec![item.clone()]].concat();
+                items.iter().map(with).collect::<Vec<_>>()
+            };
+            longest = longest.iter().flat_map(longer).collect();
+            lists.extend_from_slice(&longest);
+        }
+        lists
+    }
+
+    #[test]
+    fn distinct_items_are_merged_like_others() {
+        // One for each kind of result.
+        let merge_item = |object: Option<&Node>, patch: Option<&Node>| {
+            let port = object.or(patch).and_then(|item| item.get("port"));
+            Ok(match (port.and_then(Node::text), object, patch) {
+                (Some("1"), ..) => Merged::Gone,
+                (Some("2"), _, Some(patch)) => Merged::Patch(with(patch, "patched")),
+                (_, None, Some(patch)) => Merged::Patch(with(patch, "added")),
+                (_, object, _) => Merged::Object(with(object.unwrap(), "merged")),
+            })
+        };
+        let keys = ["port", "protocol"];
+        let names = [("1", "TCP"), ("2", "TCP"), ("2", "UDP"), ("3", "UDP")];
+        let mut count = 0;
+        for fields in [1, 2] {
+            let name = |(port, protocol)| item(&[("port", port), ("protocol", protocol)][..fields]);
+            let lists = lists(&names.map(name));
+            let pairs = lists
+                .iter()
+                .flat_map(|object| lists.iter().map(move |patch| (object, patch)));
+            for ((object, patch), is_same) in pairs.flat_map(|pair| [(pair, false), (pair, true)]) {
+                let Some(merged) = merge_distinct(object, patch, &keys, &merge_item, is_same)
+                else {
+                    continue;
+                };
+                let all = merge_all(object, patch, &keys, &merge_item, is_same).unwrap();
+                let [merged, all] = [merged.unwrap(), all].map(|items| with_items(items));
+                assert!(equal(&merged, &all), "{object:?} {patch:?} {is_same}");
+                count += 1;
+            }
+        }
+        assert!(count > 3_000, "{count}");
+    }
+
+    fn with_items(items: Vec<Node>) -> Node {
+        Node {
+            value: Value::Seq(Arc::new(items.into())),
+            ..item(&[])
+        }
+    }
+
+    fn with(item: &Node, key: &str) -> Node {
+        let mut item = item.clone();
+        let origin = item.origin.clone();
+        item.set(key, &origin, Node::text_at("x", &origin));
+        item
     }
 
     #[test]

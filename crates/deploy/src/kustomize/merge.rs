@@ -309,7 +309,7 @@ fn check_same_shape(object: &Node, patch: &Node) -> Result<(), PatchFailure> {
 
 fn with_items(list: &Node, items: Vec<Node>) -> Node {
     Node {
-        value: Value::Seq(Arc::new(items)),
+        value: Value::Seq(Arc::new(items.into())),
         origin: list.origin.clone(),
     }
 }

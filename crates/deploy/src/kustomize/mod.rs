@@ -22,7 +22,6 @@ mod images;
 mod inline;
 mod json_patch;
 pub(crate) mod kustomization;
-mod lazy_object;
 pub(crate) mod leaf;
 pub(crate) mod limit;
 mod list;

@@ -1,13 +1,16 @@
 //! Values in which every part has an origin.
 //!
 //! Rendering moves, merges and removes values, and each keeps its origin: a value of a patch still points
-//! to the patch after any number of steps.
+//! to the patch after any number of steps. Collections are shared until they are changed. Those of a document are read from its
+//! tree when they are needed: most kustomizations change only the name, the namespace and the labels of an object.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
+use meshprobe_yaml::{NodeRef, Tree};
 
+use crate::kustomize::copy::{self, Member};
 use crate::kustomize::leaf::{Leaf, Origin};
 
 /// Value with its origin.
@@ -22,7 +25,67 @@ pub(crate) struct Node {
 pub(crate) enum Value {
     Leaf(Leaf),
     Map(Arc<Mapping>),
-    Seq(Arc<Vec<Node>>),
+    Seq(Arc<Members<Node>>),
+}
+
+/// Members of a collection. Those of a document are read when they are first needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Members<T> {
+    /// The members, unless there is a source.
+    own: Vec<T>,
+    /// The collection of a document that has the members. A change of a member is a change of the collection.
+    source: Option<Source>,
+    /// The members of the source.
+    read: OnceLock<Vec<T>>,
+}
+
+/// Collection of a document without anchors, merge keys and duplicate keys.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    pub(crate) tree: Arc<Tree>,
+    pub(crate) id: u32,
+    /// The file.
+    pub(crate) path: Arc<str>,
+}
+
+impl<T> From<Vec<T>> for Members<T> {
+    fn from(members: Vec<T>) -> Self {
+        Self {
+            own: members,
+            source: None,
+            read: OnceLock::new(),
+        }
+    }
+}
+
+impl<T> From<Source> for Members<T> {
+    fn from(source: Source) -> Self {
+        Self {
+            own: Vec::new(),
+            source: Some(source),
+            read: OnceLock::new(),
+        }
+    }
+}
+
+impl<T: Member> Deref for Members<T> {
+    type Target = Vec<T>;
+
+    fn deref(&self) -> &Vec<T> {
+        match &self.source {
+            Some(source) => self.read.get_or_init(|| copy::members(source)),
+            None => &self.own,
+        }
+    }
+}
+
+impl<T: Member> DerefMut for Members<T> {
+    fn deref_mut(&mut self) -> &mut Vec<T> {
+        if let Some(source) = self.source.take() {
+            self.own = self.read.take().unwrap_or_else(|| copy::members(&source));
+        }
+        &mut self.own
+    }
 }
 
 /// Entry of a mapping.
@@ -57,6 +120,41 @@ impl Node {
         }
     }
 
+    /// Returns the collection of a document that the value equals; `None` for scalars and after changes.
+    pub(crate) fn source(&self) -> Option<NodeRef<'_>> {
+        let source = match &self.value {
+            Value::Leaf(_) => None,
+            Value::Map(fields) => fields.fields.source.as_ref(),
+            Value::Seq(items) => items.source.as_ref(),
+        }?;
+        source.tree.node(source.id)
+    }
+
+    /// Returns whether there is a value at the end of `keys`.
+    pub(crate) fn has(&self, keys: &[&str]) -> bool {
+        match (keys.split_first(), self.source()) {
+            (None, _) => true,
+            (_, Some(source)) => keys
+                .iter()
+                .try_fold(source, |node, key| node.get(key))
+                .is_some(),
+            (Some((key, rest)), None) => self.get(key).is_some_and(|value| value.has(rest)),
+        }
+    }
+
+    /// Returns whether a scalar or a key of the value may contain `words`. `false` is certain.
+    pub(crate) fn may_mention(&self, words: &str) -> bool {
+        match (self.source(), &self.value) {
+            // A string with escapes may contain any text.
+            (Some(source), _) => source.source().contains(words) || source.source().contains('\\'),
+            (None, Value::Leaf(leaf)) => leaf.text.contains(words),
+            (None, Value::Seq(items)) => items.iter().any(|item| item.may_mention(words)),
+            (None, Value::Map(fields)) => fields
+                .iter()
+                .any(|field| field.key.contains(words) || field.value.may_mention(words)),
+        }
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         matches!(&self.value, Value::Leaf(leaf) if leaf.is_null())
     }
@@ -84,7 +182,7 @@ impl Node {
     /// Returns the items of a list; none for other values.
     pub(crate) fn items(&self) -> &[Node] {
         match &self.value {
-            Value::Seq(items) => items,
+            Value::Seq(items) => items.as_slice(),
             _ => &[],
         }
     }
@@ -269,20 +367,27 @@ impl Field {
 const SCANNED: usize = 32;
 
 /// Entries of a mapping, with an index of the keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Mapping {
-    fields: Vec<Field>,
+    fields: Members<Field>,
     /// Positions of the keys of a long mapping, filled by the first search.
     positions: OnceLock<Box<HashMap<Arc<str>, usize>>>,
     /// Whether entries were removed. Each removal moves other entries and would need a new index, so there is none.
     is_shortened: bool,
 }
 
-impl From<Vec<Field>> for Mapping {
-    fn from(fields: Vec<Field>) -> Self {
+impl Default for Mapping {
+    fn default() -> Self {
+        Self::from(Vec::new())
+    }
+}
+
+impl<S: Into<Members<Field>>> From<S> for Mapping {
+    fn from(fields: S) -> Self {
         Self {
-            fields,
-            ..Self::default()
+            fields: fields.into(),
+            positions: OnceLock::new(),
+            is_shortened: false,
         }
     }
 }

@@ -10,11 +10,9 @@ use meshprobe_yaml::{self as yaml, FieldPath, NodeRef, Span, Tree};
 
 use crate::kustomize::Scope;
 use crate::kustomize::accumulator::{Accumulator, note};
-use crate::kustomize::copy::read;
+use crate::kustomize::copy;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::kustomization::REFUSED;
-use crate::kustomize::lazy_object::LazyObject;
-use crate::kustomize::leaf::Origin;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::node::Node;
 use crate::kustomize::resource::Resource;
@@ -61,8 +59,7 @@ pub(crate) fn include_file(
             accumulator.note_missing(k, at, unreadable(file, is_refused));
             continue;
         };
-        let has_kind =
-            |(body, _): &Member<LazyObject>| !body.head().text_below(&["kind"]).is_empty();
+        let has_kind = |(body, _): &Member| !body.text_below(&["kind"]).is_empty();
         if !bodies.iter().all(has_kind) {
             // kubectl gives an item the kind of its list: the document is checked unchanged.
             let message = format!(
@@ -142,35 +139,22 @@ fn unreadable(file: &SourceFile, is_refused: bool) -> String {
 }
 
 /// Object with the route to it in its document.
-type Member<T> = (T, FieldPath);
+type Member = (Node, FieldPath);
 
 /// Returns the objects of a document, and whether the document is a single object; `None` if it is too large.
-fn bodies(tree: &Arc<Tree>, path: &Arc<str>) -> Option<(Vec<Member<LazyObject>>, bool)> {
-    let is_list = |body: &LazyObject| body.head().text_below(&["kind"]).ends_with("List");
-    let body = LazyObject::of_document(tree, path);
-    if let Some(body) = body.filter(|body| !(is_list(body) && body.has(&["items"]))) {
-        return Some((vec![(body, FieldPath::root())], true));
-    }
-    let place = |span| Origin {
-        path: Arc::clone(path),
-        span,
-    };
-    let copied = read(tree.root()?, &place).ok()?;
-    let is_whole = !self::is_list(&copied.node);
-    let bodies = members(copied.node)
-        .into_iter()
-        .map(|(node, item)| (LazyObject::copied(node, copied.is_reread), item))
-        .collect();
-    Some((bodies, is_whole))
+fn bodies(tree: &Arc<Tree>, path: &Arc<str>) -> Option<(Vec<Member>, bool)> {
+    let object = copy::object(tree, path).ok()?;
+    let is_whole = !is_list(&object);
+    Some((members(object), is_whole))
 }
 
 /// Returns whether kustomize expands an object into its items: its kind ends in `List` and it has `items`.
 fn is_list(node: &Node) -> bool {
-    node.text_below(&["kind"]).ends_with("List") && node.get("items").is_some()
+    node.text_below(&["kind"]).ends_with("List") && node.has(&["items"])
 }
 
 /// Returns the objects of a list and its nested lists, or the object itself.
-fn members(node: Node) -> Vec<Member<Node>> {
+fn members(node: Node) -> Vec<Member> {
     let mut pending = VecDeque::from([(node, FieldPath::root())]);
     let mut found = Vec::new();
     while let Some((node, route)) = pending.pop_front() {

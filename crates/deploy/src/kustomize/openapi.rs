@@ -47,7 +47,7 @@ pub(crate) fn merged_objects(
         run_pods: accumulator
             .resources
             .iter()
-            .any(|resource| runs_pods(resource) || has_containers(&resource.body.whole(), DEPTH)),
+            .any(|resource| runs_pods(resource) || has_containers(&resource.body, DEPTH)),
     })
 }
 

@@ -368,7 +368,7 @@ impl Patch {
                         resource.remember_name();
                     }
                     resource.is_intact = false;
-                    resource.body.replace(object);
+                    resource.body = object;
                     if may_rename {
                         names.note(at, resource);
                     }
@@ -384,7 +384,7 @@ impl Patch {
     /// Returns the object merged with the patch, and restores the fields that identify the object. Returns `None` if
     /// the patch deletes it.
     fn merged(&self, resource: &mut Resource, patch: &Node) -> Result<Option<Node>, PatchFailure> {
-        let old = resource.body.read();
+        let old = &resource.body;
         let kind = Type::of(old.text_below(&["apiVersion"]), old.text_below(&["kind"]));
         let Some(mut new) = merge(old, patch, kind)?.filter(|new| !new.is_empty_map()) else {
             return Ok(None);

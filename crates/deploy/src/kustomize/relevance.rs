@@ -27,8 +27,8 @@ pub(crate) fn is_relevant(resource: &Resource) -> bool {
     let kind = resource.name().kind;
     match FactKind::of(group, kind) {
         Some(FactKind::Definition) => {
-            let defined = resource.body.text(&["spec", "group"]);
-            defined.is_some_and(|group| detect::defined_mesh(group).is_some())
+            let group = resource.body.text_below(&["spec", "group"]);
+            detect::defined_mesh(group).is_some()
         }
         Some(_) => true,
         None => DEPLOYING.contains(&kind) || resource.body.has(&["spec", "template"]),

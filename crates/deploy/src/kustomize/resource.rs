@@ -6,7 +6,6 @@ use meshprobe_mesh::kube::ObjectId;
 use meshprobe_yaml::FieldPath;
 
 use crate::kustomize::DocumentId;
-use crate::kustomize::lazy_object::LazyObject;
 use crate::kustomize::leaf::Origin;
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::schema::is_cluster_scoped;
@@ -20,7 +19,7 @@ const NO_NAMESPACE: &str = "_non_namespaceable_";
 #[derive(Clone, Debug)]
 pub(crate) struct Resource {
     /// The object.
-    pub(crate) body: LazyObject,
+    pub(crate) body: Node,
     /// The file of the base document.
     pub(crate) path: Arc<str>,
     /// The number of the base document in its file.
@@ -114,24 +113,18 @@ impl Resource {
     }
 
     pub(crate) fn identity(&self) -> Identity<'_> {
-        identity(self.body.head())
+        identity(&self.body)
     }
 
     /// Returns the current name of the object.
     pub(crate) fn name(&self) -> NameRef<'_> {
-        name_of(self.body.head())
+        name_of(&self.body)
     }
 
     /// Returns the object for modification.
     pub(crate) fn change(&mut self) -> &mut Node {
         self.is_intact = false;
-        self.body.whole_mut()
-    }
-
-    /// Returns `apiVersion`, `kind` and `metadata` of the object for modification.
-    pub(crate) fn change_head(&mut self) -> &mut Node {
-        self.is_intact = false;
-        self.body.head_mut()
+        &mut self.body
     }
 
     /// Removes empty annotations of an object with former names. kustomize keeps these names in annotations
@@ -141,7 +134,7 @@ impl Resource {
         if self.previous.is_empty() || !self.metadata("annotations").is_some_and(is_void) {
             return;
         }
-        if let Some(metadata) = self.change_head().get_mut("metadata") {
+        if let Some(metadata) = self.change().get_mut("metadata") {
             metadata.remove("annotations");
         }
     }
@@ -165,18 +158,18 @@ impl Resource {
 
     /// Returns whether the object has, or ever had, this identity.
     pub(crate) fn was_ever(&self, wanted: Identity<'_>) -> bool {
-        self.body.head().text_below(&["apiVersion"]) == wanted.api_version
+        self.body.text_below(&["apiVersion"]) == wanted.api_version
             && self.names().any(|name| name == wanted.name)
     }
 
     /// Returns API group and version.
     pub(crate) fn group_version(&self) -> (&str, &str) {
-        group_version(self.body.head().text_below(&["apiVersion"]))
+        group_version(self.body.text_below(&["apiVersion"]))
     }
 
     /// Returns the annotations or labels.
     pub(crate) fn metadata(&self, key: &str) -> Option<&Node> {
-        self.body.head().get("metadata")?.get(key)
+        self.body.get("metadata")?.get(key)
     }
 
     /// Returns whether kustomize removes the object because it is only configuration for tools
@@ -233,14 +226,14 @@ impl Resource {
         {
             self.set_metadata(kind, origin, &Node::empty_map(origin));
         }
-        let metadata = self.change_head().get_mut("metadata");
+        let metadata = self.change().get_mut("metadata");
         if let Some(all) = metadata.and_then(|metadata| metadata.get_mut(kind)) {
             all.set(key, origin, value);
         }
     }
 
     fn set_metadata(&mut self, key: &str, origin: &Origin, value: &Node) {
-        let node = self.change_head();
+        let node = self.change();
         if node.get("metadata").is_none_or(Node::is_null) {
             node.set("metadata", origin, Node::empty_map(origin));
         }
@@ -260,7 +253,7 @@ impl Resource {
             return;
         }
         self.remember_name();
-        let metadata = self.change_head().get_mut("metadata");
+        let metadata = self.change().get_mut("metadata");
         if let Some(name) = metadata.and_then(|metadata| metadata.get_mut("name")) {
             let renamed = format!("{prefix}{}{suffix}", name.text().unwrap_or_default());
             *name = Node::text_at(&renamed, &name.origin);
@@ -275,7 +268,7 @@ pub(crate) fn make_annotations(resource: &mut Resource) {
     if resource.previous.is_empty() || !is_missing {
         return;
     }
-    if let Some(metadata) = resource.change_head().get_mut("metadata") {
+    if let Some(metadata) = resource.change().get_mut("metadata") {
         let origin = metadata.origin.clone();
         metadata.set("annotations", &origin, Node::empty_map(&origin));
     }

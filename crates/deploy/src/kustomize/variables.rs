@@ -93,7 +93,7 @@ impl Variable {
             return Found::Unknown;
         };
         let is_generated = is_kustomization(&resource.path);
-        match self.field(resource.body.read()).map(|node| &node.value) {
+        match self.field(&resource.body).map(|node| &node.value) {
             Some(Value::Leaf(leaf)) => Found::Value(leaf.clone()),
             None if !is_generated => Found::NoField,
             _ => Found::Unknown,
@@ -160,14 +160,14 @@ pub(crate) fn resolve<'v>(
     }
     let mentions = |leaf: &Leaf| leaf.is_text && leaf.text.contains('$');
     for resource in resources {
-        if !resource.body.may_mention("$") || !resource.body.read().any_leaf(&mentions) {
+        if !resource.body.may_mention("$") || !resource.body.any_leaf(&mentions) {
             continue;
         }
-        let head = resource.body.head();
+        let head = &resource.body;
         let specs: Vec<&FieldSpec> = specs.iter().filter(|spec| spec.is_for(head)).collect();
         for spec in specs {
             let steps: Vec<&str> = spec.path.split('/').collect();
-            let changed = replaced_below(resource.body.read(), &steps, &values);
+            let changed = replaced_below(&resource.body, &steps, &values);
             if let Some(changed) = changed {
                 *resource.change() = changed;
             }

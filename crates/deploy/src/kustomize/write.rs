@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use meshprobe_tree::source::{Content, Document};
-use meshprobe_yaml::{Composer, Kind};
+use meshprobe_yaml::{Composer, Kind, NodeRef, Span};
 
+use crate::kustomize::copy::is_text;
 use crate::kustomize::node::{Node, Value};
 
 /// Returns the document of `object`, or `None` if it is nested too deeply.
@@ -23,14 +24,12 @@ pub(crate) fn document(object: &Node, base: &Document) -> Option<Document> {
 }
 
 fn add(node: &Node, out: &mut Composer) {
+    if let Some(source) = node.source() {
+        return add_source(source, &node.origin.path, out);
+    }
     let place = (&node.origin.path, node.origin.span);
     match &node.value {
-        Value::Leaf(leaf) => match &*leaf.text {
-            text if leaf.is_text => out.string(text, place),
-            "" => out.plain("null", place),
-            // The source text of numbers, booleans and nulls keeps their type.
-            text => out.plain(text, place),
-        },
+        Value::Leaf(leaf) => add_scalar(&leaf.text, leaf.is_text, place, out),
         Value::Map(fields) => {
             out.begin(Kind::Mapping, place);
             for field in fields.iter() {
@@ -45,5 +44,39 @@ fn add(node: &Node, out: &mut Composer) {
             items.iter().for_each(|item| add(item, out));
             out.end();
         }
+    }
+}
+
+/// Adds a value of a document that no step of the rendering has changed.
+fn add_source(node: NodeRef<'_>, path: &Arc<str>, out: &mut Composer) {
+    let place = (path, node.span());
+    match node.kind() {
+        Kind::Mapping => {
+            out.begin(Kind::Mapping, place);
+            for entry in node.entries() {
+                let key = entry.key.text().unwrap_or_default();
+                out.key(key, (path, entry.key.span()), false);
+                add_source(entry.value, path, out);
+            }
+            out.end();
+        }
+        Kind::Sequence => {
+            out.begin(Kind::Sequence, place);
+            node.items().for_each(|item| add_source(item, path, out));
+            out.end();
+        }
+        Kind::Scalar | Kind::Alias => {
+            let text = node.text().unwrap_or_default();
+            add_scalar(text, is_text(node), place, out);
+        }
+    }
+}
+
+fn add_scalar(text: &str, is_text: bool, place: (&Arc<str>, Span), out: &mut Composer) {
+    match text {
+        text if is_text => out.string(text, place),
+        "" => out.plain("null", place),
+        // The source text of numbers, booleans and nulls keeps their type.
+        text => out.plain(text, place),
     }
 }

@@ -116,7 +116,10 @@ impl<'t> NodeRef<'t> {
             return "";
         };
         let last = scalars.last().unwrap_or(first);
-        let values = self.tree.decoded.get(first.first as usize..last.last as usize);
+        let values = self
+            .tree
+            .decoded
+            .get(first.first as usize..last.last as usize);
         values.unwrap_or_default()
     }
 
