@@ -19,10 +19,8 @@ use meshprobe_yaml::{FieldPath, NodeRef, parse_embedded};
 
 use crate::gitops::repositories::{Repositories, SourcePlace};
 use crate::kustomize::copy::read;
-use crate::kustomize::leaf::Origin;
-use crate::kustomize::limit;
-use crate::kustomize::node::{Node, Value};
-use crate::kustomize::{Limit, RenderedDocument, Rendering, write};
+use crate::kustomize::node::{Node, Origin, Value};
+use crate::kustomize::{Limit, RenderedDocument, Rendering, finish, limit};
 
 /// The depth to which values of lists and files are read.
 const DEPTH: usize = 16;
@@ -172,7 +170,7 @@ fn render_set<'t>(
             left_out = Some(Limit::All);
             break;
         }
-        let Some(document) = write::document(&application, set.document) else {
+        let Some(document) = finish::document(&application, set.document) else {
             continue;
         };
         let size = limit::values_of(&document, false);

@@ -7,8 +7,7 @@ use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_tree::source::limits::ValueCount;
 use meshprobe_tree::source::{SourceSet, paths};
 
-use crate::gitops::deployment::Deployment;
-use crate::gitops::deployment::{deployed, id};
+use crate::gitops::deployment::{Deployment, deployed, id};
 use crate::kustomize::limit::{self, Limit};
 use crate::kustomize::{Deployed, Rendering};
 

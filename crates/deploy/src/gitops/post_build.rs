@@ -16,10 +16,8 @@ use meshprobe_yaml::{NodeRef, plain_is_string};
 use crate::gitops::configs::{self, ConfigReference};
 use crate::gitops::deployment::Deployment;
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::kustomization::Dialect;
-use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::leaf::{Leaf, Origin};
-use crate::kustomize::node::{Node, Value};
+use crate::kustomize::kustomization::{Dialect, Kustomization};
+use crate::kustomize::node::{Leaf, Node, Origin, Value};
 use crate::kustomize::resource::Resource;
 
 /// Label or annotation that disables substitution in an object.

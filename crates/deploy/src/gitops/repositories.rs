@@ -14,8 +14,7 @@ use meshprobe_tree::source::{SourceSet, paths};
 use meshprobe_yaml::NodeRef;
 
 use crate::gitops::deployed_folder;
-use crate::gitops::repository_url::RepositoryUrl;
-use crate::gitops::repository_url::{OwnUrls, Relation};
+use crate::gitops::repository_url::{OwnUrls, Relation, RepositoryUrl};
 
 /// The name of the objects that `flux bootstrap` writes.
 const BOOTSTRAP: &str = "flux-system";

@@ -6,7 +6,7 @@ use meshprobe_tree::source::SourceSet;
 
 use crate::gitops::configs::takes_values;
 use crate::gitops::reuse::Reuse;
-use crate::kustomize::relevance::{has_values, is_relevant, may_deploy};
+use crate::kustomize::finish::{has_values, is_relevant, may_deploy};
 use crate::kustomize::resource::Resource;
 use crate::kustomize::roots::groups;
 use crate::kustomize::{DocumentId, Rendering};

@@ -7,8 +7,7 @@ use hashbrown::HashMap;
 use meshprobe_tree::source::limits::OBJECT_VALUES;
 use meshprobe_yaml::{Entry, Kind, NodeRef, Scalar, Span, Tree};
 
-use crate::kustomize::leaf::{Leaf, Origin};
-use crate::kustomize::node::{Field, Mapping, Node, Source, Value};
+use crate::kustomize::node::{Field, Leaf, Mapping, Node, Origin, Source, Value};
 
 /// Up to this number of entries, searching each key is faster than an index.
 const FEW: usize = 24;

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use meshprobe_yaml::Span;
 
-use crate::kustomize::leaf::Origin;
-use crate::kustomize::node::{Node, Value};
-use crate::kustomize::resource::Resource;
-use crate::kustomize::resource::group_version;
+use crate::kustomize::node::{Node, Origin, Value};
+use crate::kustomize::resource::{Resource, group_version};
 use crate::kustomize::share;
 use crate::kustomize::share::Written;
 

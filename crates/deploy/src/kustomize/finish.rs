@@ -1,19 +1,23 @@
-//! Writes the accumulated objects as documents.
+//! Composes documents of the accumulated objects, and decides which objects are kept.
+//!
+//! A composed document has a tree like any other, whose nodes know the files that they come from. So all code for documents of
+//! the user also works for rendered ones.
 
 use std::sync::Arc;
 
 use meshprobe_mesh::kube::RenderingId;
+use meshprobe_mesh::mesh::detect;
+use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_tree::source::limits::ValueCount;
-use meshprobe_tree::source::{Document, SourceSet, is_kustomization};
-use meshprobe_yaml::{NodeRef, Tree};
+use meshprobe_tree::source::{Content, Document, SourceSet, is_kustomization};
+use meshprobe_yaml::{Composer, Kind, NodeRef, Span, Tree};
 
-use super::copy::is_reread;
-use super::limit::{self, Limit};
-use super::relevance::{may_deploy, runs_pods};
-use super::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
-use super::resource::Resource;
-use super::write;
 use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::copy::{is_reread, is_text};
+use crate::kustomize::limit::{self, Limit};
+use crate::kustomize::node::{Node, Value};
+use crate::kustomize::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
+use crate::kustomize::resource::Resource;
 
 pub(crate) fn finish(
     sources: &SourceSet,
@@ -41,7 +45,7 @@ pub(crate) fn finish(
         let rendered = if is_unchanged || is_refused && is_fact(resource, base) {
             Some(base.clone())
         } else {
-            write::document(&resource.body, base)
+            document(&resource.body, base)
         };
         match rendered {
             Some(document) => {
@@ -112,4 +116,134 @@ fn is_fact(resource: &Resource, document: &Document) -> bool {
         && resource.item.steps().is_empty()
         && !runs_pods(resource)
         && !is_kustomization(&resource.path)
+}
+
+/// Kinds of objects from which releases of charts take values.
+const VALUES: [&str; 2] = ["ConfigMap", "Secret"];
+
+/// Kinds of objects that deploy others, and of the sources of Flux that they deploy from.
+const DEPLOYING: [&str; 6] = [
+    "Application",
+    "ApplicationSet",
+    "Bucket",
+    "GitRepository",
+    "Kustomization",
+    "OCIRepository",
+];
+
+pub(crate) fn is_relevant(resource: &Resource) -> bool {
+    if is_list(resource) || is_generated_mesh_config(resource) {
+        return true;
+    }
+    let (group, _) = resource.group_version();
+    let kind = resource.name().kind;
+    match FactKind::of(group, kind) {
+        Some(FactKind::Definition) => {
+            let group = resource.body.text_below(&["spec", "group"]);
+            detect::defined_mesh(group).is_some()
+        }
+        Some(_) => true,
+        None => DEPLOYING.contains(&kind) || resource.body.has(&["spec", "template"]),
+    }
+}
+
+/// Returns whether a generator makes an object that may configure a mesh. Others are read as written.
+fn is_generated_mesh_config(resource: &Resource) -> bool {
+    has_values(resource)
+        && is_kustomization(&resource.path)
+        && resource.original().name.starts_with("istio")
+}
+
+/// Returns whether releases of charts can take values from an object.
+pub(crate) fn has_values(resource: &Resource) -> bool {
+    VALUES.contains(&resource.name().kind) && resource.group_version().0.is_empty()
+}
+
+/// Returns whether an object may deploy others, or contain an object that does.
+pub(crate) fn may_deploy(resource: &Resource) -> bool {
+    DEPLOYING.contains(&resource.name().kind) || is_list(resource)
+}
+
+/// Returns whether kubectl may expand an object that kustomize leaves unchanged, because it has the field `items`.
+fn is_list(resource: &Resource) -> bool {
+    resource.body.has(&["items"])
+}
+
+/// Returns whether an object runs pods.
+pub(crate) fn runs_pods(resource: &Resource) -> bool {
+    let kind = resource.name().kind;
+    matches!(kind, "CronJob" | "Pod" | "PodTemplate")
+        || resource.body.has(&["spec", "template"])
+        || is_list(resource)
+}
+
+/// Returns the document of `object`, or `None` if it is nested too deeply.
+pub(crate) fn document(object: &Node, base: &Document) -> Option<Document> {
+    let mut out = Composer::default();
+    add(object, &mut out);
+    Some(Document {
+        content: Content::Tree(Arc::new(out.finish()?)),
+        patch: false,
+        // Ambiguities refer to the text of the file.
+        ambiguities: Vec::new(),
+        ..base.clone()
+    })
+}
+
+fn add(node: &Node, out: &mut Composer) {
+    if let Some(source) = node.source() {
+        return add_source(source, &node.origin.path, out);
+    }
+    let place = (&node.origin.path, node.origin.span);
+    match &node.value {
+        Value::Leaf(leaf) => add_scalar(&leaf.text, leaf.is_text, place, out),
+        Value::Map(fields) => {
+            out.begin(Kind::Mapping, place);
+            for field in fields.iter() {
+                let of_key = (&field.origin.path, field.origin.span);
+                out.key(&field.key, of_key, field.is_override);
+                add(&field.value, out);
+            }
+            out.end();
+        }
+        Value::Seq(items) => {
+            out.begin(Kind::Sequence, place);
+            items.iter().for_each(|item| add(item, out));
+            out.end();
+        }
+    }
+}
+
+/// Adds a value of a document that no step of the rendering has changed.
+fn add_source(node: NodeRef<'_>, path: &Arc<str>, out: &mut Composer) {
+    let place = (path, node.span());
+    match node.kind() {
+        Kind::Mapping => {
+            out.begin(Kind::Mapping, place);
+            for entry in node.entries() {
+                let key = entry.key.text().unwrap_or_default();
+                out.key(key, (path, entry.key.span()), false);
+                add_source(entry.value, path, out);
+            }
+            out.end();
+        }
+        Kind::Sequence => {
+            out.begin(Kind::Sequence, place);
+            node.items().for_each(|item| add_source(item, path, out));
+            out.end();
+        }
+        Kind::Scalar | Kind::Alias => {
+            let text = node.text().unwrap_or_default();
+            add_scalar(text, is_text(node), place, out);
+        }
+    }
+}
+
+fn add_scalar(text: &str, is_text: bool, place: (&Arc<str>, Span), out: &mut Composer) {
+    match text {
+        text if is_text => out.string(text, place),
+        "" => out.plain("null", place),
+        // The source text of numbers, booleans and nulls keeps their type.
+        text => out.plain(text, place),
+    }
 }

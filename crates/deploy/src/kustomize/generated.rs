@@ -7,11 +7,9 @@ use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization, placeholde
 use meshprobe_yaml::{FieldPath, NodeRef, Span};
 
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::kustomization::REFUSED;
-use crate::kustomize::kustomization::{Kustomization, is_nonempty};
-use crate::kustomize::leaf::Origin;
+use crate::kustomize::kustomization::{Kustomization, REFUSED, is_nonempty};
 use crate::kustomize::locate::{Located, absent_path, file, locate, strings};
-use crate::kustomize::node::Node;
+use crate::kustomize::node::{Node, Origin};
 use crate::kustomize::resource::Resource;
 
 /// Fields of a kustomization that copy files, with the kind of the generated object.

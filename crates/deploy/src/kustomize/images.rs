@@ -4,11 +4,12 @@
 //! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
+use meshprobe_yaml::NodeRef;
 use regex::bytes::{Regex, RegexBuilder};
 
-use crate::kustomize::image_list::{self, LISTS};
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::resource::Resource;
 
@@ -50,13 +51,13 @@ impl<'n> Images<'n> {
         if self.0.is_empty() || !resource.body.may_mention(LISTS_SUFFIX) {
             return;
         }
-        let mut names = image_list::of(&resource.body);
+        let mut names = images_of(&resource.body);
         for image in &self.0 {
             if names.iter().any(|name| image.matches(name))
                 && let Some(changed) = image.applied(&resource.body)
             {
                 *resource.change() = changed;
-                names = image_list::of(&resource.body);
+                names = images_of(&resource.body);
             }
         }
     }
@@ -180,10 +181,53 @@ fn split(image: &str) -> (&str, &str, &str) {
     }
 }
 
+/// Returns the images of all containers in an object.
+fn images_of(object: &Node) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![object];
+    while let Some(node) = pending.pop() {
+        if let Some(source) = node.source() {
+            found.append(&mut of_tree(source));
+            continue;
+        }
+        for field in node.fields() {
+            if LISTS.contains(&&*field.key) {
+                let items = field.value.items().iter();
+                found.extend(items.map(|item| item.text_below(&["image"]).to_owned()));
+            }
+            pending.push(&field.value);
+        }
+        pending.extend(node.items());
+    }
+    found
+}
+
+/// Returns the images of all containers in an object of a file.
+fn of_tree(object: NodeRef<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut pending = vec![object];
+    while let Some(node) = pending.pop() {
+        for entry in node.entries() {
+            if entry.key.text().is_some_and(|key| LISTS.contains(&key)) {
+                let images = entry
+                    .value
+                    .items()
+                    .filter_map(|item| item.get("image")?.text());
+                found.extend(images.map(str::to_owned));
+            }
+            pending.push(entry.value);
+        }
+        pending.extend(node.items());
+    }
+    found
+}
+
+const LISTS: [&str; 2] = ["containers", "initContainers"];
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kustomize::leaf::Origin;
+    use crate::kustomize::node::Origin;
     use meshprobe_yaml::Span;
 
     #[test]

@@ -7,10 +7,8 @@ use meshprobe_yaml::{NodeRef, Span, Style, Tree, parse_embedded};
 
 use crate::kustomize::copy::{EqualKeys, read_with};
 use crate::kustomize::json_patch;
-use crate::kustomize::kustomization::Dialect;
-use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::leaf::Origin;
-use crate::kustomize::node::Node;
+use crate::kustomize::kustomization::{Dialect, Kustomization};
+use crate::kustomize::node::{Node, Origin};
 
 /// Documents of a patch, or the reason why it cannot be parsed.
 pub(crate) type Documents = Result<Vec<Node>, String>;

@@ -8,10 +8,9 @@ use std::sync::Arc;
 use meshprobe_tree::source::limits::OBJECT_VALUES;
 use serde::de::IgnoredAny;
 
-use crate::kustomize::leaf::{Leaf, Origin};
 use crate::kustomize::limit::Limit;
-use crate::kustomize::merge_result::PatchFailure;
-use crate::kustomize::node::{Node, Value, equal};
+use crate::kustomize::merge::PatchFailure;
+use crate::kustomize::node::{Leaf, Node, Origin, Value, equal};
 use crate::kustomize::share::release;
 
 /// Maximum depth of a patched value, which is also the maximum of the parser.

@@ -15,9 +15,8 @@ use meshprobe_yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
 use crate::kustomize::helm_charts::{self, ChartEntry};
-use crate::kustomize::leaf::Origin;
 use crate::kustomize::locate::folder_of;
-use crate::kustomize::node::Node;
+use crate::kustomize::node::{Node, Origin};
 use crate::kustomize::rendering::Topic;
 
 /// The values of `sortOptions.order`.

@@ -10,9 +10,9 @@
 use meshprobe_mesh::kube::ObjectId;
 
 use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::finish::runs_pods;
 use crate::kustomize::kustomization::{Dialect, Kustomization};
 use crate::kustomize::node::Node;
-use crate::kustomize::relevance::runs_pods;
 use crate::kustomize::rendering::Note;
 
 /// Maximum depth of the search for `containers`.

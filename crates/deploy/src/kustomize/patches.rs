@@ -10,16 +10,14 @@ use meshprobe_yaml::{NodeRef, Span};
 
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::inline::{self, Documents};
-use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::kustomization::REFUSED;
+use crate::kustomize::kustomization::{Kustomization, REFUSED};
 use crate::kustomize::locate::{absent_path, file};
-use crate::kustomize::merge::merge;
-use crate::kustomize::merge_result::PatchFailure;
-use crate::kustomize::name_index::NameIndex;
+use crate::kustomize::merge::{PatchFailure, merge};
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::rendering::{Note, Topic};
-use crate::kustomize::resource::{Resource, identity};
-use crate::kustomize::resource::{make_annotations, restore, with_text_metadata};
+use crate::kustomize::resource::{
+    NameIndex, Resource, identity, make_annotations, restore, with_text_metadata,
+};
 use crate::kustomize::schema::Type;
 use crate::kustomize::selector::Target;
 use crate::kustomize::{Scope, json_patch};

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::kustomize::leaf::{Leaf, Origin, SharedNodeId};
-use crate::kustomize::node::{Node, Value};
+use crate::kustomize::node::{Leaf, Node, Origin, SharedNodeId, Value};
 
 /// Makes `value` and all its future clones one shared node.
 pub(crate) fn mark_shared(value: &mut Node) {

@@ -10,12 +10,10 @@ use meshprobe_yaml::{NodeRef, Span};
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::fields::{self, FieldSpec, Pair, Pairs};
 use crate::kustomize::images::Images;
-use crate::kustomize::kustomization::Dialect;
-use crate::kustomize::kustomization::Kustomization;
+use crate::kustomize::kustomization::{Dialect, Kustomization};
 use crate::kustomize::limit::Limit;
-use crate::kustomize::name_index::NameIndex;
 use crate::kustomize::node::{Field, Node};
-use crate::kustomize::resource::Resource;
+use crate::kustomize::resource::{NameIndex, Resource};
 use crate::kustomize::{Scope, patches, share};
 
 /// Applies all transformations, and subtracts one step from `work` for each object of each transformation. `layers` are

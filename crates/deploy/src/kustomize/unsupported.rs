@@ -12,10 +12,10 @@ use meshprobe_yaml::{Entry, NodeRef};
 
 use crate::kustomize::accumulator::Accumulator;
 use crate::kustomize::fields::FieldSpec;
+use crate::kustomize::finish::runs_pods;
 use crate::kustomize::kustomization::{Kustomization, is_nonempty};
 use crate::kustomize::locate::{Located, locate, strings};
 use crate::kustomize::node::Node;
-use crate::kustomize::relevance::runs_pods;
 use crate::kustomize::resource::Resource;
 use crate::kustomize::selector::Target;
 use crate::kustomize::variables::configured_fields;

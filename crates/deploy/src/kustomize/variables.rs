@@ -11,11 +11,8 @@ use meshprobe_yaml::NodeRef;
 
 use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::leaf::{Leaf, Origin};
-use crate::kustomize::name_index::NameIndex;
-use crate::kustomize::node::{Node, Value};
-use crate::kustomize::resource::group_version;
-use crate::kustomize::resource::{NameRef, Resource};
+use crate::kustomize::node::{Leaf, Node, Origin, Value};
+use crate::kustomize::resource::{NameIndex, NameRef, Resource, group_version};
 
 /// Variable of a kustomization, and the field with its value.
 #[derive(Clone, Debug)]
