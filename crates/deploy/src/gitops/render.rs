@@ -110,9 +110,9 @@ pub(crate) fn render(
     own.retain(|rendering| !included.contains(&rendering.id.root));
     own.extend(deployed);
     own.extend(generated.into_iter().map(Arc::unwrap_or_clone));
-    let is_exceeded = |rendering: &Rendering| rendering.left_out == Some(Limit::All);
-    if reuse.is_some() && own.iter().any(is_exceeded) {
-        // A reused rendering can count more than a new one, which shares what it includes.
+    if reuse.is_some() && own.iter().any(|rendering| rendering.left_out.is_some()) {
+        // What a limit leaves out depends on all renderings, and a reused one can count more than a new one, which shares
+        // what it includes.
         drop(own);
         return render(sources, groups, is_wanted, None);
     }
@@ -128,33 +128,19 @@ fn render_roots<'s>(
     reuse: Option<&Reuse<'_>>,
 ) -> (Vec<Rendering>, Builder<'s>, Arc<ValueCount>) {
     let count = Arc::new(limit::count());
-    let render_or_reuse = |group: &Group, reuse: Option<&Reuse<'_>>| {
+    let render = |group: &Group| {
         let size = group.members.len();
         let mut builder = Builder::for_group(sources, Arc::clone(&count), size);
         let known = reuse.map(|reuse| reuse.renderings_of(group));
         let mut known = known.unwrap_or_default().into_iter();
-        let render = |root: &Arc<str>| {
+        let render_or_reuse = |root: &Arc<str>| {
             if let Some(known) = known.next().flatten() {
                 count.add(known.held);
                 return known;
             }
             render_root(sources, &mut builder, root, is_wanted)
         };
-        let renderings: Vec<Rendering> = group.roots.iter().map(render).collect();
-        (renderings, builder)
-    };
-    let render = |group: &Group| {
-        let (renderings, builder) = render_or_reuse(group, reuse);
-        let is_limited = renderings
-            .iter()
-            .any(|rendering| rendering.left_out.is_some());
-        if reuse.is_some() && is_limited && !count.is_exceeded() {
-            // What a limit leaves out depends on all renderings of the group.
-            let held = renderings.iter().map(|rendering| rendering.held).sum();
-            count.subtract(held);
-            drop(builder);
-            return render_or_reuse(group, None);
-        }
+        let renderings: Vec<Rendering> = group.roots.iter().map(render_or_reuse).collect();
         (renderings, builder)
     };
     let rendered: Vec<_> = groups.par_iter().map(render).collect();
