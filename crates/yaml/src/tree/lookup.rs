@@ -9,6 +9,7 @@ use super::node::{Entry, NodeRef};
 use super::storage::{NONE, Tree};
 use crate::field_path::{FieldPath, Step};
 use crate::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
+use crate::span::Span;
 
 impl<'t> NodeRef<'t> {
     /// Returns the effective entries of a mapping: first its own entries without the merge keys, then the
@@ -154,11 +155,16 @@ impl Tree {
         let Some(node) = self.nodes.get(id as usize) else {
             return false;
         };
-        // The value of most keys equals their source, and most keys differ in length.
-        if node.kind == Kind::Scalar && node.first == NONE && !self.has_merge_keys {
-            let span = node.span.span();
-            let written = self.text.as_bytes().get(span.start..span.end);
-            return written == Some(key.as_bytes());
+        // Most keys differ in length.
+        if node.kind == Kind::Scalar && !self.has_merge_keys {
+            let (text, span) = match node.first {
+                NONE => (&*self.text, node.span.span()),
+                first => (
+                    &*self.decoded,
+                    Span::new(first as usize, node.last as usize),
+                ),
+            };
+            return text.as_bytes().get(span.start..span.end) == Some(key.as_bytes());
         }
         self.node(id)
             .is_some_and(|node| node.text() == Some(key) && !node.is_merge_key())
