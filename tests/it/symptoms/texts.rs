@@ -155,7 +155,7 @@ fn the_fixtures_contain_every_text_of_the_model() {
     let mut compared = 0;
     for file in [
         "crates/predict/src/predict/istio/kubelet.rs",
-        "crates/predict/src/predict/url_path.rs",
+        "crates/predict/src/predict/go_url.rs",
     ] {
         for literal in texts_in(file) {
             let pattern = placeholders_as_wildcards(&literal);
