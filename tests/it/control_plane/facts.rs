@@ -18,20 +18,20 @@ fn the_tree_overrides_an_assumption_and_an_override_overrides_the_tree() {
         ..FactOverrides::default()
     };
     let fact = evaluate(&files, |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     });
     assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
     assert_eq!(places(&fact), ["istio.yaml"]);
     let assumed = evaluate_with(&files, &assume(on.clone()), |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     });
     assert_eq!(assumed, fact);
     let overridden = evaluate_with(&files, &overriding(on.clone()), |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     });
     assert!(overridden.value);
     let fills = evaluate_with(&files[..2], &assume(on), |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     });
     assert_eq!((fills.value, fills.certainty), (true, Certainty::Assumed));
 }
@@ -46,7 +46,7 @@ fn the_default_depends_on_the_release_in_the_tree() {
             ("istio.yaml", operator.as_str()),
         ];
         let fact = evaluate(&files, |context, workload| {
-            context.istio(workload).rewriting().mesh_default()
+            context.pod_facts(workload).rewrite_default()
         });
         assert_eq!(
             (fact.value, fact.certainty),
@@ -71,7 +71,7 @@ fn values_that_are_not_in_the_tree_make_defaults_assumptions() {
         ("release.yaml", release.as_str()),
     ];
     let fact = evaluate(&files, |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     });
     assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
     assert!(reasons(&fact).contains(&"values come from Secret `hidden`, which is not in the tree"));
@@ -84,7 +84,7 @@ fn values_in_the_injector_config_have_no_default() {
     let web = web("", "");
     let files = [("web.yaml", web.as_str()), ("map.yaml", &map)];
     let fact = evaluate(&files, |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     });
     assert_eq!((fact.value, fact.certainty), (false, Certainty::Known));
 }
@@ -92,7 +92,9 @@ fn values_in_the_injector_config_have_no_default() {
 #[test]
 fn the_release_is_read_from_every_carrier() {
     let version = |files: &[(&str, &str)]| {
-        evaluate(files, |context, workload| context.istio(workload).version())
+        evaluate(files, |context, workload| {
+            context.pod_facts(workload).version()
+        })
     };
     let plain = web("", "");
     let unknown = version(&[("web.yaml", &plain)]);
@@ -136,7 +138,7 @@ fn the_release_is_read_from_every_carrier() {
     };
     let files = [("web.yaml", plain.as_str()), ("a.yaml", &helm_release(""))];
     let overridden = evaluate_with(&files, &settings, |context, workload| {
-        context.istio(workload).version()
+        context.pod_facts(workload).version()
     });
     assert_eq!(
         overridden.value,
@@ -202,7 +204,7 @@ fn capture_defaults_of_the_installation_apply() {
             ("istio.yaml", operator.as_str()),
         ];
         evaluate(&files, |context, workload| {
-            context.istio(workload).ports().capture(8080)
+            context.pod_facts(workload).capture(8080)
         })
     };
     assert!(captured("").value);
@@ -226,7 +228,7 @@ fn native_sidecars_depend_on_release_installation_and_pod() {
             ("istio.yaml", operator.as_str()),
         ];
         let fact = evaluate(&files, |context, workload| {
-            context.istio(workload).startup().native_sidecars()
+            context.pod_facts(workload).native_sidecars()
         });
         (fact.value, fact.certainty)
     };
@@ -265,7 +267,7 @@ fn the_node_version_decides_if_native_sidecars_are_automatic() {
             ("istio.yaml", operator.as_str()),
         ];
         let fact = evaluate_with(&files, &settings, |context, workload| {
-            context.istio(workload).startup().native_sidecars()
+            context.pod_facts(workload).native_sidecars()
         });
         (fact.value, fact.certainty)
     };
@@ -297,7 +299,7 @@ fn the_application_waits_for_the_sidecar_if_the_proxy_config_requires_it() {
             ("istio.yaml", operator.as_str()),
         ];
         evaluate(&files, |context, workload| {
-            context.istio(workload).startup().hold_application().value
+            context.pod_facts(workload).hold_application().value
         })
     };
     let mesh = "meshConfig: {defaultConfig: {holdApplicationUntilProxyStarts: true}}";

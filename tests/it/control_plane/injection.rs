@@ -23,7 +23,7 @@ fn dataplane_with(
         ("istio.yaml", install),
     ];
     evaluate_with(&files, settings, |context, workload| {
-        context.istio(workload).injection().dataplane()
+        context.pod_facts(workload).dataplane()
     })
 }
 
@@ -180,7 +180,7 @@ fn a_missing_namespace_is_assumed_to_select_the_revision_in_the_tree() {
     let release = helm_release("revision: canary");
     let files = [("web.yaml", web.as_str()), ("istio.yaml", release.as_str())];
     let fact = evaluate(&files, |context, workload| {
-        context.istio(workload).injection().dataplane()
+        context.pod_facts(workload).dataplane()
     });
     assert_eq!(
         (fact.value, fact.certainty),

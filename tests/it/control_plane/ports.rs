@@ -170,9 +170,9 @@ fn an_option_sets_all_three_ports() {
     });
     evaluate_with(&files, &settings, |context, workload| {
         let ports = [
-            context.istio(workload).ports().status(),
-            context.istio(workload).ports().agent(),
-            context.istio(workload).ports().excluded(),
+            context.pod_facts(workload).status_port(),
+            context.pod_facts(workload).agent_port(),
+            context.pod_facts(workload).excluded_port(),
         ];
         assert!(ports.iter().all(|port| port.value == 15099));
         assert!(

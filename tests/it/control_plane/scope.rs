@@ -4,7 +4,7 @@ use super::*;
 
 fn rewrite(files: &[(&str, &str)]) -> Fact<bool> {
     evaluate(files, |context, workload| {
-        context.istio(workload).rewriting().mesh_default()
+        context.pod_facts(workload).rewrite_default()
     })
 }
 
@@ -44,7 +44,7 @@ fn equally_near_control_planes_that_differ_cause_an_assumption() {
         ["clusters/prod/istio.yaml", "clusters/stage/istio.yaml"]
     );
     evaluate(&files, |context, workload| {
-        let view = context.istio(workload).installation();
+        let view = context.pod_facts(workload).installation();
         assert_eq!(view.candidates.len(), 2);
         let conflicts = view.conflicts();
         assert_eq!(conflicts.len(), 1, "{conflicts:?}");
@@ -81,7 +81,7 @@ fn a_default_against_a_written_value_is_a_conflict_too() {
         ("b.yaml", off.as_str()),
     ];
     evaluate(&files, |context, workload| {
-        let conflicts = context.istio(workload).installation().conflicts();
+        let conflicts = context.pod_facts(workload).installation().conflicts();
         assert_eq!(conflicts.first().unwrap().sides.first().unwrap().0, "true");
     });
 }
@@ -104,10 +104,10 @@ fn several_revisions_coexist() {
             ("green.yaml", green.as_str()),
         ];
         evaluate(&files, |context, workload| {
-            let view = context.istio(workload).installation();
+            let view = context.pod_facts(workload).installation();
             assert_eq!(view.names(), ["blue", "green"]);
             assert_eq!(view.conflicts(), []);
-            context.istio(workload).rewriting().mesh_default().value
+            context.pod_facts(workload).rewrite_default().value
         })
     };
     assert!(ask_for("blue"));
@@ -125,7 +125,7 @@ fn a_control_plane_in_a_common_parent_folder_serves_too() {
         ("prod/istiod.yaml", default.as_str()),
     ];
     let fact = evaluate(&files, |context, workload| {
-        context.istio(workload).injection().dataplane()
+        context.pod_facts(workload).dataplane()
     });
     assert_eq!(
         (fact.value, fact.certainty),
@@ -148,7 +148,7 @@ fn a_control_plane_in_another_subtree_is_only_assumed_to_serve() {
         ("infra/istiod.yaml", canary.as_str()),
     ];
     let fact = evaluate(&files, |context, workload| {
-        context.istio(workload).injection().dataplane()
+        context.pod_facts(workload).dataplane()
     });
     assert_eq!(
         (fact.value, fact.certainty),
@@ -181,11 +181,11 @@ fn parts_of_one_installation_are_combined() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
-        assert_eq!(context.istio(workload).ports().mesh_status().value, 15555);
-        assert_eq!(context.istio(workload).ports().proxy_status().value, 15666);
-        assert!(context.istio(workload).rewriting().mesh_default().value);
+        assert_eq!(context.pod_facts(workload).mesh_status_port().value, 15555);
+        assert_eq!(context.pod_facts(workload).proxy_status_port().value, 15666);
+        assert!(context.pod_facts(workload).rewrite_default().value);
         assert_eq!(
-            context.istio(workload).version().value,
+            context.pod_facts(workload).version().value,
             Some(Version::new(1, 26))
         );
     });
@@ -201,7 +201,7 @@ fn facts_of_a_rejected_mesh_configuration_do_not_apply() {
         let web = web("", "");
         let files = [("web.yaml", web.as_str()), ("mesh.yaml", &mesh)];
         evaluate(&files, |context, workload| {
-            let port = context.istio(workload).ports().mesh_status();
+            let port = context.pod_facts(workload).mesh_status_port();
             assert_eq!((port.value, port.certainty), wanted, "{mtls}");
             let root = context.control_planes.iter().next().unwrap();
             assert_eq!(root.root_namespace.is_some(), mtls == "true");
@@ -226,7 +226,7 @@ fn two_rendered_clusters_are_separate() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 2);
-        assert_eq!(context.istio(workload).ports().mesh_status().value, 15666);
+        assert_eq!(context.pod_facts(workload).mesh_status_port().value, 15666);
     });
 }
 
@@ -242,15 +242,14 @@ fn a_values_file_applies_through_the_release_that_names_it() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
-        let view = context.istio(workload).installation();
+        let view = context.pod_facts(workload).installation();
         assert_eq!(view.names(), ["canary"]);
-        assert_eq!(context.istio(workload).ports().proxy_status().value, 15555);
-        assert_eq!(context.istio(workload).root_namespace().value, "mesh");
-        assert!(context.istio(workload).ports().cni().value);
+        assert_eq!(context.pod_facts(workload).proxy_status_port().value, 15555);
+        assert_eq!(context.pod_facts(workload).root_namespace().value, "mesh");
+        assert!(context.pod_facts(workload).cni().value);
     });
     evaluate(&files[..2], |context, workload| {
         let served: Vec<_> = context
-            .installations()
             .served_names()
             .into_iter()
             .map(|(name, _)| name)
@@ -260,7 +259,7 @@ fn a_values_file_applies_through_the_release_that_names_it() {
             ["default"],
             "without a release it is an installation too"
         );
-        assert_eq!(context.istio(workload).ports().proxy_status().value, 15555);
+        assert_eq!(context.pod_facts(workload).proxy_status_port().value, 15555);
     });
 }
 
@@ -277,9 +276,12 @@ fn values_of_environments_override_the_common_values() {
     ];
     evaluate(&files, |context, workload| {
         assert_eq!(context.control_planes.len(), 1);
-        assert!(!context.istio(workload).ports().cni().value);
-        assert_eq!(context.istio(workload).root_namespace().value, "mesh");
-        assert_eq!(context.istio(workload).installation().names(), ["canary"]);
+        assert!(!context.pod_facts(workload).cni().value);
+        assert_eq!(context.pod_facts(workload).root_namespace().value, "mesh");
+        assert_eq!(
+            context.pod_facts(workload).installation().names(),
+            ["canary"]
+        );
     });
 }
 
@@ -295,16 +297,9 @@ fn facts_of_the_cluster_apply_to_its_control_planes() {
         ("web.yaml", web.as_str()),
     ];
     evaluate(&files, |context, workload| {
-        let fact = context.istio(workload).ports().cni();
+        let fact = context.pod_facts(workload).cni();
         assert_eq!((fact.value, fact.certainty), (true, Certainty::Assumed));
-        assert!(
-            context
-                .istio(workload)
-                .injection()
-                .ambient_mode()
-                .unwrap()
-                .value
-        );
+        assert!(context.pod_facts(workload).ambient_mode().unwrap().value);
     });
 }
 

@@ -71,7 +71,6 @@ fn left_out_file(file: &SourceFile) -> Option<(Severity, FileLimit, Label)> {
 #[must_use]
 pub(super) fn broken_texts(context: &Context<'_>) -> Vec<Finding> {
     context
-        .installations()
         .broken_texts()
         .into_iter()
         .filter(|text| context.sources.is_target(&text.path))

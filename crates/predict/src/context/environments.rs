@@ -183,11 +183,6 @@ impl Environments {
                 && !is_left_out()
     }
 
-    /// Returns the environment with this folder; `None` if the folder is not an environment.
-    pub(super) fn get(&self, folder: &str) -> Option<&str> {
-        self.folders.get(folder).map(String::as_str)
-    }
-
     /// Returns whether the tree has no environments.
     pub(super) fn is_empty(&self) -> bool {
         self.folders.is_empty()

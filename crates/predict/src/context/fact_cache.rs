@@ -1,8 +1,7 @@
 //! Caches of facts that are looked up often.
 //!
 //! [`FactCache`] contains only facts that depend on nothing but the files and the settings, because all
-//! alternatives of a run share it (`Context::assuming` and similar functions). [`ServingPlanesCache`] belong
-//! to one alternative.
+//! alternatives of a run share it (`Context::assuming` and similar functions).
 
 use std::hash::Hash;
 use std::ptr::from_ref;
@@ -12,7 +11,6 @@ use hashbrown::HashMap;
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::detect::Evidence;
-use meshprobe_mesh::mesh::istio::capture::CaptureRules;
 use meshprobe_mesh::mesh::istio::network_plugin::NetworkPlugin;
 use meshprobe_mesh::mesh::{Fact, Mesh};
 
@@ -67,8 +65,6 @@ pub(super) struct FactCache {
     /// The innermost environments with a `PeerAuthentication` in a namespace of a cluster, each as the position of one
     /// policy.
     pub(super) policy_environments: Cache<(String, ClusterKey), Arc<[usize]>>,
-    /// The environments with policies to which pods may be deployed, by the root namespace of their mesh.
-    pub(super) environments_with_policies: Cache<(PodKey, String), Arc<[String]>>,
     namespace_numbers: Mutex<HashMap<String, usize>>,
     /// Control planes in scope, and facts about the cluster, by position in the context.
     pub(super) planes: Cache<HomeKey, Arc<[usize]>>,
@@ -99,21 +95,6 @@ impl FactCache {
         }
     }
 }
-
-/// The control planes that may serve a pod, by position in the context: those that decide, all in
-/// scope, and the facts about the cluster.
-#[derive(Debug)]
-pub(super) struct ServingPlanes {
-    pub(super) candidates: Vec<usize>,
-    pub(super) scope: Arc<[usize]>,
-    pub(super) cluster: Arc<[usize]>,
-}
-
-/// The control planes of pods, for one alternative.
-pub(super) type ServingPlanesCache = Cache<PodKey, Arc<ServingPlanes>>;
-
-/// The capture rules of pods, for one alternative.
-pub(super) type CaptureCache = Cache<PodKey, Arc<CaptureFacts>>;
 
 /// A cache of values by key.
 #[derive(Debug)]
@@ -174,13 +155,4 @@ pub(super) fn pod_key(workload: &Workload<'_>, namespace: &str) -> PodKey {
         .map_or(0, |rendering| from_ref(rendering).addr());
     let namespace_key = file_namespace_key(object, namespace);
     (tree, node.id(), namespace_key, rendered_by)
-}
-
-/// The rules that decide which ports of a pod are captured, and where they are written.
-#[derive(Debug)]
-pub(in crate::context) struct CaptureFacts {
-    pub(in crate::context) rules: CaptureRules,
-    pub(in crate::context) mode: Option<Fact<()>>,
-    pub(in crate::context) include: Option<Fact<()>>,
-    pub(in crate::context) exclude: Option<Fact<()>>,
 }

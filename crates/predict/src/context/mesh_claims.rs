@@ -57,7 +57,7 @@ impl WorkloadMesh<'_, '_> {
             return None;
         }
         let context = self.context.assuming_mesh(mesh);
-        let dataplane = context.istio(self.workload).injection().dataplane().value;
+        let dataplane = context.pod_facts(self.workload).dataplane().value;
         // In ambient mode, pods have no proxy of their own.
         match dataplane {
             Dataplane::None | Dataplane::Ambient => None,
@@ -69,6 +69,6 @@ impl WorkloadMesh<'_, '_> {
     /// Returns whether the tree does not exclude that a mesh adds a proxy to the pods.
     pub(super) fn may_be_injected_by(self, mesh: Mesh) -> bool {
         let context = self.context.assuming_mesh(mesh);
-        context.istio(self.workload).injection().dataplane().value != Dataplane::None
+        context.pod_facts(self.workload).dataplane().value != Dataplane::None
     }
 }

@@ -1,8 +1,7 @@
 //! Decides which facts hold for which workload.
 //!
-//! [`Context`] contains the facts of a run. Facets in front of it answer questions about one subject:
-//! `context.istio(workload).mtls(port)`, `context.services(workload).protocol(port)`. Each facet is in the file
-//! of its subject.
+//! [`Context`] contains the facts of a run, [`PodFacts`] those of Istio about the pods of a workload, such as
+//! `facts.mtls(port)`. Their methods are in the files of their subjects.
 //!
 //! All files of a run are one scope. Where several facts compete, the one whose file is nearest to
 //! the workload's file takes precedence.
@@ -41,12 +40,11 @@ pub use istio::authorization::{
     Authorization, AuthzDenial, DenialReason, HttpRule, MismatchReason, UndecidablePolicy,
     allowed_selector,
 };
-pub use istio::facets::{
-    AuthorizationFacts, ControlPlanes, Injection, Istio, IstioNear, IstioPolicy,
-    PeerAuthentications, Ports, Rewriting, Startup,
-};
 pub use istio::injection::{AssumedNamespace, placement};
+pub use istio::install::serving::IstioNear;
 pub use istio::install::{Conflict, InstallView};
+pub use istio::pod_facts::PodFacts;
+pub use istio::policy_scope::IstioPolicy;
 pub use istio::policy_scope::{ConflictingPolicies, PolicyScope};
 pub use istio::rewriting::{
     ProberEnv, ProberEnvPlace, UnreadableProberEnv, proxy_config, proxy_container,

@@ -75,7 +75,7 @@ impl<'c, 't> ClusterNetwork<'c, 't> {
             return None;
         }
         let object = &self.workload.object;
-        let key = self.context.installations().home_key(object);
+        let key = self.context.home_key(object);
         self.context
             .fact_cache
             .network_plugins

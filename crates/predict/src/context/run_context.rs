@@ -17,7 +17,7 @@ use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::Entry;
 
 use super::environment_name::last_name;
-use super::fact_cache::{CaptureCache, FactCache, ServingPlanesCache};
+use super::fact_cache::FactCache;
 use super::inventory::Inventory;
 use super::istio::install;
 use super::nearest::namespace_of;
@@ -45,10 +45,6 @@ pub struct Context<'t> {
     pub(in crate::context) hidden: Arc<HiddenChanges<'t>>,
     /// Cached answers that depend only on the files and the settings.
     pub(in crate::context) fact_cache: Arc<FactCache>,
-    /// Cached control planes of pods. They differ between alternatives.
-    pub(in crate::context) serving_planes: Arc<ServingPlanesCache>,
-    /// Cached capture rules of pods. They differ between alternatives.
-    pub(in crate::context) capture_cache: Arc<CaptureCache>,
     /// Cached NetworkPolicies that isolate pods.
     pub(in crate::context) isolations: Arc<Isolations>,
     /// The facts that the user set, by file.
@@ -106,8 +102,6 @@ impl<'t> Context<'t> {
             .collect();
         Self {
             fact_cache: Arc::default(),
-            serving_planes: Arc::default(),
-            capture_cache: Arc::default(),
             isolations: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
@@ -356,8 +350,6 @@ impl<'t> Context<'t> {
         let mut given = self.user_facts(object).clone();
         change(&mut given.overrides);
         Self {
-            serving_planes: Arc::default(),
-            capture_cache: Arc::default(),
             hypothesis: Some(Arc::new(given)),
             ..self.clone()
         }
@@ -368,8 +360,6 @@ impl<'t> Context<'t> {
     #[must_use]
     pub fn assuming_control_plane(&self, candidate: usize) -> Self {
         Self {
-            serving_planes: Arc::default(),
-            capture_cache: Arc::default(),
             candidate: Some(candidate),
             ..self.clone()
         }
@@ -388,7 +378,6 @@ impl<'t> Context<'t> {
     /// Returns the facts as they would be with another release of the mesh.
     #[must_use]
     pub fn assuming_release(&self, release: Version) -> Self {
-        // `serving_planes` stay: which control planes are in scope does not depend on the release.
         Self {
             release: Some(release),
             ..self.clone()
@@ -400,8 +389,6 @@ impl<'t> Context<'t> {
     pub fn assuming_mesh(&self, mesh: Mesh) -> Self {
         Self {
             fact_cache: Arc::default(),
-            serving_planes: Arc::default(),
-            capture_cache: Arc::default(),
             mesh: Some(mesh),
             ..self.clone()
         }

@@ -13,7 +13,7 @@ use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::settings::InjectionAssumption;
 
 use super::prediction::{HandlerPrediction, WorkloadPrediction};
-use super::single::predict_with;
+use super::single::predict_pod;
 use super::workloads::{CANDIDATES, predict_workload, settling_option};
 use crate::context::{Context, Dataplane, SERVICES_SETTLE};
 
@@ -167,7 +167,7 @@ fn hypotheses<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Vec<Hy
     if pod.dataplane.value == Dataplane::Unknown && is_written {
         all.push(Hypothesis::Injected);
     }
-    let view = context.istio(&pod.workload).installation();
+    let view = context.pod_facts(&pod.workload).installation();
     if !view.conflicts().is_empty() {
         let count = view.candidates.len().min(CANDIDATES);
         all.extend((0..count).map(Hypothesis::Candidate));
@@ -222,7 +222,7 @@ fn modes<'t>(
         None => handler.port.filter(|_| is_captured(&handler.captured)),
     };
     port.map_or_else(Vec::new, |port| {
-        context.istio(&pod.workload).mtls_otherwise(port)
+        context.pod_facts(&pod.workload).mtls_otherwise(port)
     })
 }
 
@@ -252,7 +252,7 @@ fn predict_draft<'t>(
             (description, "--override injection=all|none", changed)
         }
         Hypothesis::Candidate(index) => {
-            let view = context.istio(&pod.workload).installation();
+            let view = context.pod_facts(&pod.workload).installation();
             let plane = view.candidates.get(index);
             let description = plane.map_or_else(
                 || "another control plane serves it".to_owned(),
@@ -297,11 +297,10 @@ fn predict_draft<'t>(
         }
     };
     let mut prediction = match hypothesis {
-        Hypothesis::Candidate(_) => predict_with(
-            &context,
-            &pod.workload,
-            context.istio(&pod.workload).rewriting().is_on(),
-        ),
+        Hypothesis::Candidate(_) => {
+            let facts = context.pod_facts(&pod.workload);
+            predict_pod(&facts, facts.rewrite())
+        }
         _ => predict_workload(&context, &pod.workload),
     };
     prediction.is_target = pod.is_target;

@@ -15,7 +15,7 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::NodeRef;
 
 use super::cause::{Cause, Outcome};
-use crate::context::{Context, Dataplane, MeshClaim, ProberEnv, placement};
+use crate::context::{Dataplane, MeshClaim, PodFacts, ProberEnv, placement};
 
 /// An outcome with its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -279,19 +279,19 @@ pub fn port_owner(pod: &WorkloadPrediction<'_>, port: i64) -> Option<&'static st
 
 /// Returns whether the release rewrites this handler. The latest is assumed for an unknown release.
 pub(in crate::predict) fn is_supported<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     container: &Container<'t>,
     handler: &Probe<'t>,
 ) -> bool {
     let action = handler.action.as_ref().ok();
     action.is_some_and(|action| rewritten_since(action, handler.slot, container.list).is_some())
-        && unsupported_by_release(context, pod, container, handler).is_none()
+        && unsupported_by_release(facts, pod, container, handler).is_none()
 }
 
 /// Returns why the release does not rewrite a handler that a later release rewrites.
 pub(in crate::predict) fn unsupported_by_release<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     container: &Container<'t>,
     handler: &Probe<'t>,
@@ -305,7 +305,7 @@ pub(in crate::predict) fn unsupported_by_release<'t>(
     // Releases 1.12 to 1.18 have this setting.
     let has_switch =
         matches!(action, ProbeHandler::TcpSocket { .. }) && release < Version::new(1, 19);
-    let switch = has_switch.then(|| context.istio(&pod.workload).rewriting().rewrites_tcp());
+    let switch = has_switch.then(|| facts.rewrites_tcp());
     let is_off = switch.flatten().is_some_and(|on| !on.value);
     is_off.then_some(UnsupportedByRelease::TcpSwitch)
 }

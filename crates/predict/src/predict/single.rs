@@ -16,7 +16,7 @@ use super::prediction::{
     HandlerPrediction, Reinjection, RewrittenHandler, VerdictBuilder, WorkloadPrediction,
     is_supported, leave_to_operator, unsupported_by_release,
 };
-use crate::context::{Context, Dataplane};
+use crate::context::{Context, Dataplane, PodFacts};
 
 /// Predicts one workload under the assumption that `rewrite` applies to its pods.
 #[must_use]
@@ -25,7 +25,16 @@ pub fn predict_with<'t>(
     workload: &Workload<'t>,
     rewrite: Fact<bool>,
 ) -> WorkloadPrediction<'t> {
-    let mut prediction = predict_if_admitted(context, workload, rewrite);
+    predict_pod(&context.pod_facts(workload), rewrite)
+}
+
+/// Predicts one workload from its facts, under the assumption that `rewrite` applies to its pods.
+pub(in crate::predict) fn predict_pod<'t>(
+    facts: &PodFacts<'_, 't>,
+    rewrite: Fact<bool>,
+) -> WorkloadPrediction<'t> {
+    let (context, workload) = (facts.context, facts.workload);
+    let mut prediction = predict_if_admitted(facts, rewrite);
     reject_hosts(context, workload, &mut prediction.handlers);
     leave_to_operator(workload, &mut prediction.handlers);
     prediction
@@ -33,74 +42,70 @@ pub fn predict_with<'t>(
 
 /// Predicts one workload whose pods the API server admits.
 fn predict_if_admitted<'t>(
-    context: &Context<'t>,
-    workload: &Workload<'t>,
+    facts: &PodFacts<'_, 't>,
     rewrite: Fact<bool>,
 ) -> WorkloadPrediction<'t> {
-    let injection = context.istio(workload).injection().by_webhook();
+    let workload = facts.workload;
+    let injection = facts.by_webhook();
     let mut prediction = WorkloadPrediction {
         workload: workload.clone(),
         is_target: true,
-        namespace: context
+        namespace: facts
+            .context
             .namespace_of(&workload.object)
             .written_name()
             .map(str::to_owned),
-        mesh: context.mesh_of(workload).decide(),
+        mesh: facts.context.mesh_of(workload).decide(),
         claims: Vec::new(),
         passes_injector: matches!(injection.value, Dataplane::Sidecar | Dataplane::Uncaptured),
-        dataplane: context
-            .istio(workload)
-            .injection()
-            .dataplane_after(|| injection),
+        dataplane: facts.dataplane_after(|| injection),
         rewrite,
-        release: context.istio(workload).version(),
-        status_port: context.istio(workload).ports().status(),
-        agent_port: context.istio(workload).ports().agent(),
+        release: facts.version(),
+        status_port: facts.status_port(),
+        agent_port: facts.agent_port(),
         status_port_captured: None,
-        prober_env: context.istio(workload).rewriting().prober_env(),
+        prober_env: facts.prober_env(),
         refused: None,
         prober_env_fault: None,
         reinjection: Reinjection::Untouched,
         handlers: Vec::new(),
     };
-    if let Some(other) = context.mesh_of(workload).pod() {
+    if let Some(other) = facts.context.mesh_of(workload).pod() {
         prediction.release = match prediction.mesh.value {
-            Some(mesh) => context.mesh_release(mesh, &workload.object),
+            Some(mesh) => facts.context.mesh_release(mesh, &workload.object),
             None => other.model.release(None),
         };
         prediction.handlers = model::handlers(&prediction, &other);
         prediction.handlers.extend(ephemeral_handlers(workload));
         return prediction;
     }
-    prediction.reinjection = crate::predict::istio::prober_env::reinjection(context, &prediction);
+    prediction.reinjection = crate::predict::istio::prober_env::reinjection(facts, &prediction);
     if prediction.passes_injector {
-        prediction.refused = refused(context, workload);
+        prediction.refused = refused(facts);
     }
     if prediction.dataplane.value.has_agent() {
         prediction.prober_env_fault =
             crate::predict::istio::prober_env::prober_env_fault(&prediction);
     }
     if prediction.dataplane.value == Dataplane::Sidecar {
-        let captured = context
-            .istio(workload)
-            .ports()
-            .capture(prediction.status_port.value);
+        let captured = facts.capture(prediction.status_port.value);
         prediction.status_port_captured = Some(captured);
     }
     let handlers = predicted_handlers(workload)
         .into_iter()
-        .map(|(container, handler)| predict_handler(context, &prediction, &container, handler));
+        .map(|(container, handler)| predict_handler(facts, &prediction, &container, handler));
     prediction.handlers = handlers.collect();
     prediction.handlers.extend(ephemeral_handlers(workload));
     prediction
 }
 
 /// Returns the first annotation for which the injector refuses the pods of a workload.
-fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()>> {
-    let release = context.istio(workload).version().value;
+fn refused(facts: &PodFacts<'_, '_>) -> Option<Fact<()>> {
+    let workload = facts.workload;
+    let release = facts.version().value;
     let invalid = annotations::rejections_in(&workload.template, release).next();
     let Some(rejected) = invalid else {
-        let fault = context.istio(workload).ports().scrape_fault()?;
+        let fault = facts.scrape_fault()?;
         return Some(fault.map(|_| ()));
     };
     let message = format!(
@@ -111,7 +116,7 @@ fn refused<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Option<Fact<()
     let span = rejected.entry.value.span();
     let fact = Fact::known((), workload.object.label_at(span, message));
     Some(match rejected.since {
-        Some(change) => fact.depending_on(&context.istio(workload).has(change)),
+        Some(change) => fact.depending_on(&facts.has(change)),
         None => fact,
     })
 }
@@ -123,7 +128,7 @@ fn moved_to_queue_proxy(container: &Container<'_>, handler: &Probe<'_>) -> Optio
 }
 
 pub(in crate::predict) fn predict_handler<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     container: &Container<'t>,
     handler: Probe<'t>,
@@ -136,13 +141,12 @@ pub(in crate::predict) fn predict_handler<'t>(
     let in_sidecar = pod.dataplane.value == Dataplane::Sidecar;
     let is_injected = pod.passes_injector;
     let rewritten =
-        is_injected && pod.rewrite.value && is_supported(context, pod, container, &handler);
+        is_injected && pod.rewrite.value && is_supported(facts, pod, container, &handler);
     let question = port.filter(|_| in_sidecar && !rewritten);
-    let captured =
-        question.map(|port| capture(context, &pod.workload, (container, handler.slot), port));
+    let captured = question.map(|port| capture(facts, (container, handler.slot), port));
     let mtls = question
         .filter(|_| captured.as_ref().is_some_and(|captured| captured.value))
-        .map(|port| context.istio(&pod.workload).mtls(port));
+        .map(|port| facts.mtls(port));
     let rewritten_to = rewritten.then(|| RewrittenHandler {
         path: match &moved {
             Some(_) => agent_path(QUEUE_PROXY, handler.slot),
@@ -155,7 +159,7 @@ pub(in crate::predict) fn predict_handler<'t>(
     });
     let mut prediction = HandlerPrediction {
         container: container.clone(),
-        unsupported: unsupported_by_release(context, pod, container, &handler),
+        unsupported: unsupported_by_release(facts, pod, container, &handler),
         handler,
         rewritten,
         port,
@@ -166,7 +170,7 @@ pub(in crate::predict) fn predict_handler<'t>(
         by_other_release: None,
         verdict: super::prediction::undecided(),
     };
-    prediction.verdict = crate::predict::istio::verdict::decide(context, pod, &prediction);
+    prediction.verdict = crate::predict::istio::verdict::decide(facts, pod, &prediction);
     if let Some(port) = moved {
         let text =
             format!("the kubelet targets {QUEUE_PROXY} on port {port}, which checks the container");

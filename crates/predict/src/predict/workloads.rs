@@ -9,8 +9,8 @@ use meshprobe_mesh::mesh::Reason;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::prediction::{HandlerPrediction, Verdict, WorkloadPrediction};
-use super::single::predict_with;
-use crate::context::{Conflict, Context};
+use super::single::predict_pod;
+use crate::context::{Conflict, Context, PodFacts};
 
 /// Predicts all workloads, in the order of the tree.
 #[must_use]
@@ -47,13 +47,10 @@ pub fn predict_workload<'t>(
     context: &Context<'t>,
     workload: &Workload<'t>,
 ) -> WorkloadPrediction<'t> {
-    let mut prediction = predict_with(
-        context,
-        workload,
-        context.istio(workload).rewriting().is_on(),
-    );
+    let facts = context.pod_facts(workload);
+    let mut prediction = predict_pod(&facts, facts.rewrite());
     prediction.claims = context.mesh_of(workload).claims();
-    settle_control_plane(context, workload, &mut prediction);
+    settle_control_plane(&facts, &mut prediction);
     settle_unmodelled(context, workload, &mut prediction);
     prediction
 }
@@ -62,12 +59,8 @@ pub fn predict_workload<'t>(
 pub(in crate::predict) const CANDIDATES: usize = 4;
 
 /// Replaces verdicts that are the same for all control planes, and marks the others as assumed.
-fn settle_control_plane<'t>(
-    context: &Context<'t>,
-    workload: &Workload<'t>,
-    prediction: &mut WorkloadPrediction<'t>,
-) {
-    let view = context.istio(workload).installation();
+fn settle_control_plane<'t>(facts: &PodFacts<'_, 't>, prediction: &mut WorkloadPrediction<'t>) {
+    let view = facts.installation();
     let conflicts = view.conflicts();
     if conflicts.is_empty() {
         return;
@@ -75,12 +68,9 @@ fn settle_control_plane<'t>(
     let count = view.candidates.len();
     let each: Vec<WorkloadPrediction<'t>> = (0..count.min(CANDIDATES))
         .map(|index| {
-            let context = context.assuming_control_plane(index);
-            predict_with(
-                &context,
-                workload,
-                context.istio(workload).rewriting().is_on(),
-            )
+            let context = facts.context.assuming_control_plane(index);
+            let facts = context.pod_facts(facts.workload);
+            predict_pod(&facts, facts.rewrite())
         })
         .collect();
     for (index, now) in prediction.handlers.iter_mut().enumerate() {

@@ -45,7 +45,7 @@ fn wrong_agent_port(
     let Ok(ProbeHandler::HttpGet(http)) = &prediction.handler.action else {
         return None;
     };
-    let port = context.istio(&pod.workload).ports().mesh_status().value;
+    let port = context.pod_facts(&pod.workload).mesh_status_port().value;
     if pod.workload.template.annotation(keys::STATUS).is_some() {
         return None;
     }

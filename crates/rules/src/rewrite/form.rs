@@ -83,7 +83,7 @@ impl RewriteForm {
         if self.opts_out {
             pod.status_port.value
         } else {
-            context.istio(&pod.workload).ports().mesh_status().value
+            context.pod_facts(&pod.workload).mesh_status_port().value
         }
     }
 
@@ -252,7 +252,7 @@ fn container_reason(
             return Some(ContainerReason::UnknownTemplate);
         }
     }
-    let planes = context.istio(&pod.workload).installation();
+    let planes = context.pod_facts(&pod.workload).installation();
     if planes.candidates.iter().any(|plane| plane.is_fork()) {
         return Some(ContainerReason::Fork);
     }
@@ -370,7 +370,7 @@ pub(super) struct SelectedTemplates {
 impl SelectedTemplates {
     /// Returns the templates that the annotation names, or else those of the installation. An alias represents several.
     pub(super) fn of(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Self> {
-        let install = context.istio(&pod.workload).installation();
+        let install = context.pod_facts(&pod.workload).installation();
         let (names, span) = if let Some(entry) = pod.workload.template.annotation(keys::TEMPLATES) {
             let names = entry
                 .value
@@ -408,7 +408,7 @@ impl SelectedTemplates {
         context: &Context<'_>,
         pod: &WorkloadPrediction<'_>,
     ) -> Option<&String> {
-        let install = context.istio(&pod.workload).installation();
+        let install = context.pod_facts(&pod.workload).installation();
         let planes = || install.candidates.iter().chain(&install.cluster);
         self.names.iter().find(|name| {
             planes()

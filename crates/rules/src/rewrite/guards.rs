@@ -94,7 +94,7 @@ pub(super) fn ambiguous(_: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option
 
 pub(super) fn release(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
     let version = context
-        .istio(&pod.workload)
+        .pod_facts(&pod.workload)
         .version()
         .value
         .filter(|&version| version < OLDEST_REWRITE)?;
@@ -369,7 +369,7 @@ pub(super) fn proxy_config(
         return Some(refuse(GuardId::PROXY_CONFIG_INVALID, span, message));
     }
     let port = config.status_port()?;
-    let mesh_port = context.istio(&pod.workload).ports().mesh_status().value;
+    let mesh_port = context.pod_facts(&pod.workload).mesh_status_port().value;
     if template.annotation(keys::STATUS_PORT).is_some() || port == mesh_port {
         return None;
     }

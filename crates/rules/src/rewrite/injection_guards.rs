@@ -43,7 +43,7 @@ pub(super) fn init_proxy<'t>(
 ) -> Option<GuardFailure> {
     let proxy = proxy_container(&pod.workload)?;
     let is_partial = proxy.image().is_none_or(|image| image == "auto");
-    let native = context.istio(&pod.workload).startup().native_sidecars();
+    let native = context.pod_facts(&pod.workload).native_sidecars();
     let is_native = native.value == NativeSidecars::On && native.is_proven_or_assumed_by_user();
     let is_own = !is_partial && proxy.is_native_sidecar();
     (proxy.list == ContainerList::Init && !is_own && !is_native).then(|| {

@@ -123,8 +123,8 @@ pub(super) fn undone<'t>(
 /// Returns whether the mesh rewrites probes by default. A release before the oldest supported one, which the image of a
 /// partial container may name, is ignored, because the pod was rewritten.
 pub(super) fn rewrite_default<'t>(context: &Context<'t>, workload: &Workload<'t>) -> Fact<bool> {
-    let fact = context.istio(workload).rewriting().mesh_default();
-    let release = context.istio(workload).version().value;
+    let fact = context.pod_facts(workload).rewrite_default();
+    let release = context.pod_facts(workload).version().value;
     let is_older = release.is_some_and(|release| release < OLDEST_REWRITE);
     if is_older && fact.certainty <= Certainty::Default {
         return Fact {

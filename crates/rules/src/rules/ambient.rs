@@ -87,7 +87,7 @@ fn inbound_bypass<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>) ->
     if entry.value.text() != Some("true") || !is_supported {
         return None;
     }
-    let mode = cx.context.istio(&pod.workload).mtls_of_other_ports();
+    let mode = cx.context.pod_facts(&pod.workload).mtls_of_other_ports();
     if mode.value != MtlsMode::Strict {
         return None;
     }

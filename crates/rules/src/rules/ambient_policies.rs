@@ -92,7 +92,7 @@ fn disable_unsupported<'s, 't>(
     let title = pod.workload.title();
     let mut findings = Vec::new();
     if let Some(mode) =
-        own.filter(|mode| decides(mode, context.istio(&pod.workload).mtls_of_other_ports()))
+        own.filter(|mode| decides(mode, context.pod_facts(&pod.workload).mtls_of_other_ports()))
     {
         let message = format!(
             "mode `DISABLE` acts as `PERMISSIVE` for {title}: ztunnel always offers mutual TLS"
@@ -104,7 +104,7 @@ fn disable_unsupported<'s, 't>(
         let (Some(mode), Some(port)) = (disabled(port_mode.mode), port_mode.port) else {
             continue;
         };
-        if !decides(&mode, context.istio(&pod.workload).mtls(port)) {
+        if !decides(&mode, context.pod_facts(&pod.workload).mtls(port)) {
             continue;
         }
         let sets = |mode: Entry<'_>| mode.value.text() != Some("UNSET") && !mode.value.is_null();

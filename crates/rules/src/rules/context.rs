@@ -205,7 +205,7 @@ impl<'s, 't> RuleContext<'s, 't> {
     /// Returns whether the rewrite is on by default, and the tree or an option confirms it, so that no annotation
     /// is needed.
     pub(super) fn rewrites_by_default(&self, pod: &WorkloadPrediction<'t>) -> bool {
-        let default = self.context.istio(&pod.workload).rewriting().mesh_default();
+        let default = self.context.pod_facts(&pod.workload).rewrite_default();
         let release_known =
             pod.release.certainty == Certainty::Known && pod.release.value.is_some();
         default.value && (default.certainty == Certainty::Known || release_known)

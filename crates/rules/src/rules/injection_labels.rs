@@ -317,8 +317,7 @@ fn inject_value_changed_in_1_27<'t>(
     let dataplane_after = cx
         .context
         .assuming_release(STRICT_SINCE)
-        .istio(&pod.workload)
-        .injection()
+        .pod_facts(&pod.workload)
         .dataplane();
     let has_sidecar_now = pod.dataplane.value.has_agent();
     let has_sidecar_after = dataplane_after.value.has_agent();

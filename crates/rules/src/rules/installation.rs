@@ -55,7 +55,7 @@ fn cni_init_mismatch<'t>(
     let init = containers
         .iter()
         .find(|container| container.name() == keys::INIT_CONTAINER)?;
-    let cni = cx.context.istio(workload).ports().cni();
+    let cni = cx.context.pod_facts(workload).cni();
     if !cni.value {
         return None;
     }
@@ -113,7 +113,12 @@ fn envoyfilter_unknown<'t>(cx: &RuleContext<'_, 't>, filter: &Object<'t>) -> Opt
 fn check_mesh_config_conflict(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for pod in cx.pods().filter(|pod| !pod.handlers.is_empty()) {
-        for conflict in cx.context.istio(&pod.workload).installation().conflicts() {
+        for conflict in cx
+            .context
+            .pod_facts(&pod.workload)
+            .installation()
+            .conflicts()
+        {
             let sides = 0..conflict.sides.len();
             let all: Vec<Finding> = sides
                 .filter_map(|side| mesh_config_conflict(&conflict, side, pod))
@@ -259,7 +264,7 @@ fn is_disputed(cx: &RuleContext<'_, '_>, place: &Label) -> bool {
         conflict.sides.iter().any(is_here)
     };
     cx.predictions.iter().any(|pod| {
-        let install = cx.context.istio(&pod.workload).installation();
+        let install = cx.context.pod_facts(&pod.workload).installation();
         install.conflicts().iter().any(disputes)
     })
 }

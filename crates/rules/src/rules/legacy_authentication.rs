@@ -95,7 +95,7 @@ fn legacy_auth_annotation<'t>(
         finding.relate(object.label_at(handler.handler.key.span(), message));
     }
     let strict = behind.iter().find(|(pod, target)| {
-        let mode = cx.context.istio(&pod.workload).mtls(*target);
+        let mode = cx.context.pod_facts(&pod.workload).mtls(*target);
         mode.value == MtlsMode::Strict
     });
     let target = behind.first().map(|(_, target)| *target);
@@ -104,7 +104,7 @@ fn legacy_auth_annotation<'t>(
     if let Some((pod, target)) = strict
         && let Some(exception) = exception(cx, service, *target)
     {
-        finding.cite(&cx.context.istio(&pod.workload).mtls(*target));
+        finding.cite(&cx.context.pod_facts(&pod.workload).mtls(*target));
         fix.title = "replace the annotation by a PeerAuthentication".to_owned();
         let removal = std::mem::replace(&mut fix.applicability, Applicability::Safe);
         fix.applicability = Applicability::unsafe_because(format!(

@@ -97,7 +97,7 @@ fn namespace_unknown(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let (targets, others): (Vec<_>, Vec<_>) = cx.pods().partition(|pod| pod.is_target);
     let pods = targets.into_iter().chain(others);
     for pod in pods.filter(|pod| depends_on_mesh(pod)) {
-        let injection = cx.context.istio(&pod.workload).injection();
+        let injection = cx.context.pod_facts(&pod.workload);
         // A member of a mesh of OpenShift Service Mesh needs no label.
         let Some(assumed) = injection
             .assumed_namespace()
@@ -185,7 +185,7 @@ fn check_revision_not_installed(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         return Vec::new();
     }
     let context = cx.context;
-    let served: Vec<(&str, &Label)> = context.installations().served_names();
+    let served: Vec<(&str, &Label)> = context.served_names();
     let has_more_names = context
         .control_planes
         .iter()
@@ -199,7 +199,7 @@ fn check_revision_not_installed(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         .flatten()
         .map(String::as_str)
         .collect();
-    let has_default_role = context.installations().may_have_default_role();
+    let has_default_role = context.may_have_default_role();
     let is_served = |name: &str| {
         served.iter().any(|(served, _)| *served == name)
             || set_by_user.contains(&name)

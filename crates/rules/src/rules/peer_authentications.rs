@@ -15,7 +15,7 @@ crate::rules::rule::rules! {
     BAD_MODE = "peerauth-bad-mode", Error, fix: Sometimes, scope: Tree,
         |cx| cx.context.inventory.peer_authentications.iter().flat_map(bad_mode).collect();
     DUPLICATE_SCOPE = "peerauth-duplicate-scope", Warning, fix: None, scope: Tree,
-        |cx| cx.context.peer_authentications().conflicts().iter().filter_map(duplicate_scope).collect();
+        |cx| cx.context.conflicting_policies().iter().filter_map(duplicate_scope).collect();
     MATCHES_NOTHING = "peerauth-matches-nothing", Note, fix: None, scope: Tree, check_matches_nothing;
     NOT_ENFORCED_NO_SIDECAR = "peerauth-not-enforced-no-sidecar", Warning, fix: None, scope: Tree,
         check_not_enforced_no_sidecar;
@@ -244,7 +244,7 @@ fn not_enforced_no_sidecar<'s, 't>(
         return None;
     }
     // Operators create pods of the namespace that the tree does not contain.
-    let injection = context.istio(&first.workload).injection();
+    let injection = context.pod_facts(&first.workload);
     if policy_scope == PolicyScope::Namespace && injection.is_per_pod() {
         return None;
     }

@@ -35,7 +35,7 @@ fn annotation_bad_boolean(
     if parse_bool(word).is_some() || placeholder::contains(word) {
         return None;
     }
-    let default = cx.context.istio(workload).rewriting().mesh_default();
+    let default = cx.context.pod_facts(workload).rewrite_default();
     let state = if default.value { "on" } else { "off" };
     let message = format!(
         "`{}: \"{word}\"` is not a boolean: Istio ignores it, and the probe rewrite stays {state}",

@@ -48,7 +48,7 @@ fn report_service_port<'t>(
     let number = service_port.get("port").unwrap_or(service_port);
     finding.relate(service.label_at(number.span(), message));
     if let Some(pod) = exception.pods.first() {
-        finding.cite(&cx.context.istio(&pod.workload).mtls(*target));
+        finding.cite(&cx.context.pod_facts(&pod.workload).mtls(*target));
     }
     finding.help = Some(format!("use {target}, the port of the pods"));
     finding.fix = fix(exception, *target);
@@ -144,8 +144,8 @@ fn exception<'t>(
     }
     let workload = &pod.workload;
     let port = pod.application_port(handler)?;
-    let mtls = cx.context.istio(workload).mtls(port);
-    let in_general = cx.context.istio(workload).mtls(ANY_PORT);
+    let mtls = cx.context.pod_facts(workload).mtls(port);
+    let in_general = cx.context.pod_facts(workload).mtls(ANY_PORT);
     if mtls.value == MtlsMode::Strict || in_general.value != MtlsMode::Strict {
         return None;
     }

@@ -157,7 +157,7 @@ fn fix<'t>(
     }
     // The injector itself moves a probe that targets the status port of the mesh.
     let port = if handler.rewritten {
-        cx.context.istio(&pod.workload).ports().mesh_status().value
+        cx.context.pod_facts(&pod.workload).mesh_status_port().value
     } else {
         pod.agent_port.value
     };

@@ -30,7 +30,7 @@ fn injection_template_unknown<'t>(
         return Vec::new();
     };
     let list = entry.value.text().unwrap_or_default();
-    let install = cx.context.istio(workload).installation();
+    let install = cx.context.pod_facts(workload).installation();
     let known: Vec<&str> = install
         .candidates
         .iter()
@@ -122,7 +122,7 @@ fn prometheus_port_refused<'t>(
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
     let workload = &pod.workload;
-    let fact = cx.context.istio(workload).ports().scrape_fault()?;
+    let fact = cx.context.pod_facts(workload).scrape_fault()?;
     let fault = &fact.value;
     let message = format!(
         "annotation `{}` is invalid ({}): Istio refuses the pod since 1.31, so {}",
@@ -171,7 +171,7 @@ fn invalid_traffic_annotation<'t>(
                 message,
             );
             if let Some(change) = rejected.since {
-                finding.depend_on(&cx.context.istio(workload).has(change));
+                finding.depend_on(&cx.context.pod_facts(workload).has(change));
             }
             finding.depend_on(&pod.dataplane);
             finding.help = Some(help(key, value));

@@ -52,12 +52,12 @@ fn late_injected_container<'t>(
     let namespace = cx.context.namespace_of(&workload.object).manifest()?;
     let entry = namespace.label(OPA_INJECTION)?;
     let enabled = entry.value.text() == Some("enabled");
-    let mtls = cx.context.istio(workload).mtls(OPA_PORT);
-    let captured = cx.context.istio(workload).ports().capture(OPA_PORT).value;
+    let mtls = cx.context.pod_facts(workload).mtls(OPA_PORT);
+    let captured = cx.context.pod_facts(workload).capture(OPA_PORT).value;
     if !enabled || !captured || mtls.value != MtlsMode::Strict {
         return None;
     }
-    let install = cx.context.istio(workload).installation();
+    let install = cx.context.pod_facts(workload).installation();
     let policy = install.fact("--context PATH", |plane| plane.reinvocation_policy.as_ref());
     // A second injection loses the prober env in older releases (istio#56102).
     let keeps_env = pod.release.value.is_none_or(|release| release >= KEEPS_ENV);

@@ -263,7 +263,7 @@ fn redundant_rewrite_annotation<'t>(
     );
     let mut finding =
         REDUNDANT_REWRITE_ANNOTATION.finding_on_workload(&pod.workload, entry.key.span(), message);
-    finding.depend_on(&cx.context.istio(&pod.workload).rewriting().mesh_default());
+    finding.depend_on(&cx.context.pod_facts(&pod.workload).rewrite_default());
     let field = template.within.child("metadata").child("annotations");
     finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
     let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);

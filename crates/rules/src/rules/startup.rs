@@ -82,15 +82,9 @@ fn poststart_http_before_sidecar<'t>(
     }
     let first = if handler.container.list == ContainerList::Init {
         // `holdApplicationUntilProxyStarts` does not delay init containers.
-        cx.context
-            .istio(&pod.workload)
-            .startup()
-            .sidecar_is_native()
+        cx.context.pod_facts(&pod.workload).sidecar_is_native()
     } else {
-        cx.context
-            .istio(&pod.workload)
-            .startup()
-            .sidecar_starts_first()
+        cx.context.pod_facts(&pod.workload).sidecar_starts_first()
     };
     if first.value {
         return None;
@@ -144,19 +138,9 @@ fn sidecar_boot_kills_app<'t>(
     if seconds >= BOOT_SECONDS {
         return None;
     }
-    let first = cx
-        .context
-        .istio(&pod.workload)
-        .startup()
-        .sidecar_starts_first();
+    let first = cx.context.pod_facts(&pod.workload).sidecar_starts_first();
     // A note that applies only to old nodes has no value if the versions of the nodes are not known.
-    if first.value
-        || cx
-            .context
-            .istio(&pod.workload)
-            .startup()
-            .nodes_decide_order()
-    {
+    if first.value || cx.context.pod_facts(&pod.workload).nodes_decide_order() {
         return None;
     }
     let message = format!(
@@ -188,7 +172,7 @@ fn seconds_until_kill(handler: &HandlerPrediction<'_>) -> i64 {
 /// proxy configuration, because the annotation contains it as text, or the installation makes the setting ineffective.
 fn add_hold_fix<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, finding: &mut Finding) {
     let template = &pod.workload.template;
-    let startup = cx.context.istio(&pod.workload).startup();
+    let startup = cx.context.pod_facts(&pod.workload);
     if template.annotation(keys::PROXY_CONFIG).is_some() || startup.replaced_hold().is_some() {
         return;
     }

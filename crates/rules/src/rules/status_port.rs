@@ -81,7 +81,7 @@ fn status_port_mesh_mismatch<'t>(
                 "{} will fail: the sidecar captures the agent's port {port}, where `STRICT` mutual \
                  TLS refuses plain text; port {} is excluded from capture instead",
                 handler.title(),
-                cx.context.istio(&pod.workload).ports().excluded().value,
+                cx.context.pod_facts(&pod.workload).excluded_port().value,
             );
             let span = handler.handler.key.span();
             let mut finding =
@@ -103,7 +103,7 @@ fn report_risk_status_port_mesh_mismatch<'t>(
 ) -> Option<Finding> {
     let port = pod.status_port.value;
     let handler = in_danger(pod).filter(|_| !is_listed(cx, pod, port))?;
-    let excluded = cx.context.istio(&pod.workload).ports().excluded();
+    let excluded = cx.context.pod_facts(&pod.workload).excluded_port();
     let message = format!(
         "the sidecar captures the agent's port {port}: all rewritten probes of the pod fail as \
          soon as mutual TLS is `STRICT`, because port {} is excluded from capture instead",
@@ -120,7 +120,7 @@ fn report_risk_status_port_mesh_mismatch<'t>(
 }
 
 fn help<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, port: i64) -> String {
-    if port == cx.context.istio(&pod.workload).ports().mesh_status().value {
+    if port == cx.context.pod_facts(&pod.workload).mesh_status_port().value {
         return format!(
             "set `meshConfig.defaultConfig.statusPort` and `global.proxy.statusPort` both to {port}"
         );
@@ -253,7 +253,7 @@ fn in_danger<'p, 't>(pod: &'p WorkloadPrediction<'t>) -> Option<&'p HandlerPredi
 
 /// Returns whether the list of captured ports (`includeInboundPorts`) contains a port.
 fn is_listed<'t>(cx: &RuleContext<'_, 't>, pod: &WorkloadPrediction<'t>, port: i64) -> bool {
-    let list = cx.context.istio(&pod.workload).ports().included();
+    let list = cx.context.pod_facts(&pod.workload).included_ports();
     list.is_some_and(|list| annotations::ports(&list.value).any(|listed| listed == port))
 }
 

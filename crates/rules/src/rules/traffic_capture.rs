@@ -84,9 +84,9 @@ fn inbound_capture_off<'t>(
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
     let workload = &pod.workload;
-    let list = cx.context.istio(workload).ports().included()?;
+    let list = cx.context.pod_facts(workload).included_ports()?;
     let mtls = strict_mode(cx, pod)?;
-    let mode = cx.context.istio(workload).ports().interception_mode();
+    let mode = cx.context.pod_facts(workload).interception_mode();
     if !list.value.trim().is_empty() || mode.is_some_and(|mode| mode.value == "NONE") {
         return None;
     }
@@ -116,9 +116,9 @@ fn interception_none_no_ingress<'t>(
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Finding> {
     let workload = &pod.workload;
-    let mode = cx.context.istio(workload).ports().interception_mode()?;
+    let mode = cx.context.pod_facts(workload).interception_mode()?;
     let mtls = strict_mode(cx, pod)?;
-    let ports = cx.context.istio(workload).ports();
+    let ports = cx.context.pod_facts(workload);
     if mode.value != "NONE" || ports.declared_ingress().is_some() {
         return None;
     }
@@ -168,7 +168,7 @@ fn localhost_destination_changed<'t>(
     }
     let port = pod.application_port(handler)?;
     let (argument, address) = loopback_listener(&handler.container, port)?;
-    if cx.context.istio(&pod.workload).calls_localhost() {
+    if cx.context.pod_facts(&pod.workload).calls_localhost() {
         return None;
     }
     let caller = if handler.rewritten || handler.agent_path().is_some() {
@@ -283,8 +283,8 @@ fn probe_port_excluded_cleartext<'t>(
         };
         let handler = pod.handlers.iter().find(is_probe_of_port)?;
         let service = cx.context.services(workload).exposing(port)?;
-        let mtls = cx.context.istio(workload).mtls(port);
-        let is_uncaptured = !cx.context.istio(workload).ports().capture(port).value;
+        let mtls = cx.context.pod_facts(workload).mtls(port);
+        let is_uncaptured = !cx.context.pod_facts(workload).capture(port).value;
         if !is_uncaptured || mtls.value != MtlsMode::Strict {
             return None;
         }
@@ -376,7 +376,7 @@ fn sidecar_ingress_tls_ignored<'t>(
         .filter(|pod| {
             pod.dataplane.value == Dataplane::Sidecar && selects_workload(sidecar, &pod.workload)
         })
-        .map(|pod| context.istio(&pod.workload).mtls(port))
+        .map(|pod| context.pod_facts(&pod.workload).mtls(port))
         .find(|mode| mode.value != MtlsMode::Disable)?;
     let message = format!(
         "`tls` of port {port} is ignored: it applies only if the mutual TLS mode of the port is \
@@ -400,7 +400,7 @@ fn strict_mode<'t>(
     cx: &RuleContext<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Option<Fact<MtlsMode>> {
-    let mtls = cx.context.istio(&pod.workload).mtls_of_other_ports();
+    let mtls = cx.context.pod_facts(&pod.workload).mtls_of_other_ports();
     (mtls.value == MtlsMode::Strict).then_some(mtls)
 }
 

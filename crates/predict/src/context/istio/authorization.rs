@@ -11,14 +11,15 @@ use meshprobe_yaml::{NodeRef, Span};
 use super::authorization_rules::{
     Action, action, http_field, match_clauses, rule_matches, rules, texts,
 };
-use super::facets::{AuthorizationFacts, IstioPolicy};
+use crate::context::istio::pod_facts::PodFacts;
+use crate::context::istio::policy_scope::IstioPolicy;
 
 pub use super::authorization_rules::UndecidablePolicy;
 
-impl<'c, 't> AuthorizationFacts<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Decides about the request of a probe to a pod of `workload`.
     #[must_use]
-    pub fn decide(self, request: &Request) -> Fact<Authorization> {
+    pub fn authorization(&self, request: &Request) -> Fact<Authorization> {
         if self.context.inventory.authorization_policies.is_empty() {
             return none_denies();
         }
@@ -27,8 +28,8 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
 
     /// Returns what denies a request; `None` if nothing certainly denies it.
     #[must_use]
-    pub fn denial(self, request: &Request) -> Option<AuthzDenial<'t>> {
-        if self.decide(request).value != Authorization::Denied {
+    pub fn authorization_denial(&self, request: &Request) -> Option<AuthzDenial<'t>> {
+        if self.authorization(request).value != Authorization::Denied {
             return None;
         }
         let applying = self.applying_policies();
@@ -36,7 +37,7 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
             is_http: true,
             ..request.clone()
         };
-        let lost = !request.is_http && self.decide(&as_http).value == Authorization::Allowed;
+        let lost = !request.is_http && self.authorization(&as_http).value == Authorization::Allowed;
         let denial = |by, policy: &Object<'t>, rule: Option<NodeRef<'t>>| {
             Some(AuthzDenial {
                 reason: if lost { DenialReason::FieldsLost } else { by },
@@ -60,13 +61,13 @@ impl<'c, 't> AuthorizationFacts<'c, 't> {
     }
 
     /// Returns the `AuthorizationPolicy`s that apply to the pods of `workload`.
-    pub(in crate::context) fn applying_policies(self) -> ApplyingPolicies<'c, 't> {
-        ApplyingPolicies(self.policies())
+    pub(in crate::context) fn applying_policies(&self) -> ApplyingPolicies<'c, 't> {
+        ApplyingPolicies(self.authorization_policies())
     }
 
-    fn policies(self) -> Vec<&'c Object<'t>> {
+    fn authorization_policies(&self) -> Vec<&'c Object<'t>> {
         let all = &self.context.inventory.authorization_policies;
-        let root = self.istio().root_namespace().value;
+        let root = self.root_namespace().value;
         let own = self.context.namespace_of(&self.workload.object).name;
         let labels = self.workload.template.labels();
         let object = &self.workload.object;

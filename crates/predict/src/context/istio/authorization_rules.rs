@@ -5,7 +5,7 @@ use meshprobe_mesh::mesh::istio::authz;
 use meshprobe_mesh::mesh::istio::authz::{Match, Request};
 use meshprobe_yaml::{NodeRef, Span};
 
-use super::facets::AuthorizationFacts;
+use crate::context::istio::pod_facts::PodFacts;
 
 /// Iterates over the rules of a policy.
 pub(in crate::context) fn rules<'t>(
@@ -134,11 +134,11 @@ pub struct UndecidablePolicy<'t> {
     pub on: String,
 }
 
-impl<'c, 't> AuthorizationFacts<'c, 't> {
-    /// Returns the policy that makes [`AuthorizationFacts::decide`] of a request unknown, and the value that
+impl<'c, 't> PodFacts<'c, 't> {
+    /// Returns the policy that makes [`PodFacts::decide`] of a request unknown, and the value that
     /// it depends on; `None` if there is no such policy.
     #[must_use]
-    pub fn undecidable(self, request: &Request) -> Option<UndecidablePolicy<'t>> {
+    pub fn undecidable_policy(&self, request: &Request) -> Option<UndecidablePolicy<'t>> {
         let applying = self.applying_policies();
         let of = |action, kind| applying.found(action, request, kind);
         let custom =

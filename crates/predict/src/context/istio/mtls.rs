@@ -9,12 +9,13 @@ use meshprobe_mesh::mesh::istio::mtls::{Decider, MtlsMode, Scopes};
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::Entry;
 
-use crate::context::istio::facets::{Istio, IstioPolicy, PeerAuthentications};
 use crate::context::istio::mtls_environments::{Modes, of_environments, strictest_first};
 use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
+use crate::context::istio::pod_facts::PodFacts;
+use crate::context::istio::policy_scope::IstioPolicy;
 use crate::context::istio::policy_scope::PolicyScope;
-use crate::context::namespace_index::NamespaceIndex;
 use crate::context::nearest::nearest;
+use crate::context::run_context::Context;
 
 /// The policies that apply, at most one per scope.
 #[derive(Clone, Copy)]
@@ -39,10 +40,10 @@ fn candidates<'c, 't>(
 /// A mode and where it is written.
 type WrittenMode = (MtlsMode, Label);
 
-impl<'c, 't> Istio<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the mutual TLS mode on `port` of the pods of `workload`.
     #[must_use]
-    pub fn mtls(self, port: i64) -> Fact<MtlsMode> {
+    pub fn mtls(&self, port: i64) -> Fact<MtlsMode> {
         if let Some(mode) = self
             .context
             .user_facts(&self.workload.object)
@@ -70,7 +71,7 @@ impl<'c, 't> Istio<'c, 't> {
     /// # Errors
     ///
     /// Returns the place of a mode that another tool fills in.
-    fn modes(self, port: i64) -> Result<Modes<'c>, Label> {
+    fn modes(&self, port: i64) -> Result<Modes<'c>, Label> {
         let environments = self.environments_with_policies();
         if environments.is_empty() {
             let location = self.workload.object.location_file();
@@ -84,13 +85,11 @@ impl<'c, 't> Istio<'c, 't> {
     }
 
     /// Returns the mode of conflicting policies, of which the oldest takes effect.
-    fn of_conflicting(self, modes: Vec<Fact<MtlsMode>>) -> Fact<MtlsMode> {
+    fn of_conflicting(&self, modes: Vec<Fact<MtlsMode>>) -> Fact<MtlsMode> {
         let mut modes = modes.into_iter();
-        let first = modes.next().unwrap_or_else(|| {
-            self.context
-                .peer_authentications()
-                .without_policy(&self.workload.object)
-        });
+        let first = modes
+            .next()
+            .unwrap_or_else(|| self.context.mtls_without_policy(&self.workload.object));
         match modes.find(|other| other.value != first.value) {
             None => first,
             Some(other) => {
@@ -110,7 +109,7 @@ impl<'c, 't> Istio<'c, 't> {
     /// without evidence if no policy is in scope, because the policy of the whole mesh is often in
     /// another repository.
     #[must_use]
-    pub fn mtls_otherwise(self, port: i64) -> Vec<(MtlsMode, bool)> {
+    pub fn mtls_otherwise(&self, port: i64) -> Vec<(MtlsMode, bool)> {
         let given = self.context.user_facts(&self.workload.object);
         if given.overrides.mtls.is_some() {
             return Vec::new();
@@ -141,18 +140,18 @@ impl<'c, 't> Istio<'c, 't> {
 
     /// Returns the policies of the whole mesh, of the namespace, and those that select the pods, each the nearest to the
     /// file or folder at `location`.
-    pub(super) fn nearest_policies(self, location: &'c str) -> [Arc<NearestPolicies>; 3] {
+    pub(super) fn nearest_policies(&self, location: &'c str) -> [Arc<NearestPolicies>; 3] {
         let object = &self.workload.object;
-        let policies = self.context.peer_authentications();
+        let policies = self.context;
         let namespace = self.context.namespace_of(object).name;
         let root = self.root_namespace().value;
-        let mesh = policies.without_selector(object, location, &root, ScopeKey::Mesh);
+        let mesh = policies.policies_without_selector(object, location, &root, ScopeKey::Mesh);
         if *namespace == *root {
             // A selector in the root namespace is ignored.
             return [mesh, Arc::default(), Arc::default()];
         }
         let of_namespace =
-            policies.without_selector(object, location, namespace, ScopeKey::Namespace);
+            policies.policies_without_selector(object, location, namespace, ScopeKey::Namespace);
         [mesh, of_namespace, self.policies_selecting(location)]
     }
 
@@ -163,7 +162,7 @@ impl<'c, 't> Istio<'c, 't> {
     ///
     /// Returns the place of a mode that another tool fills in.
     fn modes_of_candidates(
-        self,
+        &self,
         port: i64,
         location: &'c str,
     ) -> Result<Vec<Fact<MtlsMode>>, Label> {
@@ -173,11 +172,8 @@ impl<'c, 't> Istio<'c, 't> {
         let mut undecided = [&own, &mesh, &of_namespace]
             .into_iter()
             .flat_map(|nearest| nearest.undecided(all));
-        if let Some(place) = undecided.find_map(|policy| {
-            self.context
-                .peer_authentications()
-                .undecided_mode(policy, port)
-        }) {
+        if let Some(place) = undecided.find_map(|policy| self.context.undecided_mode(policy, port))
+        {
             return Err(place);
         }
         let (own, mesh, of_namespace) = (
@@ -194,11 +190,7 @@ impl<'c, 't> Istio<'c, 't> {
                         namespace,
                         workload,
                     };
-                    verdicts.push(
-                        self.context
-                            .peer_authentications()
-                            .mode(object, policies, port),
-                    );
+                    verdicts.push(self.context.mode_under(object, policies, port));
                 }
             }
         }
@@ -207,7 +199,7 @@ impl<'c, 't> Istio<'c, 't> {
 
     /// Returns the mode on the ports of the pods of `workload` that no policy names.
     #[must_use]
-    pub fn mtls_of_other_ports(self) -> Fact<MtlsMode> {
+    pub fn mtls_of_other_ports(&self) -> Fact<MtlsMode> {
         // No policy names port 0.
         self.mtls(0)
     }
@@ -218,14 +210,14 @@ impl<'c, 't> IstioPolicy<'c, 't> {
     #[must_use]
     pub fn inherited_mtls(self, policy_scope: PolicyScope) -> Fact<MtlsMode> {
         let root = self.context.istio_near(self.policy).root_namespace().value;
-        let mesh = self.context.peer_authentications().without_selector(
+        let mesh = self.context.policies_without_selector(
             self.policy,
             self.policy.location_file(),
             &root,
             ScopeKey::Mesh,
         );
         let namespace = self.context.namespace_of(self.policy).name;
-        let of_namespace = self.context.peer_authentications().without_selector(
+        let of_namespace = self.context.policies_without_selector(
             self.policy,
             self.policy.location_file(),
             namespace,
@@ -243,16 +235,19 @@ impl<'c, 't> IstioPolicy<'c, 't> {
                 .filter(|_| policy_scope == PolicyScope::Workloads),
             workload: None,
         };
-        self.context
-            .peer_authentications()
-            .mode(self.policy, policies, 0)
+        self.context.mode_under(self.policy, policies, 0)
     }
 }
 
-impl<'c, 't> PeerAuthentications<'c, 't> {
+impl<'t> Context<'t> {
     /// Returns the mode under the assumption that these policies apply.
-    fn mode(self, object: &Object<'t>, policies: Policies<'_, 't>, port: i64) -> Fact<MtlsMode> {
-        let namespace = self.context.namespace_of(object).name;
+    fn mode_under(
+        &self,
+        object: &Object<'t>,
+        policies: Policies<'_, 't>,
+        port: i64,
+    ) -> Fact<MtlsMode> {
+        let namespace = self.namespace_of(object).name;
         let mesh = policies
             .mesh
             .and_then(|policy| mode_of(policy, "the whole mesh"));
@@ -283,12 +278,12 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
         };
         match deciding {
             Some((_, place)) => Fact::known(mode, place),
-            None => self.without_policy(object),
+            None => self.mtls_without_policy(object),
         }
     }
 
     /// Returns the place of a mode that another tool fills in.
-    fn undecided_mode(self, policy: &Object<'t>, port: i64) -> Option<Label> {
+    fn undecided_mode(&self, policy: &Object<'t>, port: i64) -> Option<Label> {
         let of_port = mode_of_port(policy, port);
         let mode = [PeerAuthentication::of(policy).mode(), of_port]
             .into_iter()
@@ -297,18 +292,18 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
         Some(policy.placeholder_at(mode.value.span(), "fills in this mode"))
     }
 
-    fn port_mode(self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {
+    fn port_mode(&self, policy: &Object<'t>, port: i64) -> Option<WrittenMode> {
         let mode = mode_of_port(policy, port)?;
         written(policy, mode, &format!("port {port}"))
     }
 
-    fn without_policy(self, object: &Object<'t>) -> Fact<MtlsMode> {
-        let install = self.context.istio_near(object).installation();
+    fn mtls_without_policy(&self, object: &Object<'t>) -> Fact<MtlsMode> {
+        let install = self.istio_near(object).installation();
         let mode = install.fact("--override mtls=MODE", |plane| plane.mesh_mtls.as_ref());
         if let Some(mode) = mode {
             return mode;
         }
-        match self.context.user_facts(object).assume.mtls {
+        match self.user_facts(object).assume.mtls {
             Some(mode) => {
                 let message = format!("mTLS is {} (--assume)", mode.as_str());
                 Fact::assumed_by_user(mode, message)
@@ -332,46 +327,46 @@ fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written
     Some((mode, policy.label_at(entry.value.span(), message)))
 }
 
-impl<'c, 't> PeerAuthentications<'c, 't> {
-    pub(super) fn all(self) -> &'c NamespaceIndex<'t, Object<'t>> {
-        &self.context.inventory.peer_authentications
-    }
-
+impl<'t> Context<'t> {
     /// Returns the policies without selector of the namespace of `object`, or of the root namespace, that are nearest to
     /// `location`.
-    pub(in crate::context) fn without_selector(
-        self,
+    pub(in crate::context) fn policies_without_selector(
+        &self,
         object: &Object<'t>,
         location: &str,
         namespace: &str,
         scope: ScopeKey,
     ) -> Arc<NearestPolicies> {
         let is_root = scope == ScopeKey::Mesh;
-        let own = self.context.namespace_of(object);
+        let own = self.namespace_of(object);
         let key = (namespace, is_root || own.is_written);
-        let key = (
-            self.context.fact_cache.namespace_key(object, location, key),
-            scope,
-        );
-        self.context.fact_cache.policies.of(key, || {
-            let environments = &self.context.inventory.environments;
-            let wanted = self.all().unselective_in(namespace).filter(|policy| {
-                (is_root || own.is_that_of(policy))
-                    && environments.may_apply(policy.location_file(), location)
-                    && policy.may_share_cluster(object)
-            });
+        let key = (self.fact_cache.namespace_key(object, location, key), scope);
+        self.fact_cache.policies.of(key, || {
+            let environments = &self.inventory.environments;
+            let wanted = self
+                .inventory
+                .peer_authentications
+                .unselective_in(namespace)
+                .filter(|policy| {
+                    (is_root || own.is_that_of(policy))
+                        && environments.may_apply(policy.location_file(), location)
+                        && policy.may_share_cluster(object)
+                });
             let found = nearest(wanted, location);
-            Arc::new(NearestPolicies::of(self.all(), found))
+            Arc::new(NearestPolicies::of(
+                &self.inventory.peer_authentications,
+                found,
+            ))
         })
     }
 }
 
-impl<'c, 't> Istio<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the policies that select the pods of `workload` and are nearest to `location`.
-    fn policies_selecting(self, location: &'c str) -> Arc<NearestPolicies> {
+    fn policies_selecting(&self, location: &'c str) -> Arc<NearestPolicies> {
         let namespace = self.context.namespace_of(&self.workload.object);
         let labels = self.workload.template.labels();
-        let policies = self.context.peer_authentications().all();
+        let policies = &self.context.inventory.peer_authentications;
         let scope = ScopeKey::Pods(policies.selector_labels(namespace.name, labels));
         let key = (namespace.name, namespace.is_written);
         let key = (

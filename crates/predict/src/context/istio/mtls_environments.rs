@@ -10,10 +10,10 @@ use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_tree::source::paths::{folder, is_within};
 
-use super::facets::Istio;
 use crate::context::environment_name::{last_name, short_names};
 use crate::context::environments::ParentFolder;
 use crate::context::fact_cache;
+use crate::context::istio::pod_facts::PodFacts;
 
 /// The mode of a port in an environment, given by its folder.
 pub(super) type EnvironmentMode<'c> = (&'c str, Fact<MtlsMode>);
@@ -26,33 +26,25 @@ pub(super) enum Modes<'c> {
     OfEnvironments(Vec<EnvironmentMode<'c>>),
 }
 
-impl<'c> Istio<'c, '_> {
+impl<'c> PodFacts<'c, '_> {
     /// Returns the environments with policies to which the workload may be deployed, sorted; none if the workload is in an
     /// environment itself. Caches them for all ports of the pods.
     ///
     /// Policies of environments below another folder, such as `clusters/prod/` for a workload in `apps/`, count if they are
     /// the nearest. Those of environments next to a folder that contains the workload, such as `prod/`, count if all of
     /// these environments have policies: otherwise, the folders may be unrelated.
-    pub(super) fn environments_with_policies(self) -> Vec<&'c str> {
+    pub(super) fn environments_with_policies(&self) -> Vec<&'c str> {
         let environments = &self.context.inventory.environments;
         if environments.is_empty() {
             return Vec::new();
         }
-        let namespace = self.context.namespace_of(&self.workload.object).name;
-        let pod = fact_cache::pod_key(self.workload, namespace);
-        let key = (pod, self.root_namespace().value);
-        let cache = &self.context.fact_cache.environments_with_policies;
-        let found = cache.of(key, || {
-            let found = self.find_environments_with_policies().into_iter();
-            found.map(str::to_owned).collect()
-        });
+        let found = &self.environments_with_policies;
         found
-            .iter()
-            .filter_map(|folder| environments.get(folder))
-            .collect()
+            .get_or_init(|| self.find_environments_with_policies())
+            .clone()
     }
 
-    fn find_environments_with_policies(self) -> Vec<&'c str> {
+    fn find_environments_with_policies(&self) -> Vec<&'c str> {
         let object = &self.workload.object;
         let environments = &self.context.inventory.environments;
         let home = folder(object.location_file());
@@ -96,7 +88,7 @@ impl<'c> Istio<'c, '_> {
     }
 
     /// Returns the innermost environments with a policy of the whole mesh or of the namespace.
-    fn policy_environments_of_workload(self) -> HashSet<&'c str> {
+    fn policy_environments_of_workload(&self) -> HashSet<&'c str> {
         let namespace = self.context.namespace_of(&self.workload.object);
         let root = self.root_namespace().value;
         let own = namespace.written_name().filter(|name| **name != *root);
@@ -113,11 +105,11 @@ impl<'c> Istio<'c, '_> {
     }
 
     /// Returns the innermost environments with a policy in the namespace `name`, each as the index of one policy in it.
-    fn policy_environments(self, name: &str) -> Arc<[usize]> {
+    fn policy_environments(&self, name: &str) -> Arc<[usize]> {
         let cache = &self.context.fact_cache.policy_environments;
         let object = &self.workload.object;
         cache.of((name.to_owned(), fact_cache::cluster_key(object)), || {
-            let policies = self.context.peer_authentications().all();
+            let policies = &self.context.inventory.peer_authentications;
             let mut seen = HashSet::new();
             let indices = policies
                 .in_namespace(name)
@@ -133,8 +125,8 @@ impl<'c> Istio<'c, '_> {
     }
 
     /// Returns the innermost environment of the policy at `index`.
-    fn environment_of(self, index: usize) -> Option<&'c str> {
-        let policy = self.context.peer_authentications().all().get(index)?;
+    fn environment_of(&self, index: usize) -> Option<&'c str> {
+        let policy = &self.context.inventory.peer_authentications.get(index)?;
         self.context
             .inventory
             .environments

@@ -14,9 +14,10 @@ use meshprobe_tree::source::Cluster;
 use meshprobe_tree::source::paths::folder;
 use meshprobe_yaml::NodeRef;
 
-use super::facets::{Istio, IstioPolicy, PeerAuthentications};
 use crate::context::inventory::inbound_patch;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::nearest::are_related;
+use crate::context::run_context::Context;
 
 /// The pods that a `PeerAuthentication` applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +30,13 @@ pub enum PolicyScope {
     Workloads,
     /// No pod: Istio ignores a selector in the root namespace.
     None,
+}
+
+/// A policy of Istio, such as the pods to which it applies and the settings that it inherits.
+#[derive(Clone, Copy, Debug)]
+pub struct IstioPolicy<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) policy: &'c Object<'t>,
 }
 
 impl<'c, 't> IstioPolicy<'c, 't> {
@@ -130,23 +138,32 @@ type Groups<'c, 'k, 't> = BTreeMap<FolderNamespace<'k>, Vec<(&'c Object<'t>, Pol
 
 type ConflictsByScope<'c, 'k, 't> = BTreeMap<FolderNamespace<'k>, Vec<ConflictingPolicies<'c, 't>>>;
 
-impl<'c, 't> PeerAuthentications<'c, 't> {
+impl<'t> Context<'t> {
+    /// Returns the facts about a policy of Istio.
+    #[must_use]
+    pub const fn istio_policy<'c>(&'c self, policy: &'c Object<'t>) -> IstioPolicy<'c, 't> {
+        IstioPolicy {
+            context: self,
+            policy,
+        }
+    }
+
     /// Returns the policies with the same scope and different effects that are in one folder, or that
     /// one kustomization or deployment includes. Other policies may be for different clusters.
     #[must_use]
-    pub fn conflicts(self) -> Vec<ConflictingPolicies<'c, 't>> {
+    pub fn conflicting_policies<'c>(&'c self) -> Vec<ConflictingPolicies<'c, 't>> {
         let mut groups = Groups::new();
-        for policy in &self.context.inventory.peer_authentications {
+        for policy in &self.inventory.peer_authentications {
             let cluster = policy.cluster.as_deref();
             let key = (
                 folder(policy.location_file()),
-                self.context.namespace_of(policy).name,
+                self.namespace_of(policy).name,
                 cluster.filter(|cluster| !cluster.is_own()),
             );
             groups
                 .entry(key)
                 .or_default()
-                .push((policy, self.context.istio_policy(policy).scope()));
+                .push((policy, self.istio_policy(policy).scope()));
         }
         let mut by_selector = self.conflicts_by_selector(&groups);
         let mut conflicting = Vec::new();
@@ -174,8 +191,8 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
 
     /// Returns policies of one folder and namespace that select the same workload. Each set of policies
     /// is returned once per folder.
-    fn conflicts_by_selector<'k>(
-        self,
+    fn conflicts_by_selector<'c, 'k>(
+        &'c self,
         groups: &Groups<'c, 'k, 't>,
     ) -> ConflictsByScope<'c, 'k, 't> {
         let address = |policy: &Object<'t>| from_ref(policy).addr();
@@ -189,7 +206,7 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
         let namespaces: BTreeSet<&str> = folders.values().map(|(_, scope)| scope.1).collect();
         let mut by_selector = ConflictsByScope::new();
         let mut seen: HashSet<(FolderNamespace<'k>, Vec<&str>)> = HashSet::new();
-        let all = &self.context.inventory.peer_authentications;
+        let all = &self.inventory.peer_authentications;
         for namespace in namespaces {
             let mut seen_pods = HashSet::new();
             // The same policies select all pods of a file whose labels are equal, as far as selectors name
@@ -197,25 +214,18 @@ impl<'c, 't> PeerAuthentications<'c, 't> {
             let is_new = |workload: &&Workload<'t>| {
                 let object = &workload.object;
                 let selector_labels = all.selector_labels(namespace, workload.template.labels());
-                let scope = self.context.namespace_of(object).key();
+                let scope = self.namespace_of(object).key();
                 seen_pods.insert((scope, selector_labels))
             };
-            for workload in self
-                .context
-                .inventory
-                .workloads_in(namespace)
-                .filter(is_new)
-            {
+            for workload in self.inventory.workloads_in(namespace).filter(is_new) {
                 let mut selecting: BTreeMap<FolderNamespace<'k>, Vec<&'c Object<'t>>> =
                     BTreeMap::new();
                 for policy in self
-                    .context
                     .namespace_of(&workload.object)
                     .facts_selecting(all, workload)
                 {
                     if let Some((policy, scope)) = folders.get(&address(policy))
                         && self
-                            .context
                             .istio_policy(policy)
                             .applies_to(PolicyScope::Workloads, workload)
                     {
@@ -272,11 +282,11 @@ fn effect<'t>(policy: &Object<'t>) -> Vec<(Option<i64>, &'t str)> {
 /// What settles the effect of a patch, because no option does.
 const SETTLE: &str = "no option settles this: test the probe in a cluster";
 
-impl<'c, 't> Istio<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the first `EnvoyFilter` that patches inbound filter chains of the pods of `workload`. It is
     /// assumed not to change the filter chains of the probe.
     #[must_use]
-    pub fn inbound_filter(self) -> Option<Fact<()>> {
+    pub fn inbound_filter(&self) -> Option<Fact<()>> {
         let labels = self.workload.template.labels();
         let filters = self
             .context

@@ -5,8 +5,6 @@
 //! `pilot/cmd/pilot-agent/config/config.go`, and `files/injection-template.yaml` of the chart
 //! istio-discovery.
 
-use std::sync::Arc;
-
 use meshprobe_mesh::finding::{Certainty, Label};
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_mesh::mesh::Fact;
@@ -16,50 +14,48 @@ use meshprobe_mesh::mesh::istio::prometheus::{
     PORTS_CHECKED, ScrapeFault, merge_of_pod, scrape_fault,
 };
 
-use super::facets::Ports;
 use super::install::view::InstallView;
 use super::rewriting::proxy_config;
-use crate::context::fact_cache;
-use crate::context::fact_cache::CaptureFacts;
+use crate::context::istio::pod_facts::{CaptureFacts, PodFacts};
 
-impl<'c, 't> Ports<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the port that rewritten probes of this pod target. `proxy.istio.io/config` does not
     /// matter: the webhook does not read it.
     #[must_use]
-    pub fn status(self) -> Fact<i64> {
-        annotated_port(self.workload).unwrap_or_else(|| self.mesh_status())
+    pub fn status_port(&self) -> Fact<i64> {
+        annotated_port(self.workload).unwrap_or_else(|| self.mesh_status_port())
     }
 
     /// Returns the port that the agent of this pod listens on.
     #[must_use]
-    pub fn agent(self) -> Fact<i64> {
+    pub fn agent_port(&self) -> Fact<i64> {
         annotated_port(self.workload)
             .or_else(|| proxy_config_port(self.workload))
-            .unwrap_or_else(|| self.mesh_status())
+            .unwrap_or_else(|| self.mesh_status_port())
     }
 
     /// Returns the port that the capture of this pod excludes for the agent.
     #[must_use]
-    pub fn excluded(self) -> Fact<i64> {
-        annotated_port(self.workload).unwrap_or_else(|| self.proxy_status())
+    pub fn excluded_port(&self) -> Fact<i64> {
+        annotated_port(self.workload).unwrap_or_else(|| self.proxy_status_port())
     }
 
     /// Returns the captured ports as written; `None` means all ports.
     #[must_use]
-    pub fn included(self) -> Option<Fact<String>> {
-        included_in(self.workload, &self.istio().installation())
+    pub fn included_ports(&self) -> Option<Fact<String>> {
+        included_in(self.workload, self.view())
     }
 
     /// Returns the interception mode as written; `None` means `REDIRECT`.
     #[must_use]
-    pub fn interception_mode(self) -> Option<Fact<String>> {
-        mode_in(self.workload, &self.istio().installation())
+    pub fn interception_mode(&self) -> Option<Fact<String>> {
+        mode_in(self.workload, self.view())
     }
 
     /// Returns a `Sidecar` of the namespace that declares the ports on which the proxy listens. With
     /// interception off, these are the only ports that the mesh knows.
     #[must_use]
-    pub fn declared_ingress(self) -> Option<&'c Object<'t>> {
+    pub fn declared_ingress(&self) -> Option<&'c Object<'t>> {
         let mut sidecars = self
             .context
             .namespace_of(&self.workload.object)
@@ -72,11 +68,11 @@ impl<'c, 't> Ports<'c, 't> {
 
     /// Returns whether the sidecar captures connections to `port` of this pod.
     #[must_use]
-    pub fn capture(self, port: i64) -> Fact<bool> {
+    pub fn capture(&self, port: i64) -> Fact<bool> {
         let Ok(port) = u16::try_from(port) else {
             return Fact::settled(false, format!("{port} is not a port"));
         };
-        let capture_facts = self.capture_facts();
+        let capture_facts = self.capture.get_or_init(|| self.read_capture_facts());
         let capture = capture_facts.rules.capture(port);
         let (decider, message) = match capture {
             Capture::ByDefault => {
@@ -97,23 +93,13 @@ impl<'c, 't> Ports<'c, 't> {
         }
     }
 
-    /// Returns the capture rules of a pod. Caches them, because their lists may be as long as the list
-    /// of its probes.
-    fn capture_facts(self) -> Arc<CaptureFacts> {
-        let namespace = self.context.namespace_of(&self.workload.object).name;
-        let work_out = || Arc::new(self.read_capture_facts());
-        self.context
-            .capture_cache
-            .of(fact_cache::pod_key(self.workload, namespace), work_out)
-    }
-
-    fn read_capture_facts(self) -> CaptureFacts {
-        let view = self.istio().installation();
-        let mode = mode_in(self.workload, &view);
-        let include = included_in(self.workload, &view);
+    fn read_capture_facts(&self) -> CaptureFacts {
+        let view = self.view();
+        let mode = mode_in(self.workload, view);
+        let include = included_in(self.workload, view);
         let exclude = annotation_text(self.workload, keys::EXCLUDE_INBOUND_PORTS)
             .or_else(|| view.fact(SETTLE, |plane| plane.exclude_inbound_ports.as_ref()));
-        let excluded = annotated_port(self.workload).unwrap_or_else(|| self.proxy_status_in(&view));
+        let excluded = annotated_port(self.workload).unwrap_or_else(|| self.proxy_status_in(view));
         let text = |fact: &Option<Fact<String>>| fact.as_ref().map(|fact| fact.value.clone());
         let (mode_text, include_text, exclude_text) = (text(&mode), text(&include), text(&exclude));
         let rules = CaptureRules::new(&CaptureInput {
@@ -121,7 +107,7 @@ impl<'c, 't> Ports<'c, 't> {
             include: include_text.as_deref(),
             exclude: exclude_text.as_deref(),
             status_port: u16::try_from(excluded.value).unwrap_or_default(),
-            cni: self.cni_in(&view).value,
+            cni: self.cni_in(view).value,
         });
         let place = |fact: Option<Fact<String>>| fact.map(|fact| fact.map(|_| ()));
         CaptureFacts {
@@ -199,16 +185,16 @@ fn annotation_text(workload: &Workload<'_>, key: &str) -> Option<Fact<String>> {
     ))
 }
 
-impl<'c, 't> Ports<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the annotation about metrics for which the injector refuses the pods; `None` if it accepts them. The
     /// certainty is that of the release, of the setting of the mesh, and of the port of the agent.
     #[must_use]
-    pub fn scrape_fault(self) -> Option<Fact<ScrapeFault<'t>>> {
-        let version = self.istio().version();
+    pub fn scrape_fault(&self) -> Option<Fact<ScrapeFault<'t>>> {
+        let version = self.version();
         if version.value.is_some_and(|version| version < PORTS_CHECKED) {
             return None;
         }
-        let agent = self.mesh_status();
+        let agent = self.mesh_status_port();
         let fault = scrape_fault(&self.workload.template, agent.value)?;
         let merge = self.merges_metrics();
         if !merge.value {
@@ -233,7 +219,7 @@ impl<'c, 't> Ports<'c, 't> {
     }
 
     /// Returns whether the agent merges the metrics of the application with those of the sidecar.
-    fn merges_metrics(self) -> Fact<bool> {
+    fn merges_metrics(&self) -> Fact<bool> {
         let template = &self.workload.template;
         if let (Some(merge), Some(entry)) = (
             merge_of_pod(template),
@@ -243,7 +229,7 @@ impl<'c, 't> Ports<'c, 't> {
             let place = self.workload.object.label_at(entry.value.span(), message);
             return Fact::known(merge, place);
         }
-        let view = self.istio().installation();
+        let view = self.view();
         if let Some(fact) = view.fact(keys::MERGE_METRICS, |plane| plane.prometheus_merge.as_ref())
         {
             return fact;

@@ -12,7 +12,7 @@ use meshprobe_mesh::mesh::{Fact, Version};
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{NodeRef, Span};
 
-use super::facets::{Rewriting, Startup};
+use crate::context::istio::pod_facts::PodFacts;
 
 /// Where the manifest of a pod contains its prober env.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,11 +118,11 @@ impl ProberEnv {
     }
 }
 
-impl<'c, 't> Rewriting<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns whether the injector rewrites the probes of this pod. An option, the template, the
     /// annotation and the default of the mesh decide, in this order.
     #[must_use]
-    pub fn is_on(self) -> Fact<bool> {
+    pub fn rewrite(&self) -> Fact<bool> {
         if let Some(on) = self
             .context
             .user_facts(&self.workload.object)
@@ -157,7 +157,7 @@ impl<'c, 't> Rewriting<'c, 't> {
                     self.workload.object.label_at(entry.value.span(), message),
                 )
             }
-            _ => self.mesh_default(),
+            _ => self.rewrite_default(),
         }
     }
 
@@ -165,10 +165,10 @@ impl<'c, 't> Rewriting<'c, 't> {
     /// opt-out and override the annotation of the pod. Measured: 1.10 and 1.11 do not. Earlier releases than
     /// [`GRPC_SIMPLE_OPTS_OUT`] set that of `grpc-simple` at the wrong place, but add no container `istio-proxy`, without which
     /// nothing is rewritten.
-    fn proxyless_opt_out(self) -> Option<Fact<bool>> {
+    fn proxyless_opt_out(&self) -> Option<Fact<bool>> {
         let entry = self.workload.template.annotation(keys::TEMPLATES)?;
         let mut names = entry.value.text()?.split(',').map(str::trim);
-        let release = self.istio().version().value;
+        let release = self.version().value;
         let is_before = |minor| release.is_some_and(|release| release < Version::new(1, minor));
         let has_proxy = || proxy_container(self.workload).is_some();
         let opts_out = |name| match name {
@@ -187,7 +187,7 @@ impl<'c, 't> Rewriting<'c, 't> {
 
     /// Returns the prober env of the pod, if its manifest contains one.
     #[must_use]
-    pub fn prober_env(self) -> Option<ProberEnv> {
+    pub fn prober_env(&self) -> Option<ProberEnv> {
         written_prober_env(self.workload)
     }
 }
@@ -287,12 +287,12 @@ fn metadata_env(workload: &Workload<'_>) -> Option<ProberEnv> {
 /// as written (istio/istio#45959).
 const KEEPS_RESTART_POLICY: Version = Version::new(1, 19);
 
-impl<'c, 't> Startup<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns whether the sidecar is an init container, so that it starts before all containers of
     /// the application. With `auto` the Kubernetes version of the nodes decides. If that is unknown,
     /// the sidecar is assumed not to be native, the case in which probes of init containers fail.
     #[must_use]
-    pub fn sidecar_is_native(self) -> Fact<bool> {
+    pub fn sidecar_is_native(&self) -> Fact<bool> {
         let own = proxy_container(self.workload).filter(|proxy| proxy.image() != Some("auto"));
         if let Some(proxy) = own
             && let Some(name) = proxy.node.get("name")
@@ -315,9 +315,9 @@ impl<'c, 't> Startup<'c, 't> {
     /// `istio-init` is the last init container unless the sidecar is native, so that the others can be reached. The CNI
     /// plugin captures traffic before all containers.
     #[must_use]
-    pub fn capture_before_sidecar(self, name: &str) -> Option<Fact<bool>> {
+    pub fn capture_before_sidecar(&self, name: &str) -> Option<Fact<bool>> {
         let native = self.sidecar_is_native();
-        let release = self.istio().version().value;
+        let release = self.version().value;
         if native.value
             || self.nodes_decide_order()
             || release.is_some_and(|release| release < KEEPS_RESTART_POLICY)
@@ -333,7 +333,7 @@ impl<'c, 't> Startup<'c, 't> {
                 let message = "the manifest contains the container `istio-init`";
                 Fact::settled(position(name) > Some(init), message)
             }
-            None => self.istio().ports().cni(),
+            None => self.cni(),
         };
         let message = if captured.value {
             "traffic is captured before this container starts, and the sidecar starts later"
@@ -347,7 +347,7 @@ impl<'c, 't> Startup<'c, 't> {
     /// Returns whether the nodes decide if the sidecar is native, and their Kubernetes version is
     /// unknown.
     #[must_use]
-    pub fn nodes_decide_order(self) -> bool {
+    pub fn nodes_decide_order(&self) -> bool {
         self.native_sidecars().value == NativeSidecars::Auto
             && proxy_container(self.workload).is_none_or(|proxy| proxy.image() == Some("auto"))
     }
@@ -355,7 +355,7 @@ impl<'c, 't> Startup<'c, 't> {
     /// Returns whether the sidecar is up before the containers of the application start: it is
     /// native, or the application waits for it.
     #[must_use]
-    pub fn sidecar_starts_first(self) -> Fact<bool> {
+    pub fn sidecar_starts_first(&self) -> Fact<bool> {
         let native = self.sidecar_is_native();
         if native.value {
             return native;

@@ -1,7 +1,7 @@
 //! Decides the outcome of handlers that the agent in the sidecar answers.
 
 use meshprobe_mesh::finding::Certainty;
-use meshprobe_mesh::kube::{Container, Port, Probe, ProbeHandler, Slot, Workload};
+use meshprobe_mesh::kube::{Container, Port, Probe, ProbeHandler, Slot};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::keys::DEFAULT_STATUS_PORT;
@@ -9,7 +9,7 @@ use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::rewrite::{HOST_HEADER_DROPPED, agent_path};
 use meshprobe_yaml::NodeRef;
 
-use crate::context::{Context, UnreadableProberEnv};
+use crate::context::{PodFacts, UnreadableProberEnv};
 use crate::predict::cause::{Cause, Outcome};
 use crate::predict::go_url::PathMisread;
 use crate::predict::prediction::{
@@ -18,7 +18,7 @@ use crate::predict::prediction::{
 
 /// Decides for a handler that points at the agent in the manifest.
 pub(in crate::predict) fn prerewritten<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     action: &ProbeHandler,
@@ -43,13 +43,13 @@ pub(in crate::predict) fn prerewritten<'t>(
     if handler.rewritten {
         // The injector overwrites path and port.
         let path = agent_path(handler.container.name(), handler.handler.slot);
-        if let Some(cause) = reinjected(context, pod, port, has(&path), &mut builder) {
+        if let Some(cause) = reinjected(facts, pod, port, has(&path), &mut builder) {
             return builder.verdict(Outcome::Fails, cause);
         }
         if expires(&path) {
             return builder.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
         }
-        return at_agent(context, pod, handler, builder);
+        return at_agent(facts, pod, handler, builder);
     }
     if !has(&http.path) {
         return builder.verdict(Outcome::Fails, Cause::RewrittenWithoutEntry);
@@ -67,21 +67,21 @@ pub(in crate::predict) fn prerewritten<'t>(
     if expires(&http.path) {
         return builder.verdict(Outcome::Fails, Cause::AgentTimeoutZero);
     }
-    let captured = context.istio(&pod.workload).ports().capture(port);
-    reached(context, pod, handler, (port, captured), builder)
+    let captured = facts.capture(port);
+    reached(facts, pod, handler, (port, captured), builder)
 }
 
 /// Returns why a pre-rewritten probe fails after a second injection, in a pod without the opt-out;
 /// `None` if it works. The injector considers a probe of the mesh's status port as rewritten. It records
 /// a probe of any other port like one of the application, under the URL that it requests.
 fn reinjected<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     port: i64,
     has_entry: bool,
     builder: &mut VerdictBuilder,
 ) -> Option<Cause> {
-    let mesh_port = context.istio(&pod.workload).ports().mesh_status();
+    let mesh_port = facts.mesh_status_port();
     let is_done = port == mesh_port.value;
     match pod.reinjection {
         Reinjection::Replaced if is_done && has_entry => Some(Cause::EntryReplaced),
@@ -108,7 +108,7 @@ fn reinjected<'t>(
 /// Three settings decide about three ports: the target, the port of the agent and the port that the
 /// capture excludes. If they disagree, every rewritten probe of the pod fails.
 fn at_agent<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     mut builder: VerdictBuilder,
@@ -119,9 +119,9 @@ fn at_agent<'t>(
         return builder.verdict(Outcome::Refused, Cause::StatusPortZero);
     }
     let captured = pod.status_port_captured.clone();
-    let captured = captured.unwrap_or_else(|| context.istio(&pod.workload).ports().capture(target));
+    let captured = captured.unwrap_or_else(|| facts.capture(target));
     if pod.agent_port.value == target {
-        return reached(context, pod, handler, (target, captured), builder);
+        return reached(facts, pod, handler, (target, captured), builder);
     }
     builder.depends_on(&pod.status_port);
     builder.depends_on(&pod.agent_port);
@@ -130,15 +130,14 @@ fn at_agent<'t>(
 
 /// Decides for a request to the agent's `port`: the capture must exclude it, or accept plain text.
 fn reached<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     (port, captured): (i64, Fact<bool>),
     mut builder: VerdictBuilder,
 ) -> Verdict {
     let slot = (&handler.container, handler.handler.slot);
-    let native =
-        comes_first(slot).then(|| context.istio(&pod.workload).startup().sidecar_is_native());
+    let native = comes_first(slot).then(|| facts.sidecar_is_native());
     if let Some(native) = &native
         && !native.value
     {
@@ -146,21 +145,21 @@ fn reached<'t>(
         return builder.verdict(Outcome::Fails, Cause::BeforeSidecar);
     }
     if captured.value {
-        let mtls = context.istio(&pod.workload).mtls(port);
+        let mtls = facts.mtls(port);
         if mtls.certainty == Certainty::Unknown {
             builder.depends_on(&mtls);
             return builder.verdict(Outcome::Unknown, Cause::Placeholder);
         }
         if mtls.value == MtlsMode::Strict {
             builder.depends_on(&pod.agent_port);
-            builder.depends_on(&context.istio(&pod.workload).ports().excluded());
+            builder.depends_on(&facts.excluded_port());
             if port == i64::from(DEFAULT_STATUS_PORT) {
                 // The CNI plugin would exclude it.
-                builder.depends_on(&context.istio(&pod.workload).ports().cni());
+                builder.depends_on(&facts.cni());
             }
             builder.depends_on(&captured);
             builder.depends_on(&mtls);
-            if let Some(filter) = context.istio(&pod.workload).inbound_filter() {
+            if let Some(filter) = facts.inbound_filter() {
                 builder.depends_on(&filter);
             }
             return builder.verdict(Outcome::Fails, Cause::StatusPortCaptured);
@@ -170,7 +169,7 @@ fn reached<'t>(
         builder.depends_on(native);
     }
     if pod.release.value.is_some() && handler.sends_host_header() {
-        let dropped = context.istio(&pod.workload).has(&HOST_HEADER_DROPPED);
+        let dropped = facts.has(&HOST_HEADER_DROPPED);
         if dropped.value {
             builder.depends_on(&pod.release);
             return builder.verdict(Outcome::TargetChanged, Cause::HostHeaderDropped);
@@ -184,7 +183,7 @@ fn reached<'t>(
 
 /// Decides for a handler that the injector points at the agent.
 pub(in crate::predict) fn rewritten<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     action: &ProbeHandler,
@@ -200,7 +199,7 @@ pub(in crate::predict) fn rewritten<'t>(
         builder.depends_on(&pod.release);
         return builder.verdict(Outcome::Fails, Cause::EntryDropped);
     }
-    if port == context.istio(&pod.workload).ports().mesh_status().value {
+    if port == facts.mesh_status_port().value {
         let by_name = matches!(action.port(), Some(Port::Name(_)));
         let connects = by_name && matches!(action, ProbeHandler::TcpSocket { .. });
         let outcome = if connects {
@@ -228,7 +227,7 @@ pub(in crate::predict) fn rewritten<'t>(
                 }
                 builder.verdict(Outcome::Fails, Cause::ProtocolUnsupported)
             }
-            None => at_agent(context, pod, handler, builder),
+            None => at_agent(facts, pod, handler, builder),
         },
     }
 }
@@ -298,40 +297,36 @@ pub(in crate::predict) fn comes_first((container, slot): HandlerSlot<'_, '_>) ->
 /// Returns whether the sidecar, or the capture for it, receives the request of a handler that is not rewritten. A startup
 /// probe may pass before the capture starts.
 pub(in crate::predict) fn capture<'t>(
-    context: &Context<'t>,
-    workload: &Workload<'t>,
+    facts: &PodFacts<'_, 't>,
     handler: HandlerSlot<'_, 't>,
     port: i64,
 ) -> Fact<bool> {
-    let captured = context.istio(workload).ports().capture(port);
+    let captured = facts.capture(port);
     if !captured.value {
         return captured;
     }
-    let before = capture_before_sidecar(context, workload, handler);
+    let before = capture_before_sidecar(facts, handler);
     before.filter(|before| !before.value).unwrap_or(captured)
 }
 
 /// Returns the verdict of a handler whose request is captured before the sidecar starts; `None` for others.
 pub(in crate::predict) fn captured_too_early<'t>(
-    context: &Context<'t>,
-    workload: &Workload<'t>,
+    facts: &PodFacts<'_, 't>,
     handler: HandlerSlot<'_, 't>,
     mut builder: VerdictBuilder,
 ) -> Option<Verdict> {
-    let before = capture_before_sidecar(context, workload, handler)?;
+    let before = capture_before_sidecar(facts, handler)?;
     builder.depends_on(&before);
     let fails = || builder.verdict(Outcome::Fails, Cause::BeforeSidecar);
     before.value.then(fails)
 }
 
 fn capture_before_sidecar<'t>(
-    context: &Context<'t>,
-    workload: &Workload<'t>,
+    facts: &PodFacts<'_, 't>,
     handler: HandlerSlot<'_, 't>,
 ) -> Option<Fact<bool>> {
     let (container, _) = handler;
-    let startup = context.istio(workload).startup();
     comes_first(handler)
-        .then(|| startup.capture_before_sidecar(container.name()))
+        .then(|| facts.capture_before_sidecar(container.name()))
         .flatten()
 }

@@ -7,15 +7,14 @@ use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::authz::Request;
 use meshprobe_mesh::mesh::istio::protocol::Protocol;
 
-use crate::context::{Authorization, AuthzDenial, Context, UndecidablePolicy};
+use crate::context::{Authorization, AuthzDenial, Context, PodFacts, UndecidablePolicy};
 use crate::predict::cause::{Cause, Outcome};
 use crate::predict::prediction::{HandlerPrediction, Verdict, VerdictBuilder, WorkloadPrediction};
 
 /// Decides by the filter chain of the port, which its protocol selects. Without a Service, the sidecar
 /// detects the protocol.
-pub(in crate::predict) fn decide_at_filter_chain<'t>(
-    context: &Context<'t>,
-    pod: &WorkloadPrediction<'t>,
+pub(in crate::predict) fn decide_at_filter_chain(
+    facts: &PodFacts<'_, '_>,
     (action, port): (&ProbeHandler, i64),
     protocol: Option<&Fact<Protocol>>,
     mut builder: VerdictBuilder,
@@ -24,13 +23,13 @@ pub(in crate::predict) fn decide_at_filter_chain<'t>(
     let sure = protocol.map_or(Certainty::Known, |protocol| protocol.certainty);
     let request = request(action, port, value);
     match mismatch(action, value) {
-        Some(cause) if !is_denied_first(context, pod, cause, &request, sure) => {
+        Some(cause) if !is_denied_first(facts, cause, &request, sure) => {
             if let Some(protocol) = protocol {
                 builder.depends_on(protocol);
             }
             builder.verdict(Outcome::Fails, cause)
         }
-        _ => by_policies(context, pod, &request, builder),
+        _ => by_policies(facts, &request, builder),
     }
 }
 
@@ -38,26 +37,24 @@ pub(in crate::predict) fn decide_at_filter_chain<'t>(
 /// so no policy applies to it. Policies apply to plain text before the sidecar connects to the
 /// application (measured, `tests/live`).
 fn is_denied_first(
-    context: &Context<'_>,
-    pod: &WorkloadPrediction<'_>,
+    facts: &PodFacts<'_, '_>,
     cause: Cause,
     request: &Request,
     sure: Certainty,
 ) -> bool {
-    let authorization = context.istio(&pod.workload).authorization().decide(request);
+    let authorization = facts.authorization(request);
     cause != Cause::HttpsAtHttpPort
         && authorization.value == Authorization::Denied
         && authorization.certainty >= sure
 }
 
 /// Decides by the policies, for a request that matches a filter chain.
-fn by_policies<'t>(
-    context: &Context<'t>,
-    pod: &WorkloadPrediction<'t>,
+fn by_policies(
+    facts: &PodFacts<'_, '_>,
     request: &Request,
     mut builder: VerdictBuilder,
 ) -> Verdict {
-    let authorization = context.istio(&pod.workload).authorization().decide(request);
+    let authorization = facts.authorization(request);
     let (outcome, cause) = match authorization.value {
         Authorization::Allowed => return builder.verdict(Outcome::Ok, Cause::Forwarded),
         Authorization::Denied if request.is_http => (Outcome::Fails, Cause::AuthorizationDenies),
@@ -82,9 +79,8 @@ pub(in crate::predict) fn authz_denial<'t>(
         return None;
     }
     context
-        .istio(&pod.workload)
-        .authorization()
-        .denial(&request_of(context, pod, handler)?)
+        .pod_facts(&pod.workload)
+        .authorization_denial(&request_of(context, pod, handler)?)
 }
 
 /// Returns what leaves open whether the request of a handler passes; `None` if this is decided.
@@ -97,9 +93,8 @@ pub(in crate::predict) fn undecidable_policy<'t>(
         return None;
     }
     context
-        .istio(&pod.workload)
-        .authorization()
-        .undecidable(&request_of(context, pod, handler)?)
+        .pod_facts(&pod.workload)
+        .undecidable_policy(&request_of(context, pod, handler)?)
 }
 
 /// Returns the request of a handler as policies see it; `None` for a handler without a port.

@@ -5,7 +5,7 @@ use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::rewrite::{HOOKS, is_hook_path};
 use meshprobe_mesh::mesh::istio::{keys, prober_json};
 
-use crate::context::{Context, UnreadableProberEnv};
+use crate::context::{PodFacts, UnreadableProberEnv};
 use crate::predict::model::resolve;
 use crate::predict::prediction::{ProberEnvFault, Reinjection, WorkloadPrediction, is_supported};
 
@@ -20,10 +20,10 @@ const APPENDS: Version = Version::new(1, 27);
 /// Source: Istio 1.10 to 1.31, `pkg/kube/inject/webhook.go` (`mergeOrAppendProbers`); measured with
 /// 18 releases.
 pub(in crate::predict) fn reinjection<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
 ) -> Reinjection {
-    if !(pod.passes_injector && pod.rewrite.value && records_any_handler(context, pod)) {
+    if !(pod.passes_injector && pod.rewrite.value && records_any_handler(facts, pod)) {
         return Reinjection::Untouched;
     }
     let release = pod.release.value;
@@ -41,8 +41,8 @@ pub(in crate::predict) fn reinjection<'t>(
 /// is the number of the mesh's status port; it does not compare names and gRPC ports.
 ///
 /// Source: Istio 1.31, `pkg/kube/inject/app_probe.go`.
-fn records_any_handler<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> bool {
-    let mesh_port = context.istio(&pod.workload).ports().mesh_status().value;
+fn records_any_handler<'t>(facts: &PodFacts<'_, 't>, pod: &WorkloadPrediction<'t>) -> bool {
+    let mesh_port = facts.mesh_status_port().value;
     let containers = pod.workload.template.containers();
     containers
         .iter()
@@ -59,7 +59,7 @@ fn records_any_handler<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) 
                     }
                     Some(name) => resolve(&name, container, &pod.workload).is_err(),
                 };
-                !is_done && is_supported(context, pod, container, &handler)
+                !is_done && is_supported(facts, pod, container, &handler)
             })
         })
 }

@@ -193,7 +193,7 @@ fn port_blocker(
         return Some(RewriteBlocker::new(GuardId::PORT_RANGE, "port", message));
     }
     // The injector compares with the port of the mesh, not with that of an annotation.
-    if number == context.istio(&pod.workload).ports().mesh_status().value {
+    if number == context.pod_facts(&pod.workload).mesh_status_port().value {
         let message = format!("port {number} is the agent's own");
         return Some(RewriteBlocker::new(
             GuardId::STATUS_PORT_IN_USE,

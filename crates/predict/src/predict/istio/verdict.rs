@@ -12,7 +12,7 @@ use meshprobe_mesh::mesh::{Fact, ReleaseChange, Version};
 use super::agent::{capture, captured_too_early, prerewritten, rewritten};
 use super::filter_chain::decide_at_filter_chain;
 use super::kubelet;
-use crate::context::{Context, Dataplane, Source, reported_by_users};
+use crate::context::{Dataplane, PodFacts, Source, reported_by_users};
 use crate::predict::cause::{Cause, Outcome};
 use crate::predict::go_url::failed_request;
 use crate::predict::model::resolve;
@@ -23,7 +23,7 @@ use crate::predict::prediction::{
 
 /// Returns the verdict of one handler, with the facts that decide it.
 pub(in crate::predict) fn decide<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
 ) -> Verdict {
@@ -48,7 +48,7 @@ pub(in crate::predict) fn decide<'t>(
         return builder.verdict(Outcome::InvalidManifest, Cause::HookUnsupported);
     }
     let Some(port) = action.port() else {
-        return without_network(context, pod, handler, builder);
+        return without_network(facts, pod, handler, builder);
     };
     if let Port::Name(name) = &port
         && meshprobe_tree::source::placeholder::contains(name)
@@ -72,7 +72,7 @@ pub(in crate::predict) fn decide<'t>(
                 Some(moved) if request.is_some() => Ok(moved),
                 _ => resolved,
             };
-            let mut verdict = in_mesh(context, pod, handler, action, resolved, builder);
+            let mut verdict = in_mesh(facts, pod, handler, action, resolved, builder);
             // The dataplane comes last: it is one of the deciding facts, but rarely the unexpected one.
             verdict.certainty = verdict.certainty.min(pod.dataplane.certainty);
             verdict
@@ -82,7 +82,7 @@ pub(in crate::predict) fn decide<'t>(
         }
     };
     let port = action.port().unwrap_or(port);
-    verdict.kubelet = kubelet::text(context, &verdict, pod, handler, action, &port);
+    verdict.kubelet = kubelet::text(facts.context, &verdict, pod, handler, action, &port);
     verdict
 }
 
@@ -98,7 +98,7 @@ pub(in crate::predict) fn has_path_without_host(action: &ProbeHandler) -> bool {
 /// to a Service always succeeds: the sidecar accepts them before it connects to the Service. Measured in every mutual
 /// TLS mode.
 fn without_network<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     mut builder: VerdictBuilder,
@@ -108,7 +108,8 @@ fn without_network<'t>(
         .iter()
         .map(|call| {
             let port = call.port.filter(|_| call.kind == ExecKind::Connect)?;
-            context
+            facts
+                .context
                 .services(&pod.workload)
                 .behind_sidecar(&call.host, port)
         })
@@ -127,7 +128,7 @@ fn without_network<'t>(
 
 /// Returns the verdict for a handler with a port, which depends on how the pod takes part in the mesh.
 fn in_mesh<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     action: &ProbeHandler,
@@ -145,9 +146,9 @@ fn in_mesh<'t>(
         Dataplane::Sidecar if pod.rewrite.certainty == Certainty::Unknown => {
             builder.verdict(Outcome::Unknown, Cause::Placeholder)
         }
-        Dataplane::Ambient => ambient(context, pod, action, resolved, builder),
+        Dataplane::Ambient => ambient(facts, pod, action, resolved, builder),
         Dataplane::Sidecar | Dataplane::Uncaptured
-            if let Some(denied) = blocking_policies(context, pod, handler) =>
+            if let Some(denied) = blocking_policies(facts, pod, handler) =>
         {
             let mut builder = builder;
             builder.depends_on(&denied);
@@ -159,14 +160,14 @@ fn in_mesh<'t>(
             without_agent(pod, builder)
         }
         Dataplane::Sidecar | Dataplane::Uncaptured if points_at_agent => {
-            prerewritten(context, pod, handler, action, builder)
+            prerewritten(facts, pod, handler, action, builder)
         }
         Dataplane::Sidecar | Dataplane::Uncaptured if handler.rewritten => {
-            rewritten(context, pod, handler, action, resolved, builder)
+            rewritten(facts, pod, handler, action, resolved, builder)
         }
         Dataplane::Uncaptured => builder.verdict(Outcome::Ok, Cause::NotCaptured),
         Dataplane::Sidecar => {
-            let verdict = unrewritten(context, pod, handler, action, builder);
+            let verdict = unrewritten(facts, pod, handler, action, builder);
             // The proxy starts with the agent: without it, captured connections are not accepted.
             if pod.prober_env_fault.is_some() && verdict.cause == Cause::Forwarded {
                 without_agent(pod, VerdictBuilder::new())
@@ -190,11 +191,11 @@ fn without_agent(pod: &WorkloadPrediction<'_>, mut builder: VerdictBuilder) -> V
 /// Returns a fact with the deciding NetworkPolicies if they block the kubelet, else `None`. Most CNI plugins exempt
 /// packets from the pod's own node, so policies only count if an option states that this plugin enforces them.
 fn blocking_policies<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
 ) -> Option<Fact<bool>> {
-    let given = context.user_facts(&pod.workload.object);
+    let given = facts.context.user_facts(&pod.workload.object);
     let by_override = given.overrides.cni_enforces_node_traffic;
     if !by_override.or(given.assume.cni_enforces_node_traffic)? {
         return None;
@@ -204,7 +205,8 @@ fn blocking_policies<'t>(
         .as_ref()
         .map(|rewritten_to| rewritten_to.port)
         .or(handler.port)?;
-    let admitted = context
+    let admitted = facts
+        .context
         .network_policies(&pod.workload)
         .admit(Source::Node, asked);
     let option = if by_override.is_some() {
@@ -220,7 +222,7 @@ fn blocking_policies<'t>(
 
 /// Returns the verdict for a handler that is not rewritten, in a pod with a sidecar.
 fn unrewritten<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
     action: &ProbeHandler,
@@ -233,7 +235,7 @@ fn unrewritten<'t>(
         builder.depends_on(&pod.rewrite);
     }
     if handler.unsupported == Some(UnsupportedByRelease::TcpSwitch)
-        && let Some(switch) = context.istio(&pod.workload).rewriting().rewrites_tcp()
+        && let Some(switch) = facts.rewrites_tcp()
     {
         builder.depends_on(&switch);
     }
@@ -249,21 +251,21 @@ fn unrewritten<'t>(
         return builder.verdict(Outcome::Unknown, Cause::MeshUnknown);
     };
     let slot = (&handler.container, handler.handler.slot);
-    let captured = capture(context, &pod.workload, slot, port);
+    let captured = capture(facts, slot, port);
     if !captured.value {
         builder.depends_on(&captured);
         return builder.verdict(Outcome::Ok, Cause::NotCaptured);
     }
-    if let Some(fails) = captured_too_early(context, &pod.workload, slot, builder.clone()) {
+    if let Some(fails) = captured_too_early(facts, slot, builder.clone()) {
         return fails;
     }
-    if let Some(filter) = context.istio(&pod.workload).inbound_filter() {
+    if let Some(filter) = facts.inbound_filter() {
         builder.depends_on(&filter);
     }
     if matches!(action, ProbeHandler::TcpSocket { .. }) {
         return builder.verdict(Outcome::AlwaysPasses, Cause::SidecarAccepts);
     }
-    let mtls = context.istio(&pod.workload).mtls(port);
+    let mtls = facts.mtls(port);
     builder.depends_on(&mtls);
     if mtls.certainty == Certainty::Unknown {
         return builder.verdict(Outcome::Unknown, Cause::Placeholder);
@@ -277,10 +279,10 @@ fn unrewritten<'t>(
         };
         return builder.verdict(Outcome::Fails, cause);
     }
-    let protocols = context.services(&pod.workload).protocols(port);
+    let protocols = facts.context.services(&pod.workload).protocols(port);
     let mut protocols = protocols.iter().map(|(_, protocol)| protocol);
     let judge = |protocol: Option<&Fact<Protocol>>, builder: VerdictBuilder| {
-        decide_at_filter_chain(context, pod, (action, port), protocol, builder)
+        decide_at_filter_chain(facts, (action, port), protocol, builder)
     };
     let first = protocols.next();
     let verdict = judge(first, builder.clone());
@@ -292,7 +294,7 @@ fn unrewritten<'t>(
         return verdict;
     }
     // Istio uses the protocol of the oldest Service, and manifests do not contain the age of an object.
-    builder.depends_on(&context.services(&pod.workload).protocol(port));
+    builder.depends_on(&facts.context.services(&pod.workload).protocol(port));
     judge(first, builder)
 }
 
@@ -302,14 +304,15 @@ const OWN_INTERFACE: ReleaseChange = ReleaseChange::new(Version::new(1, 30), &[(
 /// Returns the verdict for a pod in ambient mode. The CNI plugin of Istio gives the kubelet's packets a special source
 /// address, which exempts them from ztunnel. A NetworkPolicy or the network plugin of the cluster can drop them.
 pub(in crate::predict) fn ambient<'t>(
-    context: &Context<'t>,
+    facts: &PodFacts<'_, 't>,
     pod: &WorkloadPrediction<'t>,
     action: &ProbeHandler,
     resolved: Result<i64, Cause>,
     mut builder: VerdictBuilder,
 ) -> Verdict {
     if let Ok(port) = resolved {
-        let admitted = context
+        let admitted = facts
+            .context
             .network_policies(&pod.workload)
             .admit(Source::Address(HOST_PROBE_SNAT), port);
         if !admitted.value {
@@ -321,20 +324,24 @@ pub(in crate::predict) fn ambient<'t>(
     if action.host().is_some() {
         return builder.verdict(Outcome::Ok, Cause::OtherHost);
     }
-    let delivered = delivered(context, pod);
+    let delivered = delivered(facts, pod);
     builder.depends_on(&delivered);
     if !delivered.value {
         return builder.verdict(Outcome::Fails, Cause::NetworkPluginDrops);
     }
-    if let Some(policy) = context.cluster_network(&pod.workload).unmodelled_policy() {
+    if let Some(policy) = facts
+        .context
+        .cluster_network(&pod.workload)
+        .unmodelled_policy()
+    {
         builder.depends_on(&policy);
     }
     builder.verdict(Outcome::Ok, Cause::Ambient)
 }
 
 /// Returns whether the network plugin delivers the kubelet's packets to the pod.
-fn delivered<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bool> {
-    let network = context.cluster_network(&pod.workload);
+fn delivered<'t>(facts: &PodFacts<'_, 't>, pod: &WorkloadPrediction<'t>) -> Fact<bool> {
+    let network = facts.context.cluster_network(&pod.workload);
     let plugin = network.plugin();
     let delivery = plugin
         .value
@@ -348,7 +355,7 @@ fn delivered<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bo
             if !selected.value {
                 return plugin.map(|_| true).depending_on(&selected);
             }
-            let handled = handles_own_interface(context, pod);
+            let handled = handles_own_interface(facts, pod);
             plugin
                 .map(|_| handled.value)
                 .depending_on(&selected)
@@ -358,9 +365,9 @@ fn delivered<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bo
 }
 
 /// Returns whether the release of Istio handles pods with a network interface of their own.
-fn handles_own_interface<'t>(context: &Context<'t>, pod: &WorkloadPrediction<'t>) -> Fact<bool> {
+fn handles_own_interface<'t>(facts: &PodFacts<'_, 't>, pod: &WorkloadPrediction<'t>) -> Fact<bool> {
     if pod.release.value.is_some() {
-        return context.istio(&pod.workload).has(&OWN_INTERFACE);
+        return facts.has(&OWN_INTERFACE);
     }
     let message = "the release of Istio is at least 1.28.7, 1.29.3 or 1.30.0";
     Fact::assumed(true, message, Some("--mesh-version 1.N"))

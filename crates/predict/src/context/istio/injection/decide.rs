@@ -10,23 +10,23 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef};
 
 use super::moved::Move;
-use crate::context::istio::facets::Injection;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::mesh::Dataplane;
 use crate::context::user_facts::UserFacts;
 
 pub(in crate::context) const SETTLE: &str = "--assume injection=all|none";
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Decides how the pods of `workload` take part in the mesh.
     #[must_use]
-    pub fn dataplane(self) -> Fact<Dataplane> {
+    pub fn dataplane(&self) -> Fact<Dataplane> {
         self.dataplane_after(|| self.by_webhook())
     }
 
     /// Decides how the pods of `workload` take part in the mesh. `injection` is the result of
-    /// [`Injection::by_webhook`], for a caller that already has it.
+    /// [`PodFacts::by_webhook`], for a caller that already has it.
     pub(crate) fn dataplane_after(
-        self,
+        &self,
         injection: impl FnOnce() -> Fact<Dataplane>,
     ) -> Fact<Dataplane> {
         if self.context.settings.mesh == MeshKind::None {
@@ -50,7 +50,7 @@ impl<'c, 't> Injection<'c, 't> {
     /// Decides whether a webhook adds a sidecar to the pods of `workload`, whatever containers their
     /// manifest contains.
     #[must_use]
-    pub fn by_webhook(self) -> Fact<Dataplane> {
+    pub fn by_webhook(&self) -> Fact<Dataplane> {
         let object = &self.workload.object;
         if self.context.settings.mesh == MeshKind::None {
             return Fact::settled(Dataplane::None, "no mesh (--mesh none)");
@@ -93,7 +93,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Decides by a command of a script that labels the namespace, unless an option decides.
-    fn by_script(self) -> Option<Fact<Dataplane>> {
+    fn by_script(&self) -> Option<Fact<Dataplane>> {
         let object = &self.workload.object;
         let given = self.context.user_facts(object);
         let is_given = given
@@ -124,18 +124,18 @@ impl<'c, 't> Injection<'c, 't> {
 
     /// Decides by the Namespaces of all environments to which the workload may be deployed. If they differ, the pods
     /// are assumed to have a sidecar.
-    fn by_namespaces(self) -> Option<Fact<Dataplane>> {
+    fn by_namespaces(&self) -> Option<Fact<Dataplane>> {
         let namespace = self.context.namespace_of(&self.workload.object);
         let facts = namespace
             .manifests()
-            .map(|found| (found, self.decide(&NamespaceView::of(found))));
+            .map(|found| (found, self.decide_in_namespace(&NamespaceView::of(found))));
         let is_preferred = |value: Dataplane| value == Dataplane::Sidecar;
         namespace.agreed(facts.collect(), is_preferred, Dataplane::as_str)
     }
 
     /// Decides for a namespace that is not in the tree, but is a member of a mesh of OpenShift Service Mesh, unless an
     /// option decides.
-    fn as_member(self) -> Option<Fact<Dataplane>> {
+    fn as_member(&self) -> Option<Fact<Dataplane>> {
         let given = self.context.user_facts(&self.workload.object);
         let is_given = given
             .overrides
@@ -147,7 +147,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Returns the place of a deciding value that another tool fills in.
-    pub(in crate::context) fn placeholder(self) -> Option<Label> {
+    pub(in crate::context) fn placeholder(&self) -> Option<Label> {
         const NAMESPACE: [&str; 3] = [
             keys::NAMESPACE_INJECTION,
             keys::REVISION,
@@ -178,7 +178,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Decides by the labels of a Namespace in the tree.
-    fn decide(self, view: &NamespaceView<'_>) -> Fact<Dataplane> {
+    fn decide_in_namespace(&self, view: &NamespaceView<'c>) -> Fact<Dataplane> {
         let written = self.context.namespace_of(&self.workload.object).is_written;
         let fact = self.after_move(self.decide_by_labels(view));
         if written || fact.value == Dataplane::None {
@@ -189,7 +189,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Decides without a Namespace manifest: by options, or by evidence in the tree.
-    fn without_namespace(self) -> Fact<Dataplane> {
+    fn without_namespace(&self) -> Fact<Dataplane> {
         let namespace = self.context.namespace_of(&self.workload.object).name;
         let by_user = self.context.user_facts(&self.workload.object);
         let given = by_user.overrides.injection.or(by_user.assume.injection);
@@ -259,7 +259,7 @@ impl<'c, 't> Injection<'c, 't> {
 
     /// Decides as if the namespace took part in the mesh as the user supposes. Pods may still opt out or request a
     /// sidecar.
-    fn as_if_moved(self, supposed: Move) -> Fact<Dataplane> {
+    fn as_if_moved(&self, supposed: Move) -> Fact<Dataplane> {
         let namespace = self.context.namespace_of(&self.workload.object).name;
         if supposed.to == DataplaneMove::Sidecar {
             return self.as_if_injected(supposed.reason(namespace), supposed.certainty());
@@ -291,7 +291,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Decides as if the namespace were injected, because of `reason`. Pods may still opt out.
-    pub(super) fn as_if_injected(self, reason: Reason, certainty: Certainty) -> Fact<Dataplane> {
+    pub(super) fn as_if_injected(&self, reason: Reason, certainty: Certainty) -> Fact<Dataplane> {
         let fact = self.decide_by_labels(&NamespaceView::unknown());
         if !matches!(fact.value, Dataplane::Sidecar | Dataplane::Uncaptured) {
             return fact;

@@ -10,12 +10,12 @@ use meshprobe_mesh::settings::{FactOverrides, InjectionAssumption, MeshKind};
 use meshprobe_yaml::{FieldPath, NodeRef};
 
 use super::decide::own_sidecar;
-use crate::context::istio::facets::Injection;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::nearest::nearest;
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the line that suggests that the workload belongs to the mesh. The message describes it.
-    pub(in crate::context) fn evidence(self) -> Option<Label> {
+    pub(in crate::context) fn evidence(&self) -> Option<Label> {
         let object = &self.workload.object;
         let template = &self.workload.template;
         let prefixes = [
@@ -51,7 +51,7 @@ impl<'c, 't> Injection<'c, 't> {
             if let Some((_, option)) = by_option.find(|(facts, _)| is_named(facts)) {
                 return selected(&format!("the mesh serves ({option})"));
             }
-            let scope = self.context.installations().scope(object);
+            let scope = self.context.planes_in_scope(object);
             let served = scope.iter().flat_map(|plane| plane.names());
             if served.into_iter().any(|served| served == name) {
                 return selected("a control plane in the tree serves");
@@ -64,7 +64,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Returns the nearest policy in the namespace of an object.
-    fn policy_in_namespace_of(self) -> Option<Label> {
+    fn policy_in_namespace_of(&self) -> Option<Label> {
         let inventory = &self.context.inventory;
         let object = &self.workload.object;
         // A policy in the root namespace applies to all namespaces.
@@ -94,17 +94,17 @@ impl<'c, 't> Injection<'c, 't> {
     }
 }
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns whether the pods of the namespace join the mesh one by one: OpenShift Service Mesh 2 injects a pod of a
     /// member only if the pod requests it.
     #[must_use]
-    pub fn is_per_pod(self) -> bool {
+    pub fn is_per_pod(&self) -> bool {
         self.member_of().is_some()
     }
 
     /// Returns the namespace of the control plane whose mesh the namespace of the workload is a member of, because of a
     /// `ServiceMeshMemberRoll` or a `ServiceMeshMember`.
-    pub(in crate::context) fn member_of(self) -> Option<&'t str> {
+    pub(in crate::context) fn member_of(&self) -> Option<&'t str> {
         let inventory = &self.context.inventory;
         let object = &self.workload.object;
         let is_deployed_there = inventory.environments.deployed_may_apply(object);
@@ -117,7 +117,7 @@ impl<'c, 't> Injection<'c, 't> {
     }
 
     /// Returns the namespace of the control plane if an object about members names the namespace of the workload.
-    fn control_plane_of(self, member: &'c Object<'t>) -> Option<&'t str> {
+    fn control_plane_of(&self, member: &'c Object<'t>) -> Option<&'t str> {
         let context = self.context;
         let namespace = context.namespace_of(&self.workload.object);
         let own = context.namespace_of(member).name;
@@ -163,12 +163,12 @@ pub struct AssumedNamespace {
     pub evidence: Option<String>,
 }
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the assumption about the Namespace of `workload`; `None` if it is in the tree, if an
     /// option or the pod itself decides, or if nothing that may belong to its cluster is part of a
     /// mesh.
     #[must_use]
-    pub fn assumed_namespace(self) -> Option<AssumedNamespace> {
+    pub fn assumed_namespace(&self) -> Option<AssumedNamespace> {
         let object = &self.workload.object;
         let given = self.context.user_facts(object);
         let by_option = given.overrides.injection.or(given.assume.injection);
@@ -194,7 +194,7 @@ impl<'c, 't> Injection<'c, 't> {
 
     /// Returns whether the tree contains an installation, policy or namespace label of a mesh that may
     /// belong to the cluster of the workload.
-    fn shows_mesh(self) -> bool {
+    fn shows_mesh(&self) -> bool {
         let inventory = &self.context.inventory;
         let object = &self.workload.object;
         let path = object.location_file();

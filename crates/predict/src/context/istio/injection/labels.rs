@@ -7,33 +7,33 @@ use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::{Fact, Reason, Version};
 
 use super::decide::{NamespaceView, SETTLE};
-use crate::context::istio::facets::Injection;
 use crate::context::istio::install::server::{Labels, Server};
 use crate::context::istio::install::view::InstallView;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::mesh::Dataplane;
 
 /// Templates that add an agent but do not capture traffic (`files/*.yaml` of the chart istio-discovery).
 const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-simple"];
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
-    pub(in crate::context) fn decide_by_labels(self, view: &NamespaceView<'t>) -> Fact<Dataplane> {
-        let scope = self.context.installations().scope(&self.workload.object);
+    pub(in crate::context) fn decide_by_labels(&self, view: &NamespaceView<'t>) -> Fact<Dataplane> {
+        let scope = self.context.planes_in_scope(&self.workload.object);
         let labels = self.labels_in(view.object, &scope);
-        match self.context.installations().server(&labels, &scope) {
+        match self.context.server(&labels, &scope) {
             Server::Planes {
                 planes,
                 hook,
                 assumption,
             } => {
-                let at = self.context.installations().scope_at(&self.workload.object);
+                let at = self.context.scope_at(&self.workload.object);
                 let install = InstallView::of_candidates(planes, &self.context.control_planes, at);
                 let fact = self.decide_at_injector(view, &labels, &install, hook);
                 with_assumption(fact, assumption)
             }
             Server::OutsideTree { assumption } => {
-                let install = self.istio().installation();
-                let fact = self.decide_at_injector(view, &labels, &install, None);
+                let install = self.view();
+                let fact = self.decide_at_injector(view, &labels, install, None);
                 // Without a Namespace, the assumption about the namespace covers the revision.
                 let assumption = assumption.filter(|fact| {
                     view.object.is_some()
@@ -51,13 +51,13 @@ impl<'c, 't> Injection<'c, 't> {
 
     /// Decides for a pod that reaches the injector: by label, annotation, selectors and policy.
     fn decide_at_injector(
-        self,
+        &self,
         view: &NamespaceView<'_>,
         labels: &Labels<'_>,
         install: &InstallView<'_>,
         hook: Option<Label>,
     ) -> Fact<Dataplane> {
-        let version = self.istio().version().value;
+        let version = self.version().value;
         let required = |policy| inject_required(policy, &labels.input, version);
         if required(true) == required(false) {
             return if required(true) {
@@ -81,7 +81,7 @@ impl<'c, 't> Injection<'c, 't> {
     /// Decides for a pod without a sidecar: in ambient mode, or not in the mesh. `why` is the reason,
     /// if it is not a label.
     fn not_injected(
-        self,
+        &self,
         view: &NamespaceView<'_>,
         labels: &Labels<'_>,
         why: Option<Fact<()>>,
@@ -130,7 +130,7 @@ impl<'c, 't> Injection<'c, 't> {
 
     /// Returns the ambient mode of a pod that is enrolled in it; `None` for a pod that is not.
     fn ambient_enrolment(
-        self,
+        &self,
         view: &NamespaceView<'_>,
         labels: &Labels<'_>,
     ) -> Option<Fact<Dataplane>> {
@@ -152,8 +152,8 @@ impl<'c, 't> Injection<'c, 't> {
     /// Decides by the selectors of the CNI plugin, if these differ from the defaults. The outer `None`
     /// means that they do not.
     /// Source: Istio 1.31, `cni/pkg/util/enablement_selector.go`.
-    fn enrolling_selector(self, labels: &Labels<'_>) -> Option<Option<Label>> {
-        let install = self.istio().installation();
+    fn enrolling_selector(&self, labels: &Labels<'_>) -> Option<Option<Label>> {
+        let install = self.view();
         let fact = install.fact("cni.ambient.enablementSelectors", |plane| {
             plane.ambient_selectors.as_ref()
         })?;

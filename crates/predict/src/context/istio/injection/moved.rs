@@ -5,7 +5,7 @@ use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::{Fact, Reason};
 use meshprobe_mesh::settings::{DataplaneMove, MeshKind};
 
-use crate::context::istio::facets::Injection;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::mesh::Dataplane;
 
 /// A move, with the option that sets it.
@@ -37,9 +37,9 @@ impl Move {
     }
 }
 
-impl Injection<'_, '_> {
+impl PodFacts<'_, '_> {
     /// Returns the move of a namespace whose Namespace is in the tree.
-    fn move_of_known_namespace(self) -> Option<Move> {
+    fn move_of_known_namespace(&self) -> Option<Move> {
         let given = self.context.user_facts(&self.workload.object);
         let by_override = given.overrides.dataplane.map(|to| Move {
             to,
@@ -57,7 +57,7 @@ impl Injection<'_, '_> {
     }
 
     /// Returns the move of a namespace whose Namespace is not in the tree, where `--assume` counts, too.
-    pub(super) fn move_of_unknown_namespace(self) -> Option<Move> {
+    pub(super) fn move_of_unknown_namespace(&self) -> Option<Move> {
         let given = self.context.user_facts(&self.workload.object);
         let by_assume = given.assume.dataplane.map(|to| Move {
             to,
@@ -77,7 +77,7 @@ impl Injection<'_, '_> {
     /// Returns how the pods take part after the move of their namespace, if the user moves it, given how they take part
     /// now. A label of the pod that requests a sidecar or ambient mode, or that keeps it out of the ambient mesh, still
     /// applies.
-    pub(super) fn after_move(self, now: Fact<Dataplane>) -> Fact<Dataplane> {
+    pub(super) fn after_move(&self, now: Fact<Dataplane>) -> Fact<Dataplane> {
         let Some(found) = self.move_of_known_namespace() else {
             return now;
         };
@@ -110,7 +110,7 @@ impl Injection<'_, '_> {
 
     /// Returns whether a label of the pods requests a sidecar, so that a webhook selects them in a namespace without
     /// labels for injection. Source: Istio 1.31, `templates/mutatingwebhook.yaml` of the chart istio-discovery.
-    pub(super) fn requests_sidecar(self) -> bool {
+    pub(super) fn requests_sidecar(&self) -> bool {
         let label = |key| self.workload.template.label(key);
         let text = |key| label(key).and_then(|entry| entry.value.text());
         text(keys::INJECT) == Some("true")
@@ -118,13 +118,13 @@ impl Injection<'_, '_> {
     }
 
     /// Returns whether a label of the pods adds them to ambient mode, whatever the mode of their namespace is.
-    fn requests_ambient(self) -> bool {
+    fn requests_ambient(&self) -> bool {
         let mode = self.workload.template.label(keys::DATAPLANE_MODE);
         mode.is_some_and(|mode| mode.value.text() == Some("ambient"))
     }
 
     /// Returns that a label keeps the pods out of the ambient mesh, if they have it.
-    pub(super) fn opted_out_of_ambient(self) -> Option<Fact<Dataplane>> {
+    pub(super) fn opted_out_of_ambient(&self) -> Option<Fact<Dataplane>> {
         let mode = self.workload.template.label(keys::DATAPLANE_MODE)?;
         (mode.value.text() == Some("none")).then(|| {
             let message = "this label keeps the pod out of the ambient mesh";

@@ -7,7 +7,7 @@
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::{Fact, ReleaseChange, Version};
 
-use crate::context::istio::facets::Injection;
+use crate::context::istio::pod_facts::PodFacts;
 
 /// The first release whose `istio-cni` honours `excludeNamespaces` in ambient mode.
 const EXCLUDES_NAMESPACES: Version = Version::new(1, 30);
@@ -19,14 +19,14 @@ const EXCLUDES_HOST_PODS_FIRST: ReleaseChange =
 const EXCLUDES_HOST_PODS: ReleaseChange =
     ReleaseChange::new(Version::new(1, 31), &[(29, 7), (30, 4)]);
 
-impl Injection<'_, '_> {
+impl PodFacts<'_, '_> {
     /// Returns the fact that the CNI plugin ignores the namespace of the pod.
-    pub(in crate::context) fn excluded_namespace(self) -> Option<Fact<()>> {
-        let version = self.istio().version();
+    pub(in crate::context) fn excluded_namespace(&self) -> Option<Fact<()>> {
+        let version = self.version();
         let is_read = version
             .value
             .is_none_or(|version| version >= EXCLUDES_NAMESPACES);
-        let install = self.istio().installation();
+        let install = self.view();
         let excluded = install.fact("excludeNamespaces", |plane| plane.cni_excluded.as_ref())?;
         let namespace = self.context.namespace_of(&self.workload.object).name;
         let is_excluded = is_read && excluded.value.iter().any(|name| name == namespace);
@@ -35,8 +35,8 @@ impl Injection<'_, '_> {
 
     /// Returns the assumption that a pod on the host network is not added to ambient mode, for releases that do not exclude
     /// it, or of which only some patch releases do.
-    pub(in crate::context) fn host_pod_not_enrolled(self) -> Option<Fact<()>> {
-        let version = self.istio().version().value?;
+    pub(in crate::context) fn host_pod_not_enrolled(&self) -> Option<Fact<()>> {
+        let version = self.version().value?;
         let changes = [EXCLUDES_HOST_PODS_FIRST, EXCLUDES_HOST_PODS];
         let namespace = self.context.namespace_of(&self.workload.object).manifest();
         let own = self.workload.template.label(keys::DATAPLANE_MODE);

@@ -9,8 +9,9 @@ use meshprobe_mesh::mesh::istio::install::{
 use meshprobe_mesh::mesh::istio::keys::{self, DEFAULT_ROOT_NAMESPACE};
 use meshprobe_mesh::mesh::{Fact, Mesh, ReleaseChange, Version};
 
-use crate::context::istio::facets::{Istio, IstioNear, Rewriting};
+use crate::context::istio::install::serving::IstioNear;
 use crate::context::istio::install::view::InstallView;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::istio::rewriting::{proxy_config, proxy_container};
 use crate::context::run_context::Context;
 
@@ -62,10 +63,10 @@ impl<'a> InstallView<'a> {
     }
 }
 
-impl<'c, 't> Istio<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the release of Istio for a workload. `None` means unknown; the latest is assumed then.
     #[must_use]
-    pub fn version(self) -> Fact<Option<Version>> {
+    pub fn version(&self) -> Fact<Option<Version>> {
         const SETTLE: &str = "--mesh-version 1.N";
         if let Some(version) = self.context.release {
             return Fact::settled(Some(version), format!("Istio {version}"));
@@ -73,12 +74,12 @@ impl<'c, 't> Istio<'c, 't> {
         if let Some(version) = self.context.mesh_version(&self.workload.object) {
             return Fact::settled(Some(version), format!("Istio {version} (--mesh-version)"));
         }
-        let view = self.installation();
+        let view = self.view();
         if let Some(fact) = view.fact(SETTLE, |plane| plane.version.as_ref()) {
             return fact.map(Some);
         }
         version_of_own_sidecar(self.workload)
-            .or_else(|| self.version_by_revision(&view))
+            .or_else(|| self.version_by_revision(view))
             .map_or_else(
                 || {
                     let message =
@@ -92,7 +93,7 @@ impl<'c, 't> Istio<'c, 't> {
     /// Returns whether the release has a change that patch releases of earlier ones have, too. The newest patch level is
     /// assumed if none is known.
     #[must_use]
-    pub fn has(self, change: &ReleaseChange) -> Fact<bool> {
+    pub fn has(&self, change: &ReleaseChange) -> Fact<bool> {
         let version = self.version();
         let release = version.value;
         let fact = version.map(|release| change.is_in(release));
@@ -109,7 +110,7 @@ impl<'c, 't> Istio<'c, 't> {
 
     /// Returns the release that the name of the revision contains: revisions are often named after their
     /// release, such as `1-26-8`.
-    fn version_by_revision(self, view: &InstallView<'_>) -> Option<Fact<Version>> {
+    fn version_by_revision(&self, view: &InstallView<'_>) -> Option<Fact<Version>> {
         let message = "the revision is named after its release";
         let by_convention = Fact::assumed((), message, Some("--mesh-version 1.N"));
         let named = view.candidates.iter().find_map(|plane| {
@@ -140,7 +141,7 @@ impl<'c, 't> Istio<'c, 't> {
     /// (`REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION`) and `injection-template.yaml`, which sets it
     /// for `meshConfig.inboundTrafficPolicy.mode: LOCALHOST`.
     #[must_use]
-    pub fn calls_localhost(self) -> bool {
+    pub fn calls_localhost(&self) -> bool {
         let release = self.version().value;
         if release.is_some_and(|release| release < Version::new(1, 10)) {
             return true;
@@ -148,7 +149,7 @@ impl<'c, 't> Istio<'c, 't> {
         if proxy_config(self.workload).is_some_and(|config| config.calls_localhost()) {
             return true;
         }
-        let view = self.installation();
+        let view = self.view();
         view.candidates.iter().any(|plane| {
             let legacy = plane.probe_localhost.as_ref();
             let policy = plane.inbound_traffic_policy.as_ref();
@@ -159,8 +160,8 @@ impl<'c, 't> Istio<'c, 't> {
 
     /// Returns the root namespace of the mesh that serves a workload.
     #[must_use]
-    pub fn root_namespace(self) -> Fact<String> {
-        root_in(self.context, &self.workload.object, &self.installation())
+    pub fn root_namespace(&self) -> Fact<String> {
+        root_in(self.context, &self.workload.object, self.view())
     }
 }
 
@@ -191,10 +192,10 @@ impl<'c, 't> IstioNear<'c, 't> {
     }
 }
 
-impl<'c, 't> Rewriting<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the mesh-wide default of the probe rewrite.
     #[must_use]
-    pub fn mesh_default(self) -> Fact<bool> {
+    pub fn rewrite_default(&self) -> Fact<bool> {
         let question = Question {
             what: "rewrite default",
             settle: REWRITE,
@@ -209,13 +210,13 @@ impl<'c, 't> Rewriting<'c, 't> {
                 .assume
                 .rewrite,
         };
-        let view = self.istio().installation();
-        let default = || self.documented_default(&view);
+        let view = self.view();
+        let default = || self.documented_rewrite(view);
         view.answer(question, |plane| plane.rewrite.as_ref(), default)
     }
 
     /// Returns the default of the release: on in istioctl's profiles since 1.6, in the charts since 1.7.
-    fn documented_default(self, view: &InstallView<'_>) -> Fact<bool> {
+    fn documented_rewrite(&self, view: &InstallView<'_>) -> Fact<bool> {
         let by_istioctl = |plane: &&Install| plane.carrier == Carrier::IstioOperator;
         let all = !view.candidates.is_empty() && view.candidates.iter().all(by_istioctl);
         let since = if all {
@@ -223,7 +224,7 @@ impl<'c, 't> Rewriting<'c, 't> {
         } else {
             Version::new(1, 7)
         };
-        let version = self.istio().version().value;
+        let version = self.version().value;
         let value = version.is_none_or(|version| version >= since);
         let release = version.map_or_else(|| "current releases".into(), |v| format!("Istio {v}"));
         let message = format!("rewrite default = {value} (default of {release})");
@@ -233,12 +234,10 @@ impl<'c, 't> Rewriting<'c, 't> {
     /// Returns whether istiod rewrites tcpSocket probes; `None` if nothing states it. Releases 1.12 to
     /// 1.18 have a setting for it.
     #[must_use]
-    pub fn rewrites_tcp(self) -> Option<Fact<bool>> {
-        self.istio()
-            .installation()
-            .fact("--override rewrite=false", |plane| {
-                plane.rewrite_tcp.as_ref()
-            })
+    pub fn rewrites_tcp(&self) -> Option<Fact<bool>> {
+        self.view().fact("--override rewrite=false", |plane| {
+            plane.rewrite_tcp.as_ref()
+        })
     }
 }
 

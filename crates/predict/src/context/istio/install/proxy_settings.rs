@@ -11,9 +11,9 @@ use meshprobe_mesh::mesh::istio::keys::{self, DEFAULT_STATUS_PORT};
 use meshprobe_mesh::mesh::{Fact, Version};
 use meshprobe_mesh::settings::FactOverrides;
 
-use crate::context::istio::facets::{Injection, Ports, Startup};
 use crate::context::istio::install::facts::Question;
 use crate::context::istio::install::view::InstallView;
+use crate::context::istio::pod_facts::PodFacts;
 use crate::context::istio::rewriting::proxy_config;
 
 /// The first release in which the default of `ENABLE_NATIVE_SIDECARS` is `auto`.
@@ -23,13 +23,13 @@ const NATIVE_NODES: Version = Version::new(1, 33);
 /// The first release in which an annotation of the pod decides.
 const NATIVE_ANNOTATION: Version = Version::new(1, 24);
 
-impl<'c, 't> Ports<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns `meshConfig.defaultConfig.statusPort`: the port that rewritten probes target and on
     /// which the agent listens, unless the pod sets another.
     #[must_use]
-    pub fn mesh_status(self) -> Fact<i64> {
+    pub fn mesh_status_port(&self) -> Fact<i64> {
         let default = || default_port("the agent listens on port");
-        let view = self.istio().installation();
+        let view = self.view();
         view.answer(
             self.status_port_question(),
             |plane| plane.mesh_status_port.as_ref(),
@@ -40,11 +40,11 @@ impl<'c, 't> Ports<'c, 't> {
     /// Returns `global.proxy.statusPort`: the port that the capture excludes, unless the pod sets
     /// another.
     #[must_use]
-    pub fn proxy_status(self) -> Fact<i64> {
-        self.proxy_status_in(&self.istio().installation())
+    pub fn proxy_status_port(&self) -> Fact<i64> {
+        self.proxy_status_in(self.view())
     }
 
-    pub(in crate::context) fn proxy_status_in(self, view: &InstallView<'_>) -> Fact<i64> {
+    pub(in crate::context) fn proxy_status_in(&self, view: &InstallView<'_>) -> Fact<i64> {
         let default = || default_port("the capture excludes port");
         view.answer(
             self.status_port_question(),
@@ -53,7 +53,7 @@ impl<'c, 't> Ports<'c, 't> {
         )
     }
 
-    fn status_port_question(self) -> Question<i64> {
+    fn status_port_question(&self) -> Question<i64> {
         let given = self.context.user_facts(&self.workload.object);
         let port = |facts: &FactOverrides| facts.status_port.map(i64::from);
         Question {
@@ -66,11 +66,11 @@ impl<'c, 't> Ports<'c, 't> {
 
     /// Returns whether the CNI plugin sets up the capture, and not an init container.
     #[must_use]
-    pub fn cni(self) -> Fact<bool> {
-        self.cni_in(&self.istio().installation())
+    pub fn cni(&self) -> Fact<bool> {
+        self.cni_in(self.view())
     }
 
-    pub(in crate::context) fn cni_in(self, view: &InstallView<'_>) -> Fact<bool> {
+    pub(in crate::context) fn cni_in(&self, view: &InstallView<'_>) -> Fact<bool> {
         let given = self.context.user_facts(&self.workload.object);
         const SETTLE: &str = "--assume cni=true|false";
         let question = Question {
@@ -93,11 +93,11 @@ impl<'c, 't> Ports<'c, 't> {
     }
 }
 
-impl<'c, 't> Startup<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns whether the sidecar is native: an init container that starts before the application.
     /// The annotation of the pod takes precedence over the installation (1.24+).
     #[must_use]
-    pub fn native_sidecars(self) -> Fact<NativeSidecars> {
+    pub fn native_sidecars(&self) -> Fact<NativeSidecars> {
         const SETTLE: &str = "--assume native-sidecars=true|false";
         let given = |native| {
             if native {
@@ -115,14 +115,14 @@ impl<'c, 't> Startup<'c, 't> {
             let message = format!("native sidecars = {native} (--override)");
             return Fact::settled(given(native), message);
         }
-        let version = self.istio().version();
+        let version = self.version();
         let release = version.value;
         if release.is_none_or(|release| release >= NATIVE_ANNOTATION)
             && let Some(fact) = annotated_choice(self.workload, release)
         {
             return fact;
         }
-        let view = self.istio().installation();
+        let view = self.view();
         if let Some(fact) = view.fact(SETTLE, |plane| plane.native_sidecars.as_ref()) {
             return self.resolve_auto(fact);
         }
@@ -151,7 +151,7 @@ impl<'c, 't> Startup<'c, 't> {
     }
 
     /// Resolves `auto` by the Kubernetes version of the nodes, which only an option can state.
-    fn resolve_auto(self, fact: Fact<NativeSidecars>) -> Fact<NativeSidecars> {
+    fn resolve_auto(&self, fact: Fact<NativeSidecars>) -> Fact<NativeSidecars> {
         if fact.value != NativeSidecars::Auto {
             return fact;
         }
@@ -173,7 +173,7 @@ impl<'c, 't> Startup<'c, 't> {
 
     /// Returns whether the application waits for the sidecar (`holdApplicationUntilProxyStarts`).
     #[must_use]
-    pub fn hold_application(self) -> Fact<bool> {
+    pub fn hold_application(&self) -> Fact<bool> {
         let hold = self.requested_hold();
         match self.replaced_hold().filter(|_| hold.value) {
             Some(replaced) => replaced.map(|_| false),
@@ -184,16 +184,15 @@ impl<'c, 't> Startup<'c, 't> {
     /// Returns why the application does not wait, whatever is set: `global.proxy.lifecycle` replaces the hook of the
     /// sidecar.
     #[must_use]
-    pub fn replaced_hold(self) -> Option<Fact<bool>> {
-        self.istio()
-            .installation()
+    pub fn replaced_hold(&self) -> Option<Fact<bool>> {
+        self.view()
             .fact("proxy.istio.io/config", |plane| {
                 plane.replaces_hold.as_ref()
             })
             .filter(|replaces| replaces.value)
     }
 
-    fn requested_hold(self) -> Fact<bool> {
+    fn requested_hold(&self) -> Fact<bool> {
         let template = &self.workload.template;
         let own = proxy_config(self.workload).and_then(|config| config.hold_application());
         if let (Some(hold), Some(entry)) = (own, template.annotation(keys::PROXY_CONFIG)) {
@@ -207,8 +206,7 @@ impl<'c, 't> Startup<'c, 't> {
                 self.workload.object.label_at(entry.key.span(), message),
             );
         }
-        self.istio()
-            .installation()
+        self.view()
             .fact("proxy.istio.io/config", |plane| {
                 plane.hold_application.as_ref()
             })
@@ -222,10 +220,10 @@ impl<'c, 't> Startup<'c, 't> {
     }
 }
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns whether ambient mode is on; `None` if neither an option nor the tree states it.
     #[must_use]
-    pub fn ambient_mode(self) -> Option<Fact<bool>> {
+    pub fn ambient_mode(&self) -> Option<Fact<bool>> {
         if let Some(value) = self
             .context
             .user_facts(&self.workload.object)
@@ -237,7 +235,7 @@ impl<'c, 't> Injection<'c, 't> {
                 format!("ambient mode = {value} (--override)"),
             ));
         }
-        let view = self.istio().installation();
+        let view = self.view();
         let assumed = || {
             let value = self
                 .context

@@ -11,7 +11,8 @@ use meshprobe_mesh::settings::InjectionAssumption;
 use meshprobe_yaml::{Entry, NodeRef};
 
 use super::view::NAMED;
-use crate::context::istio::facets::{ControlPlanes, Injection};
+use crate::context::istio::pod_facts::PodFacts;
+use crate::context::run_context::Context;
 use crate::context::user_facts::UserFacts;
 
 /// The option that settles which revisions are served.
@@ -43,10 +44,10 @@ pub(in crate::context) enum Server<'a> {
     NotRequested,
 }
 
-impl<'c, 't> ControlPlanes<'c, 't> {
+impl<'t> Context<'t> {
     /// Decides which control plane injects pods with these labels.
-    pub(in crate::context) fn server(
-        self,
+    pub(in crate::context) fn server<'c>(
+        &'c self,
         labels: &Labels<'_>,
         scope: &[&'c Install],
     ) -> Server<'c> {
@@ -82,7 +83,11 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     /// Returns the installation that istioctl is assumed to have given the default role. `istioctl
     /// install` gives it to the first installation of a cluster, whatever its revision is
     /// (`istioctl/pkg/install`, since 1.10); the file does not state it.
-    fn by_istioctl(self, planes: &[&'c Install], input: &InjectionInput<'_>) -> Option<Server<'c>> {
+    fn by_istioctl<'c>(
+        &'c self,
+        planes: &[&'c Install],
+        input: &InjectionInput<'_>,
+    ) -> Option<Server<'c>> {
         let planes = planes
             .iter()
             .copied()
@@ -108,8 +113,8 @@ impl<'c, 't> ControlPlanes<'c, 't> {
 
     /// Returns the control planes elsewhere in the tree that serve the name, as an assumption: that is more likely than
     /// that none serves it.
-    fn out_of_scope(self, labels: &Labels<'_>) -> Option<Server<'c>> {
-        let hits = self.hits(self.context.control_planes.iter(), labels);
+    fn out_of_scope<'c>(&'c self, labels: &Labels<'_>) -> Option<Server<'c>> {
+        let hits = self.hits(self.control_planes.iter(), labels);
         let (first, hook) = *hits.first()?;
         let message = "a control plane elsewhere in the tree serves this workload";
         let place = Label {
@@ -128,8 +133,8 @@ impl<'c, 't> ControlPlanes<'c, 't> {
 
     /// Returns the nearest of `planes` that inject, each with its webhook if the tree holds it;
     /// the chosen one if one is.
-    fn hits(
-        self,
+    fn hits<'c>(
+        &'c self,
         planes: impl Iterator<Item = &'c Install>,
         labels: &Labels<'_>,
     ) -> Vec<(&'c Install, Option<&'c Webhook>)> {
@@ -356,10 +361,10 @@ impl<'a> Labels<'a> {
     }
 }
 
-impl<'c, 't> Injection<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the labels that decide about injection. A namespace that is not in the tree gets the
     /// labels that it would have if it were injected.
-    pub(in crate::context) fn labels(self, scope: &[&'c Install]) -> Labels<'c>
+    pub(in crate::context) fn labels(&self, scope: &[&'c Install]) -> Labels<'c>
     where
         't: 'c,
     {
@@ -369,7 +374,7 @@ impl<'c, 't> Injection<'c, 't> {
 
     /// Returns the labels that decide about injection if `namespace` is the Namespace.
     pub(in crate::context) fn labels_in(
-        self,
+        &self,
         namespace: Option<&'c Object<'t>>,
         scope: &[&'c Install],
     ) -> Labels<'c>

@@ -12,83 +12,91 @@ use meshprobe_mesh::mesh::istio::keys;
 use super::server::Server;
 use super::view::InstallView;
 use crate::context::fact_cache;
-use crate::context::fact_cache::{HomeKey, ServingPlanes};
-use crate::context::istio::facets::{ControlPlanes, Istio, IstioNear};
+use crate::context::fact_cache::HomeKey;
+use crate::context::istio::pod_facts::PodFacts;
+use crate::context::run_context::Context;
 
-impl<'c, 't> Istio<'c, 't> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the control planes that may serve the pods of `workload`.
     #[must_use]
-    pub fn installation(self) -> InstallView<'c> {
-        if self.context.control_planes.is_empty() && self.context.cluster.is_empty() {
-            return InstallView::default();
-        }
-        let namespace = self.context.namespace_of(&self.workload.object).name;
-        let key = fact_cache::pod_key(self.workload, namespace);
-        let serving = self
-            .context
-            .serving_planes
-            .of(key, || Arc::new(self.find_serving_planes()));
-        InstallView {
-            candidates: items_at(&self.context.control_planes, &serving.candidates),
-            scope: (&self.context.control_planes, Arc::clone(&serving.scope)),
-            cluster: items_at(&self.context.cluster, &serving.cluster),
-        }
+    pub fn installation(&self) -> InstallView<'c> {
+        self.view().clone()
     }
 
-    fn find_serving_planes(self) -> ServingPlanes {
+    /// Returns the control planes that may serve the pods, found once.
+    pub(in crate::context) fn view(&self) -> &InstallView<'c> {
+        self.installation.get_or_init(|| {
+            if self.context.control_planes.is_empty() && self.context.cluster.is_empty() {
+                return InstallView::default();
+            }
+            self.find_serving_planes()
+        })
+    }
+
+    fn find_serving_planes(&self) -> InstallView<'c> {
         let object = &self.workload.object;
-        let scope = self.context.installations().scope(object);
+        let scope = self.context.planes_in_scope(object);
         let mut candidates = Vec::new();
         if !scope.is_empty() {
-            let labels = self.injection().labels(&scope);
-            let decide = match self.context.installations().server(&labels, &scope) {
+            let labels = self.labels(&scope);
+            candidates = match self.context.server(&labels, &scope) {
                 Server::Planes { planes, .. } => planes,
-                _ => self.context.installations().chosen(
-                    self.context
-                        .installations()
-                        .default_planes(&self.workload.object, &scope),
-                ),
+                _ => self
+                    .context
+                    .chosen(self.context.default_planes(&self.workload.object, &scope)),
             };
-            candidates = positions(&self.context.control_planes, &decide);
         }
-        ServingPlanes {
+        InstallView {
             candidates,
-            scope: self.context.installations().scope_at(object),
-            cluster: self.context.installations().cluster_at(object),
+            scope: (&self.context.control_planes, self.context.scope_at(object)),
+            cluster: self.context.cluster_of(object),
         }
     }
+}
+
+/// Facts about the installation of Istio that is nearest to an object other than a workload, such as a policy.
+#[derive(Clone, Copy, Debug)]
+pub struct IstioNear<'c, 't> {
+    pub(in crate::context) context: &'c Context<'t>,
+    pub(in crate::context) object: &'c Object<'t>,
 }
 
 impl<'c, 't> IstioNear<'c, 't> {
     /// Returns the control planes that read an object other than a workload, such as a policy.
     #[must_use]
     pub fn installation(self) -> InstallView<'c> {
-        let scope = self.context.installations().scope(self.object);
+        let scope = self.context.planes_in_scope(self.object);
         InstallView {
-            candidates: self.context.installations().chosen(
-                self.context
-                    .installations()
-                    .default_planes(self.object, &scope),
-            ),
+            candidates: self
+                .context
+                .chosen(self.context.default_planes(self.object, &scope)),
             scope: (
                 &self.context.control_planes,
-                self.context.installations().scope_at(self.object),
+                self.context.scope_at(self.object),
             ),
-            cluster: self.context.installations().cluster_of(self.object),
+            cluster: self.context.cluster_of(self.object),
         }
     }
 }
 
-impl<'c, 't> ControlPlanes<'c, 't> {
+impl<'t> Context<'t> {
+    /// Returns the facts about the installation that is nearest to an object other than a workload.
+    #[must_use]
+    pub const fn istio_near<'c>(&'c self, object: &'c Object<'t>) -> IstioNear<'c, 't> {
+        IstioNear {
+            context: self,
+            object,
+        }
+    }
+
     /// Returns the embedded texts that describe how the mesh is installed and that do not parse.
     /// Each has the line of its key. The result is sorted.
     #[must_use]
-    pub fn broken_texts(self) -> Vec<&'c Label> {
+    pub fn broken_texts<'c>(&'c self) -> Vec<&'c Label> {
         let mut found: Vec<&Label> = self
-            .context
             .control_planes
             .iter()
-            .chain(self.context.cluster.iter())
+            .chain(self.cluster.iter())
             .flat_map(Install::broken)
             .collect();
         found.sort_by(|a, b| (&a.path, a.span, &a.message).cmp(&(&b.path, b.span, &b.message)));
@@ -97,41 +105,36 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     }
 
     /// Keeps only the candidate that is assumed to serve, if [`Context::assuming_control_plane`] set one.
-    pub(in crate::context) fn chosen<T>(self, planes: Vec<T>) -> Vec<T> {
-        match self.context.candidate {
+    pub(in crate::context) fn chosen<T>(&self, planes: Vec<T>) -> Vec<T> {
+        match self.candidate {
             Some(index) => planes.into_iter().skip(index).take(1).collect(),
             None => planes,
         }
     }
 
     /// Returns the facts about the cluster of an object: the nearest, and those in folders above it.
-    fn cluster_of(self, object: &Object<'t>) -> Vec<&'c Install> {
-        items_at(&self.context.cluster, &self.cluster_at(object))
+    fn cluster_of<'c>(&'c self, object: &Object<'t>) -> Vec<&'c Install> {
+        items_at(&self.cluster, &self.cluster_at(object))
     }
 
-    fn cluster_at(self, object: &Object<'t>) -> Arc<[usize]> {
-        if self.context.cluster.is_empty() {
+    fn cluster_at(&self, object: &Object<'t>) -> Arc<[usize]> {
+        if self.cluster.is_empty() {
             return Arc::default();
         }
         let work_out = || {
             let found: Vec<&Install> = self
-                .context
-                .installations()
-                .nearest_and_above(&self.context.cluster, object)
+                .nearest_and_above(&self.cluster, object)
                 .into_iter()
                 .map(|(_, plane)| plane)
                 .collect();
-            positions(&self.context.cluster, &found)
+            positions(&self.cluster, &found)
         };
-        self.context
-            .fact_cache
-            .clusters
-            .of(self.home_key(object), work_out)
+        self.fact_cache.clusters.of(self.home_key(object), work_out)
     }
 
     /// Returns the key of the place of an object: objects with equal keys have the same control planes in scope.
-    pub(in crate::context) fn home_key(self, object: &Object<'t>) -> HomeKey {
-        let environments = &self.context.inventory.environments;
+    pub(in crate::context) fn home_key(&self, object: &Object<'t>) -> HomeKey {
+        let environments = &self.inventory.environments;
         let deployed_from = environments.deployed_from(object);
         (
             fact_cache::file_key(object.location_file()),
@@ -141,23 +144,23 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     }
 
     /// Returns the control planes in scope of an object.
-    pub(in crate::context) fn scope(self, object: &Object<'t>) -> Vec<&'c Install> {
-        items_at(&self.context.control_planes, &self.scope_at(object))
+    pub(in crate::context) fn planes_in_scope<'c>(
+        &'c self,
+        object: &Object<'t>,
+    ) -> Vec<&'c Install> {
+        items_at(&self.control_planes, &self.scope_at(object))
     }
 
-    pub(in crate::context) fn scope_at(self, object: &Object<'t>) -> Arc<[usize]> {
-        if self.context.control_planes.is_empty() {
+    pub(in crate::context) fn scope_at(&self, object: &Object<'t>) -> Arc<[usize]> {
+        if self.control_planes.is_empty() {
             return Arc::default();
         }
-        let work_out = || positions(&self.context.control_planes, &self.find_scope(object));
-        self.context
-            .fact_cache
-            .planes
-            .of(self.home_key(object), work_out)
+        let work_out = || positions(&self.control_planes, &self.find_scope(object));
+        self.fact_cache.planes.of(self.home_key(object), work_out)
     }
 
-    fn find_scope(self, object: &Object<'t>) -> Vec<&'c Install> {
-        let mut scope = self.nearest_and_above(&self.context.control_planes, object);
+    fn find_scope<'c>(&'c self, object: &Object<'t>) -> Vec<&'c Install> {
+        let mut scope = self.nearest_and_above(&self.control_planes, object);
         let mut nearest: HashMap<&str, usize> = HashMap::new();
         for (near, plane) in &scope {
             let best = nearest.entry(plane.revision_name()).or_default();
@@ -169,19 +172,19 @@ impl<'c, 't> ControlPlanes<'c, 't> {
 
     /// Returns the installations that are nearest to the file of an object and those in folders above it, each with
     /// its nearness, the nearest first.
-    fn nearest_and_above(
-        self,
+    fn nearest_and_above<'c>(
+        &'c self,
         all: &'c [Install],
         object: &Object<'t>,
     ) -> Vec<(usize, &'c Install)> {
         let path = object.location_file();
-        let environments = &self.context.inventory.environments;
+        let environments = &self.inventory.environments;
         let deployed_from = environments.deployed_from(object);
         // Facts of another environment do not apply to this one.
         let joins = |plane: &Install| {
             let fact = &plane.place.path;
             environments.may_apply(fact, path)
-                && self.context.is_in_cluster(plane, object)
+                && self.is_in_cluster(plane, object)
                 && deployed_from.is_none_or(|folder| environments.may_apply(fact, folder))
         };
         let mut found: Vec<(usize, &Install)> = all
@@ -199,8 +202,12 @@ impl<'c, 't> ControlPlanes<'c, 't> {
 
     /// Returns the control planes whose facts apply to an object that none is known to serve: those
     /// that an option names, else the default one, else all.
-    fn default_planes(self, object: &Object<'t>, scope: &[&'c Install]) -> Vec<&'c Install> {
-        let given = &self.context.user_facts(object).overrides.revisions;
+    fn default_planes<'c>(
+        &'c self,
+        object: &Object<'t>,
+        scope: &[&'c Install],
+    ) -> Vec<&'c Install> {
+        let given = &self.user_facts(object).overrides.revisions;
         let named = |plane: &&Install| plane.names().any(|name| given.iter().any(|g| g == name));
         let among = |keep: &dyn Fn(&&Install) -> bool| -> Vec<&'c Install> {
             scope.iter().copied().filter(|plane| keep(plane)).collect()
@@ -214,9 +221,9 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     /// Returns whether a control plane may have the default role although the tree does not name it: istioctl gives it to
     /// the first installation of a cluster, and a webhook of the tree may select its label.
     #[must_use]
-    pub fn may_have_default_role(self) -> bool {
+    pub fn may_have_default_role(&self) -> bool {
         let selects = |key: &str| (key == keys::NAMESPACE_INJECTION).then_some("enabled");
-        self.context.control_planes.iter().any(|plane| {
+        self.control_planes.iter().any(|plane| {
             let mut webhooks = plane.webhooks.iter();
             plane.carrier == Carrier::IstioOperator
                 || webhooks.any(|webhook| webhook.matches(selects, |_| None))
@@ -226,9 +233,8 @@ impl<'c, 't> ControlPlanes<'c, 't> {
     /// Returns every revision and tag that a control plane of the tree serves, with its line; empty if
     /// the tree contains no control plane.
     #[must_use]
-    pub fn served_names(self) -> Vec<(&'c str, &'c Label)> {
-        self.context
-            .control_planes
+    pub fn served_names<'c>(&'c self) -> Vec<(&'c str, &'c Label)> {
+        self.control_planes
             .iter()
             .flat_map(|plane| {
                 let own = plane.revision.as_ref();
