@@ -90,6 +90,9 @@ const QUADRATIC: &[&str] = &[
     "AuthorizationPolicies, many labels",
     "AuthorizationPolicies, a path of each workload",
     "port-level modes",
+    "NetworkPolicies",
+    "NetworkPolicies, private addresses",
+    "NetworkPolicies, ambient mode",
     "IstioOperators",
     "IstioOperators, revisions that are not served",
     "Applications of istiod",
@@ -204,9 +207,6 @@ mod nightly {
         patches_of_ports: "patches of ports", 50;
         components_with_labels: "components with labels", 100;
         envoy_filters: "EnvoyFilters", 150;
-        network_policies: "NetworkPolicies", 150;
-        network_policies_for_private_addresses: "NetworkPolicies, private addresses", 100;
-        network_policies_of_ambient_pods: "NetworkPolicies, ambient mode", 100;
         sidecars: "Sidecars", 150;
         linkerd_servers: "Linkerd Servers", 100;
         kuma_policies: "Kuma policies", 100;

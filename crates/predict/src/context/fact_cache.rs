@@ -14,8 +14,6 @@ use meshprobe_mesh::mesh::detect::Evidence;
 use meshprobe_mesh::mesh::istio::network_plugin::NetworkPlugin;
 use meshprobe_mesh::mesh::{Fact, Mesh};
 
-use super::istio::nearest_policies::{NearestPolicies, ScopeKey};
-
 /// The file that decides where an object belongs, by the address of its path.
 pub(super) type FileKey = usize;
 
@@ -60,11 +58,6 @@ pub(super) struct FactCache {
     pub(super) objects_of_mesh: Cache<(NamespaceKey, Mesh), Arc<[usize]>>,
     /// The nearest policy that shows that a namespace is part of the mesh.
     pub(super) evidence: Cache<NamespaceKey, Option<Arc<Label>>>,
-    /// The nearest `PeerAuthentication`s of a scope.
-    pub(super) policies: Cache<(NamespaceKey, ScopeKey), Arc<NearestPolicies>>,
-    /// The innermost environments with a `PeerAuthentication` in a namespace of a cluster, each as the position of one
-    /// policy.
-    pub(super) policy_environments: Cache<(String, ClusterKey), Arc<[usize]>>,
     namespace_numbers: Mutex<HashMap<String, usize>>,
     /// Control planes in scope, and facts about the cluster, by position in the context.
     pub(super) planes: Cache<HomeKey, Arc<[usize]>>,

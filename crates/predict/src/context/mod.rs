@@ -57,10 +57,7 @@ pub use mesh_claims::MeshClaim;
 pub use namespace::NamespaceOf;
 pub use namespace_index::NamespaceIndex;
 pub use network_plugin::{ClusterNetwork, reported_by_users};
-pub use network_policies::facet::NetworkPolicies;
-pub use network_policies::isolating::{
-    AdmittedPorts, IngressRule, IsolatingPolicies, Source, named_ports,
-};
+pub use network_policies::{IngressRule, IsolatingPolicies, NetworkPolicies, Source, named_ports};
 pub use not_judged::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
 pub use run_context::{Context, Origin};
 pub use services::{SETTLE as SERVICES_SETTLE, Services};

@@ -21,7 +21,6 @@ use super::fact_cache::FactCache;
 use super::inventory::Inventory;
 use super::istio::install;
 use super::nearest::namespace_of;
-use super::network_policies::isolating::Isolations;
 use super::user_facts::{UserFacts, UserFactsIndex};
 
 /// All facts of a run. A copy is cheap.
@@ -45,8 +44,6 @@ pub struct Context<'t> {
     pub(in crate::context) hidden: Arc<HiddenChanges<'t>>,
     /// Cached answers that depend only on the files and the settings.
     pub(in crate::context) fact_cache: Arc<FactCache>,
-    /// Cached NetworkPolicies that isolate pods.
-    pub(in crate::context) isolations: Arc<Isolations>,
     /// The facts that the user set, by file.
     pub(in crate::context) user_facts: Arc<UserFactsIndex<'t>>,
     /// The index of the control plane that is assumed to serve, of several that are equally near;
@@ -102,7 +99,6 @@ impl<'t> Context<'t> {
             .collect();
         Self {
             fact_cache: Arc::default(),
-            isolations: Arc::default(),
             unseen: Arc::new(unseen),
             hidden: Arc::new(HiddenChanges::new(renderings)),
             sources,

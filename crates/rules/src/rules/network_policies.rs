@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Fix, Severity, 
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_predict::context::{
-    AdmittedPorts, Context, Dataplane, IngressRule, IsolatingPolicies, Source, named_ports,
+    Context, Dataplane, IngressRule, IsolatingPolicies, Source, named_ports,
 };
 use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::{Change, Entry, FieldPath, Value};
@@ -60,7 +60,7 @@ fn blocked_pods<'s, 't>(
         .filter(|pod| pod.dataplane.value == Dataplane::Ambient)
         .map(|pod| (pod, cx.context.network_policies(&pod.workload).isolating()))
         .filter(|(_, isolating)| {
-            isolating.deny(None, keys::HBONE_PORT) && seen.insert(isolating.key())
+            isolating.deny(None, keys::HBONE_PORT) && seen.insert(isolating.positions().to_vec())
         })
         .collect()
 }
@@ -250,7 +250,10 @@ fn suspects<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Suspect<'s, 't>> {
         }
         let isolating = context.network_policies(&pod.workload).isolating();
         for (handler, port, agent_port) in rewritten_probes_of(pod) {
-            let same_answer = || (isolating.key(), port, named_ports(&pod.workload));
+            let same_answer = || {
+                let policies = isolating.positions().to_vec();
+                (policies, port, named_ports(&pod.workload))
+            };
             if isolating.deny(Some(Source::Node), agent_port) && seen.insert(same_answer()) {
                 suspects.push(Suspect {
                     pod,
@@ -274,17 +277,13 @@ fn report_suspected<'s, 't>(
     rule: IngressRule<'t>,
 ) -> Option<Finding> {
     let ports = rule.ports()?;
-    let admitted = AdmittedPorts::of(rule);
     let Suspect {
         pod,
         handler,
         agent_port,
         ..
     } = known.get_or_init(|| suspects(cx)).iter().find(|suspect| {
-        suspect.isolating.contains(policy)
-            && admitted
-                .first(&suspect.pod.workload, suspect.port)
-                .is_some()
+        suspect.isolating.contains(policy) && rule.admits_port(&suspect.pod.workload, suspect.port)
     })?;
     let message = format!(
         "the rewritten probes of {} target port {agent_port}, but NetworkPolicy `{}` admits \

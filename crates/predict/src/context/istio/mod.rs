@@ -6,7 +6,6 @@ pub(in crate::context) mod injection;
 pub(in crate::context) mod install;
 pub(in crate::context) mod mtls;
 pub(in crate::context) mod mtls_environments;
-pub(in crate::context) mod nearest_policies;
 pub(in crate::context) mod pod_facts;
 pub(in crate::context) mod policy_scope;
 pub(in crate::context) mod ports;

@@ -1,6 +1,6 @@
 //! Decides the mutual TLS mode of a port by the `PeerAuthentication`s that apply to it.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use meshprobe_mesh::finding::{Certainty, Label};
 use meshprobe_mesh::kube::{Object, PeerAuthentication};
@@ -10,8 +10,7 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::Entry;
 
 use crate::context::istio::mtls_environments::{Modes, of_environments, strictest_first};
-use crate::context::istio::nearest_policies::{NearestPolicies, ScopeKey};
-use crate::context::istio::pod_facts::PodFacts;
+use crate::context::istio::pod_facts::{NearestPolicies, PodFacts};
 use crate::context::istio::policy_scope::IstioPolicy;
 use crate::context::istio::policy_scope::PolicyScope;
 use crate::context::nearest::nearest;
@@ -26,15 +25,11 @@ struct Policies<'c, 't> {
 }
 
 /// Returns each policy of a scope, or a single `None` if there is no policy.
-fn candidates<'c, 't>(
-    nearest: &'c NearestPolicies,
-    all: &'c [Object<'t>],
-) -> Vec<Option<&'c Object<'t>>> {
-    let mut first = nearest.first(all).map(Some).collect::<Vec<_>>();
-    if first.is_empty() {
-        first.push(None);
+fn candidates<'c, 't>(nearest: &NearestPolicies<'c, 't>) -> Vec<Option<&'c Object<'t>>> {
+    match nearest.first.is_empty() {
+        true => vec![None],
+        false => nearest.first.iter().copied().map(Some).collect(),
     }
-    first
 }
 
 /// A mode and where it is written.
@@ -140,19 +135,38 @@ impl<'c, 't> PodFacts<'c, 't> {
 
     /// Returns the policies of the whole mesh, of the namespace, and those that select the pods, each the nearest to the
     /// file or folder at `location`.
-    pub(super) fn nearest_policies(&self, location: &'c str) -> [Arc<NearestPolicies>; 3] {
-        let object = &self.workload.object;
-        let policies = self.context;
-        let namespace = self.context.namespace_of(object).name;
-        let root = self.root_namespace().value;
-        let mesh = policies.policies_without_selector(object, location, &root, ScopeKey::Mesh);
-        if *namespace == *root {
-            // A selector in the root namespace is ignored.
-            return [mesh, Arc::default(), Arc::default()];
+    pub(super) fn nearest_policies(
+        &self,
+        location: &'c str,
+    ) -> Cow<'_, [NearestPolicies<'c, 't>; 3]> {
+        match location == self.workload.object.location_file() {
+            true => Cow::Borrowed(self.policies.get_or_init(|| self.find_policies(location))),
+            false => Cow::Owned(self.find_policies(location)),
         }
-        let of_namespace =
-            policies.policies_without_selector(object, location, namespace, ScopeKey::Namespace);
-        [mesh, of_namespace, self.policies_selecting(location)]
+    }
+
+    fn find_policies(&self, location: &'c str) -> [NearestPolicies<'c, 't>; 3] {
+        let object = &self.workload.object;
+        let of = |name: &str, is_root| {
+            let all = self
+                .context
+                .policies_without_selector(object, location, name, is_root);
+            NearestPolicies::of(all)
+        };
+        let namespace = self.context.namespace_of(object);
+        let root = self.root_namespace().value;
+        let mesh = of(&root, true);
+        if *namespace.name == *root {
+            // A selector in the root namespace is ignored.
+            return [mesh, NearestPolicies::default(), NearestPolicies::default()];
+        }
+        let policies = &self.context.inventory.peer_authentications;
+        let labels = self.workload.template.labels();
+        let selecting = namespace
+            .facts_selecting_at(policies, self.workload, location)
+            .filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
+        let own = NearestPolicies::of(nearest(selecting, location));
+        [mesh, of(namespace.name, false), own]
     }
 
     /// Returns the mode for each choice among conflicting policies of one scope, for a workload whose location is the
@@ -167,20 +181,17 @@ impl<'c, 't> PodFacts<'c, 't> {
         location: &'c str,
     ) -> Result<Vec<Fact<MtlsMode>>, Label> {
         let object = &self.workload.object;
-        let [mesh, of_namespace, own] = self.nearest_policies(location);
-        let all = &self.context.inventory.peer_authentications;
-        let mut undecided = [&own, &mesh, &of_namespace]
+        let nearest = self.nearest_policies(location);
+        let [mesh, of_namespace, own] = &*nearest;
+        let mut undecided = [own, mesh, of_namespace]
             .into_iter()
-            .flat_map(|nearest| nearest.undecided(all));
+            .flat_map(|nearest| &nearest.undecided);
         if let Some(place) = undecided.find_map(|policy| self.context.undecided_mode(policy, port))
         {
             return Err(place);
         }
-        let (own, mesh, of_namespace) = (
-            candidates(&own, all),
-            candidates(&mesh, all),
-            candidates(&of_namespace, all),
-        );
+        let (own, mesh, of_namespace) =
+            (candidates(own), candidates(mesh), candidates(of_namespace));
         let mut verdicts: Vec<Fact<MtlsMode>> = Vec::new();
         for &mesh in &mesh {
             for &namespace in &of_namespace {
@@ -210,29 +221,17 @@ impl<'c, 't> IstioPolicy<'c, 't> {
     #[must_use]
     pub fn inherited_mtls(self, policy_scope: PolicyScope) -> Fact<MtlsMode> {
         let root = self.context.istio_near(self.policy).root_namespace().value;
-        let mesh = self.context.policies_without_selector(
-            self.policy,
-            self.policy.location_file(),
-            &root,
-            ScopeKey::Mesh,
-        );
-        let namespace = self.context.namespace_of(self.policy).name;
-        let of_namespace = self.context.policies_without_selector(
-            self.policy,
-            self.policy.location_file(),
-            namespace,
-            ScopeKey::Namespace,
-        );
-        let all = &self.context.inventory.peer_authentications;
+        let (policy, context) = (self.policy, self.context);
+        let location = policy.location_file();
+        let first = |name: &str, is_root| {
+            let all = context.policies_without_selector(policy, location, name, is_root);
+            all.into_iter().min_by_key(|policy| policy.name())
+        };
+        let mesh = first(&root, true);
+        let of_namespace = first(context.namespace_of(policy).name, false);
         let policies = Policies {
-            mesh: mesh
-                .first(all)
-                .next()
-                .filter(|_| policy_scope != PolicyScope::Mesh),
-            namespace: of_namespace
-                .first(all)
-                .next()
-                .filter(|_| policy_scope == PolicyScope::Workloads),
+            mesh: mesh.filter(|_| policy_scope != PolicyScope::Mesh),
+            namespace: of_namespace.filter(|_| policy_scope == PolicyScope::Workloads),
             workload: None,
         };
         self.context.mode_under(self.policy, policies, 0)
@@ -330,57 +329,23 @@ fn written(policy: &Object<'_>, entry: Entry<'_>, scope: &str) -> Option<Written
 impl<'t> Context<'t> {
     /// Returns the policies without selector of the namespace of `object`, or of the root namespace, that are nearest to
     /// `location`.
-    pub(in crate::context) fn policies_without_selector(
+    fn policies_without_selector(
         &self,
         object: &Object<'t>,
         location: &str,
         namespace: &str,
-        scope: ScopeKey,
-    ) -> Arc<NearestPolicies> {
-        let is_root = scope == ScopeKey::Mesh;
+        is_root: bool,
+    ) -> Vec<&Object<'t>> {
         let own = self.namespace_of(object);
-        let key = (namespace, is_root || own.is_written);
-        let key = (self.fact_cache.namespace_key(object, location, key), scope);
-        self.fact_cache.policies.of(key, || {
-            let environments = &self.inventory.environments;
-            let wanted = self
-                .inventory
-                .peer_authentications
-                .unselective_in(namespace)
-                .filter(|policy| {
-                    (is_root || own.is_that_of(policy))
-                        && environments.may_apply(policy.location_file(), location)
-                        && policy.may_share_cluster(object)
-                });
-            let found = nearest(wanted, location);
-            Arc::new(NearestPolicies::of(
-                &self.inventory.peer_authentications,
-                found,
-            ))
-        })
-    }
-}
-
-impl<'c, 't> PodFacts<'c, 't> {
-    /// Returns the policies that select the pods of `workload` and are nearest to `location`.
-    fn policies_selecting(&self, location: &'c str) -> Arc<NearestPolicies> {
-        let namespace = self.context.namespace_of(&self.workload.object);
-        let labels = self.workload.template.labels();
-        let policies = &self.context.inventory.peer_authentications;
-        let scope = ScopeKey::Pods(policies.selector_labels(namespace.name, labels));
-        let key = (namespace.name, namespace.is_written);
-        let key = (
-            self.context
-                .fact_cache
-                .namespace_key(&self.workload.object, location, key),
-            scope,
-        );
-        self.context.fact_cache.policies.of(key, || {
-            let wanted = namespace
-                .facts_selecting_at(policies, self.workload, location)
-                .filter(|policy| PeerAuthentication::of(policy).selector().matches(labels));
-            Arc::new(NearestPolicies::of(policies, nearest(wanted, location)))
-        })
+        let inventory = &self.inventory;
+        let all = inventory.peer_authentications.unselective_in(namespace);
+        let wanted = all.filter(|policy| {
+            let may_apply = |file| inventory.environments.may_apply(file, location);
+            (is_root || own.is_that_of(policy))
+                && may_apply(policy.location_file())
+                && policy.may_share_cluster(object)
+        });
+        nearest(wanted, location)
     }
 }
 

@@ -2,17 +2,16 @@
 //! environments have policies of their own.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use hashbrown::HashSet;
 use meshprobe_mesh::finding::Certainty;
+use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_tree::source::paths::{folder, is_within};
 
 use crate::context::environment_name::{last_name, short_names};
 use crate::context::environments::ParentFolder;
-use crate::context::fact_cache;
 use crate::context::istio::pod_facts::PodFacts;
 
 /// The mode of a port in an environment, given by its folder.
@@ -26,7 +25,7 @@ pub(super) enum Modes<'c> {
     OfEnvironments(Vec<EnvironmentMode<'c>>),
 }
 
-impl<'c> PodFacts<'c, '_> {
+impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the environments with policies to which the workload may be deployed, sorted; none if the workload is in an
     /// environment itself. Caches them for all ports of the pods.
     ///
@@ -48,10 +47,11 @@ impl<'c> PodFacts<'c, '_> {
         let object = &self.workload.object;
         let environments = &self.context.inventory.environments;
         let home = folder(object.location_file());
+        let environment_of = |policy: &&Object<'t>| environments.innermost(policy.location_file());
         let nearest = self.nearest_policies(object.location_file());
         let nearest = nearest.iter().flat_map(|nearest| nearest.first.iter());
         let nearest: HashSet<Option<ParentFolder<'_>>> = nearest
-            .filter_map(|&index| self.environment_of(index))
+            .filter_map(environment_of)
             .map(ParentFolder::of)
             .collect();
         let with_policies = self.policy_environments_of_workload();
@@ -89,48 +89,19 @@ impl<'c> PodFacts<'c, '_> {
 
     /// Returns the innermost environments with a policy of the whole mesh or of the namespace.
     fn policy_environments_of_workload(&self) -> HashSet<&'c str> {
-        let namespace = self.context.namespace_of(&self.workload.object);
+        let object = &self.workload.object;
+        let inventory = &self.context.inventory;
+        let namespace = self.context.namespace_of(object);
         let root = self.root_namespace().value;
         let own = namespace.written_name().filter(|name| **name != *root);
-        let mut found = HashSet::new();
-        for name in [&*root].into_iter().chain(own) {
-            let indices = self.policy_environments(name);
-            found.extend(
-                indices
-                    .iter()
-                    .filter_map(|&index| self.environment_of(index)),
-            );
-        }
-        found
-    }
-
-    /// Returns the innermost environments with a policy in the namespace `name`, each as the index of one policy in it.
-    fn policy_environments(&self, name: &str) -> Arc<[usize]> {
-        let cache = &self.context.fact_cache.policy_environments;
-        let object = &self.workload.object;
-        cache.of((name.to_owned(), fact_cache::cluster_key(object)), || {
-            let policies = &self.context.inventory.peer_authentications;
-            let mut seen = HashSet::new();
-            let indices = policies
-                .in_namespace(name)
-                .filter(|policy| self.context.namespace_of(policy).is_written)
-                .filter(|policy| policy.may_share_cluster(object))
-                .filter_map(|policy| policies.element_offset(policy))
-                .filter(|&index| {
-                    self.environment_of(index)
-                        .is_some_and(|found| seen.insert(found))
-                });
-            indices.collect()
-        })
-    }
-
-    /// Returns the innermost environment of the policy at `index`.
-    fn environment_of(&self, index: usize) -> Option<&'c str> {
-        let policy = &self.context.inventory.peer_authentications.get(index)?;
-        self.context
-            .inventory
-            .environments
-            .innermost(policy.location_file())
+        [&*root]
+            .into_iter()
+            .chain(own)
+            .flat_map(|name| inventory.peer_authentications.in_namespace(name))
+            .filter(|policy| self.context.namespace_of(policy).is_written)
+            .filter(|policy| policy.may_share_cluster(object))
+            .filter_map(|policy| inventory.environments.innermost(policy.location_file()))
+            .collect()
     }
 }
 

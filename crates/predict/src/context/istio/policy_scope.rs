@@ -151,7 +151,7 @@ impl<'t> Context<'t> {
     /// Returns the policies with the same scope and different effects that are in one folder, or that
     /// one kustomization or deployment includes. Other policies may be for different clusters.
     #[must_use]
-    pub fn conflicting_policies<'c>(&'c self) -> Vec<ConflictingPolicies<'c, 't>> {
+    pub fn conflicting_policies(&self) -> Vec<ConflictingPolicies<'_, 't>> {
         let mut groups = Groups::new();
         for policy in &self.inventory.peer_authentications {
             let cluster = policy.cluster.as_deref();
@@ -208,16 +208,7 @@ impl<'t> Context<'t> {
         let mut seen: HashSet<(FolderNamespace<'k>, Vec<&str>)> = HashSet::new();
         let all = &self.inventory.peer_authentications;
         for namespace in namespaces {
-            let mut seen_pods = HashSet::new();
-            // The same policies select all pods of a file whose labels are equal, as far as selectors name
-            // these labels.
-            let is_new = |workload: &&Workload<'t>| {
-                let object = &workload.object;
-                let selector_labels = all.selector_labels(namespace, workload.template.labels());
-                let scope = self.namespace_of(object).key();
-                seen_pods.insert((scope, selector_labels))
-            };
-            for workload in self.inventory.workloads_in(namespace).filter(is_new) {
+            for workload in self.inventory.workloads_in(namespace) {
                 let mut selecting: BTreeMap<FolderNamespace<'k>, Vec<&'c Object<'t>>> =
                     BTreeMap::new();
                 for policy in self

@@ -93,7 +93,8 @@ fn blocked_pods<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<BlockedPod<'s, 't>> {
             let enrolled = cilium::enrolled(namespace)?;
             let isolating = cx.context.network_policies(&pod.workload).isolating();
             let is_blocked = isolating.deny(None, cilium::HBONE_PORT);
-            (is_blocked && seen.insert(isolating.key())).then_some((pod, enrolled, isolating))
+            (is_blocked && seen.insert(isolating.positions().to_vec()))
+                .then_some((pod, enrolled, isolating))
         })
         .collect()
 }

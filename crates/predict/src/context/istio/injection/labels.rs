@@ -17,7 +17,7 @@ const UNCAPTURED: [&str; 4] = ["gateway", "kube-gateway", "grpc-agent", "grpc-si
 
 impl<'c, 't> PodFacts<'c, 't> {
     /// Decides by the labels of the namespace and the pod, and by the control planes that serve them.
-    pub(in crate::context) fn decide_by_labels(&self, view: &NamespaceView<'t>) -> Fact<Dataplane> {
+    pub(in crate::context) fn decide_by_labels(&self, view: &NamespaceView<'c>) -> Fact<Dataplane> {
         let scope = self.context.planes_in_scope(&self.workload.object);
         let labels = self.labels_in(view.object, &scope);
         match self.context.server(&labels, &scope) {

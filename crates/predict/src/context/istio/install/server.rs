@@ -113,7 +113,7 @@ impl<'t> Context<'t> {
 
     /// Returns the control planes elsewhere in the tree that serve the name, as an assumption: that is more likely than
     /// that none serves it.
-    fn out_of_scope<'c>(&'c self, labels: &Labels<'_>) -> Option<Server<'c>> {
+    fn out_of_scope(&self, labels: &Labels<'_>) -> Option<Server<'_>> {
         let hits = self.hits(self.control_planes.iter(), labels);
         let (first, hook) = *hits.first()?;
         let message = "a control plane elsewhere in the tree serves this workload";
@@ -375,7 +375,7 @@ impl<'c, 't> PodFacts<'c, 't> {
     /// Returns the labels that decide about injection if `namespace` is the Namespace.
     pub(in crate::context) fn labels_in(
         &self,
-        namespace: Option<&'c Object<'t>>,
+        namespace: Option<&'c Object<'c>>,
         scope: &[&'c Install],
     ) -> Labels<'c>
     where
@@ -386,7 +386,7 @@ impl<'c, 't> PodFacts<'c, 't> {
         let given = self.context.user_facts(object);
         let found = namespace.filter(|_| !given.overrides_injection());
         let namespace = self.context.namespace_of(object).name;
-        let of_namespace = |key: &str| text(found.and_then(|found: &Object<'t>| found.label(key)));
+        let of_namespace = |key: &str| text(found.and_then(|found| found.label(key)));
         let mut input = InjectionInput {
             namespace,
             namespace_injection: of_namespace(keys::NAMESPACE_INJECTION),

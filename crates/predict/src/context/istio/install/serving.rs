@@ -92,7 +92,7 @@ impl<'t> Context<'t> {
     /// Returns the embedded texts that describe how the mesh is installed and that do not parse.
     /// Each has the line of its key. The result is sorted.
     #[must_use]
-    pub fn broken_texts<'c>(&'c self) -> Vec<&'c Label> {
+    pub fn broken_texts(&self) -> Vec<&Label> {
         let mut found: Vec<&Label> = self
             .control_planes
             .iter()
@@ -113,7 +113,7 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the facts about the cluster of an object: the nearest, and those in folders above it.
-    fn cluster_of<'c>(&'c self, object: &Object<'t>) -> Vec<&'c Install> {
+    fn cluster_of(&self, object: &Object<'t>) -> Vec<&Install> {
         items_at(&self.cluster, &self.cluster_at(object))
     }
 
@@ -144,10 +144,7 @@ impl<'t> Context<'t> {
     }
 
     /// Returns the control planes in scope of an object.
-    pub(in crate::context) fn planes_in_scope<'c>(
-        &'c self,
-        object: &Object<'t>,
-    ) -> Vec<&'c Install> {
+    pub(in crate::context) fn planes_in_scope(&self, object: &Object<'t>) -> Vec<&Install> {
         items_at(&self.control_planes, &self.scope_at(object))
     }
 
@@ -159,7 +156,7 @@ impl<'t> Context<'t> {
         self.fact_cache.planes.of(self.home_key(object), work_out)
     }
 
-    fn find_scope<'c>(&'c self, object: &Object<'t>) -> Vec<&'c Install> {
+    fn find_scope(&self, object: &Object<'t>) -> Vec<&Install> {
         let mut scope = self.nearest_and_above(&self.control_planes, object);
         let mut nearest: HashMap<&str, usize> = HashMap::new();
         for (near, plane) in &scope {
@@ -233,7 +230,7 @@ impl<'t> Context<'t> {
     /// Returns every revision and tag that a control plane of the tree serves, with its line; empty if
     /// the tree contains no control plane.
     #[must_use]
-    pub fn served_names<'c>(&'c self) -> Vec<(&'c str, &'c Label)> {
+    pub fn served_names(&self) -> Vec<(&str, &Label)> {
         self.control_planes
             .iter()
             .flat_map(|plane| {
