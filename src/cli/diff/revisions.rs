@@ -50,7 +50,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     print_files(session, &old.set, &args.common);
     for snapshot in [&after.files, &files] {
         reject_unread_objects(snapshot, directory)?;
-        notes.extend(unread_submodules(snapshot, directory));
+        notes.extend(submodules(snapshot, directory));
     }
     // Everything is read.
     repository.end();
@@ -98,8 +98,7 @@ fn repository(args: &DiffArgs, directory: &Path) -> Result<Repository, Stop> {
             "`{root}` is a submodule, whose revisions are not those of the repository `{outer}`"
         ))
         .help(format!(
-            "run `meshprobe diff` in `{outer}`, without a path in the submodule; to compare revisions of the submodule, \
-             clone its repository outside of `{outer}`"
+            "to compare revisions of the submodule, clone its repository outside of `{outer}`"
         )));
     }
     if repository.is_bare() && args.until.is_none() {
@@ -262,12 +261,12 @@ fn filtered_files(changed: &ChangedPaths) -> impl Iterator<Item = String> {
     })
 }
 
-/// Returns a note for each submodule that is not cloned.
-fn unread_submodules(snapshot: &Snapshot, directory: &Path) -> impl Iterator<Item = String> {
-    let found = snapshot.unread_submodules().iter();
-    found.map(|(path, reason)| {
-        let path = shown_path(path, directory);
-        format!("submodule `{path}` is not compared: {reason}")
+/// Returns a note for each submodule.
+fn submodules(snapshot: &Snapshot, directory: &Path) -> impl Iterator<Item = String> {
+    let paths = snapshot.submodules().iter();
+    let paths = paths.map(|path| shown_path(path, directory));
+    paths.map(|path| {
+        format!("submodule `{path}` is not compared: its files are those of the working tree in both states")
     })
 }
 

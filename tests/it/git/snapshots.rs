@@ -133,9 +133,6 @@ fn everything(format: &str) -> TestRepository {
     repository.git(&["submodule", "--quiet", "add", &url, "modules/sub"]);
     repository.git(&["add", "-f", "ignored"]);
     repository.commit("one");
-    write(&other, "deploy/web.yaml", CONFIG_MAP);
-    run(&other, &["commit", "-qam", "two"]);
-    repository.git(&["-C", "modules/sub", "pull", "-q"]);
     change_everything(&repository);
     repository
 }
@@ -191,12 +188,7 @@ fn a_bare_repository_has_the_files_of_the_commit() {
     assert!(opened.is_bare() && opened.root() == bare);
     let commit = opened.resolve("main~1").unwrap();
     let snapshot = opened.snapshot(&commit).unwrap();
-    let unread: Vec<_> = snapshot
-        .unread_submodules()
-        .iter()
-        .map(|(path, _)| path)
-        .collect();
-    assert_eq!(unread, [&bare.join("modules/sub")]);
+    assert_eq!(snapshot.submodules(), [bare.join("modules/sub")]);
     let read = load(&bare, snapshot.files());
     assert_eq!(snapshot.failure(), None);
     let text = |set: &meshprobe::source::SourceSet| -> Vec<(String, String)> {
@@ -209,29 +201,53 @@ fn a_bare_repository_has_the_files_of_the_commit() {
             .collect()
     };
     assert_eq!(text(&read), text(&expected));
-    let submodule = read.file("modules/sub").unwrap();
-    assert!(
-        matches!(&submodule.fault, Some(Fault::Unreadable(reason)) if reason.contains("not cloned"))
-    );
 }
 
 #[test]
-fn a_submodule_that_is_not_initialized_is_empty_as_on_disk() {
-    let repository = everything("sha1");
-    let clone = repository.next_to("clone");
-    let (from, to) = (repository.root.to_string_lossy(), clone.to_string_lossy());
-    repository.git(&["clone", "-q", &from, &to]);
-    let opened = Repository::discover(&clone).unwrap();
-    let commit = opened.resolve("HEAD~1").unwrap();
-    let snapshot = opened.snapshot(&commit).unwrap();
-    assert_eq!(snapshot.unread_submodules().len(), 1);
-    let set = load(&clone, snapshot.files());
+fn files_of_submodules_are_those_of_the_working_tree() {
+    let repository = TestRepository::new();
+    let other = TestRepository::new();
+    other.write("web.yaml", DEPLOYMENT);
+    other.commit("one");
+    let url = other.root.to_string_lossy().into_owned();
+    repository.git(&["submodule", "--quiet", "add", &url, "modules/sub"]);
+    repository.commit("one");
+    repository.write("modules/sub/web.yaml", CONFIG_MAP);
+    repository.write("modules/sub/ignored.yaml", CONFIG_MAP);
+    repository.write("modules/sub/.gitignore", "ignored.yaml\n");
+    let texts = |set: &meshprobe::source::SourceSet| -> Vec<(String, String)> {
+        let files = set.files.iter();
+        files
+            .map(|file| (file.path.to_string(), file.text.to_string()))
+            .collect()
+    };
+    let disk = texts(&load(&repository.root, FileSystem::default()));
+    assert!(disk.contains(&("modules/sub/web.yaml".to_owned(), CONFIG_MAP.to_owned())));
     assert!(
-        set.files
-            .iter()
-            .all(|file| !file.path.starts_with("modules/"))
+        disk.iter()
+            .all(|(path, _)| path != "modules/sub/ignored.yaml")
     );
-    assert_eq!(snapshot.failure(), None);
+    let read = |repository: &Repository| {
+        let commit = repository.resolve("HEAD").unwrap();
+        let snapshot = repository.snapshot(&commit).unwrap();
+        let set = load(repository.root(), snapshot.files());
+        assert_eq!(snapshot.failure(), None);
+        assert_eq!(
+            snapshot.submodules(),
+            [repository.root().join("modules/sub")]
+        );
+        texts(&set)
+    };
+    assert_eq!(read(&repository.open()), disk);
+    // Neither a clone without submodules nor a bare one has their files.
+    let from = repository.root.to_string_lossy().into_owned();
+    for options in [&["-q"][..], &["-q", "--bare"]] {
+        let clone = repository.next_to(&format!("clone{}", options.len()));
+        let to = clone.to_string_lossy().into_owned();
+        repository.git(&[&["clone"], options, &[&from, &to]].concat());
+        let found = read(&Repository::discover(&clone).unwrap());
+        assert!(found.iter().all(|(path, _)| !path.starts_with("modules/")));
+    }
 }
 
 #[test]
@@ -254,22 +270,18 @@ fn line_breaks_are_those_of_the_objects() {
 }
 
 #[test]
-fn files_of_git_lfs_are_read_from_its_storage() {
+fn pointers_of_git_lfs_are_not_followed() {
     let repository = TestRepository::new();
     let object = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
-    let pointer = |size: usize| {
-        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{object}\nsize {size}\n")
-    };
-    repository.write("a.yaml", pointer(CONFIG_MAP.len()));
-    repository.write("b.yaml", pointer(7));
+    let pointer =
+        format!("version https://git-lfs.github.com/spec/v1\noid sha256:{object}\nsize 7\n");
+    repository.write("a.yaml", pointer);
     repository.commit("one");
-    repository.write(&format!(".git/lfs/objects/4d/7a/{object}"), CONFIG_MAP);
     let opened = repository.open();
     let set = load_commit(&opened, &opened.resolve("HEAD").unwrap());
-    assert_eq!(&*set.file("a.yaml").unwrap().text, CONFIG_MAP);
-    let fault = set.file("b.yaml").unwrap().fault.clone();
+    let fault = set.file("a.yaml").unwrap().fault.clone();
     assert!(
-        matches!(&fault, Some(Fault::Unreadable(reason)) if reason.contains("git lfs fetch")),
+        matches!(&fault, Some(Fault::Unreadable(reason)) if reason.contains("git lfs pull")),
         "{fault:?}"
     );
 }

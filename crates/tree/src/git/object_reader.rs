@@ -1,7 +1,7 @@
 //! Reads objects as files, and records those that cannot be read.
 //!
 //! Sources: git 2.47, `Documentation/gitformat-loose.txt` and `object-file.c` (`format_object_header`), for the names of
-//! contents; git-lfs 3.6, `docs/spec.md` ("The Pointer"), for files that Git LFS stores outside of the objects of git.
+//! contents; git-lfs 3.6, `docs/spec.md` ("The Pointer"), for files that Git LFS stores elsewhere, which are not read.
 //!
 //! The files of a revision, read as if they were on disk.
 
@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use sha1::{Digest as _, Sha1};
 
 use super::command::{GitError, path_of};
@@ -96,34 +96,15 @@ impl ObjectReader {
                 }
             }
         };
-        match self.stored_by_lfs(&bytes) {
-            Some(stored) => Disk.open_file(&stored.map_err(io::Error::other)?.0),
-            None => Ok(OpenFile::stored(bytes.len() as u64, || Ok(bytes))),
-        }
+        Ok(OpenFile::stored(bytes.len() as u64, || Ok(bytes)))
     }
 
     /// Returns the length of a file in bytes.
     pub(super) fn file_length(&self, path: &Path, object: &Object) -> io::Result<u64> {
-        if let Some(bytes) = Self::bytes_on_disk(path, object) {
-            return Ok(self.length_of(&bytes));
+        match Self::bytes_on_disk(path, object) {
+            Some(bytes) => Ok(bytes.len() as u64),
+            None => self.found(path, object, object.blobs.length(&object.name)),
         }
-        let length = self.found(path, object, object.blobs.length(&object.name))?;
-        if length >= LONGEST {
-            return Ok(length);
-        }
-        Ok(self.length_of(&self.bytes(path, object)?))
-    }
-
-    /// Returns the length of the file for the content of an object.
-    fn length_of(&self, bytes: &[u8]) -> u64 {
-        let stored = self.stored_by_lfs(bytes).and_then(Result::ok);
-        stored.map_or(bytes.len() as u64, |stored| stored.1)
-    }
-
-    /// Returns the file in which Git LFS stores the content, and its length, if the content is a pointer to it.
-    fn stored_by_lfs(&self, bytes: &[u8]) -> Option<Result<(PathBuf, u64), String>> {
-        let pointer = Pointer::parse(bytes).filter(|_| (bytes.len() as u64) < LONGEST)?;
-        Some(pointer.stored_in(&self.0.repository.common))
     }
 }
 
@@ -161,56 +142,17 @@ pub(super) fn is_name_of(name: &str, content: &[u8]) -> bool {
         })
 }
 
-/// Length in bytes below which a file may be a pointer.
-pub(super) const LONGEST: u64 = 1024;
-
-const FIRST_LINE: &str = "version https://git-lfs.github.com/spec/v1\n";
-
 /// Returns the hash of the file that Git LFS stores, if the content of a file is a pointer to one.
 #[must_use]
 pub fn lfs_object(bytes: &[u8]) -> Option<String> {
-    let pointer = ((bytes.len() as u64) < LONGEST).then(|| Pointer::parse(bytes));
-    pointer.flatten().map(|pointer| pointer.object)
-}
-
-/// Content of a file that Git LFS stores.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Pointer {
-    object: String,
-    length: u64,
-}
-
-impl Pointer {
-    /// Parses the content of a file; `None` if it is not a pointer.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let fields = str::from_utf8(bytes).ok()?.strip_prefix(FIRST_LINE)?;
-        let value = |key: &str| fields.lines().find_map(|line| line.strip_prefix(key));
-        let object = value("oid sha256:")?;
-        let is_name = object.len() == 64 && object.bytes().all(|byte| byte.is_ascii_hexdigit());
-        Some(Self {
-            object: is_name.then(|| object.to_owned())?,
-            length: value("size ")?.parse().ok()?,
-        })
-    }
-
-    /// Returns the file that stores the content, below the folder that all working trees of a clone share.
-    ///
-    /// # Errors
-    /// The reason why it cannot be read.
-    pub(super) fn stored_in(&self, common: &Path) -> Result<(PathBuf, u64), String> {
-        let (first, rest) = self.object.split_at_checked(2).unwrap_or_default();
-        let second = rest.get(..2).unwrap_or_default();
-        let mut path = common.join("lfs/objects");
-        path.extend([first, second, &self.object]);
-        let found = std::fs::symlink_metadata(&path);
-        if found.is_ok_and(|found| found.is_file() && found.len() == self.length) {
-            return Ok((path, self.length));
-        }
-        let object = &self.object;
-        Err(format!(
-            "Git LFS object {object} is not stored locally; run `git lfs fetch` for the revision"
-        ))
-    }
+    const FIRST_LINE: &str = "version https://git-lfs.github.com/spec/v1\n";
+    let text = str::from_utf8(bytes)
+        .ok()
+        .filter(|text| text.len() < 1024)?;
+    let mut fields = text.strip_prefix(FIRST_LINE)?.lines();
+    let object = fields.find_map(|line| line.strip_prefix("oid sha256:"))?;
+    let is_name = object.len() == 64 && object.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_name.then(|| object.to_owned())
 }
 
 /// Name of the folder or file of git in a working tree.
@@ -224,8 +166,8 @@ pub(super) struct ObjectFiles {
     /// The folder of git, if it is not at its usual path in the root.
     bare: Option<PathBuf>,
     tree: Tree,
-    /// The paths of the files `.git` of submodules.
-    submodules: HashMap<PathBuf, Arc<[u8]>>,
+    /// Whether the tree contains submodules.
+    has_submodules: bool,
     reader: ObjectReader,
     /// Whether only paths that do not exist on disk are read from the tree.
     pub(super) prefers_disk: bool,
@@ -236,7 +178,6 @@ pub(super) struct ObjectFiles {
 pub(super) enum Place<'f> {
     Disk(PathBuf),
     Tree(&'f Node),
-    Bytes(&'f Arc<[u8]>),
 }
 
 impl ObjectFiles {
@@ -244,20 +185,17 @@ impl ObjectFiles {
         Self {
             root: repository.root.clone(),
             bare: repository.is_bare.then(|| repository.own.clone()),
+            has_submodules: tree.has_submodules(),
             tree,
-            submodules: HashMap::new(),
             reader: ObjectReader::new(repository, failures),
             prefers_disk: false,
         }
     }
 
-    /// Adds the file `.git` of a submodule.
-    pub(super) fn add_submodule(&mut self, path: &Path, git_folder: &Path) {
-        let mut content = b"gitdir: ".to_vec();
-        content.extend(git_folder.as_os_str().as_encoded_bytes());
-        content.push(b'\n');
-        let path = self.root.join(path).join(GIT);
-        self.submodules.insert(path, content.into());
+    /// Returns whether a path, relative to the root, is that of a submodule or of a file in it.
+    fn is_in_submodule(&self, below: &Path) -> bool {
+        let node = |path: &Path| matches!(self.tree.get(path), Some(Node::Submodule));
+        self.has_submodules && below.ancestors().any(node)
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -290,6 +228,9 @@ impl ObjectFiles {
         if self.prefers_disk && path.symlink_metadata().is_ok() {
             return Ok(Place::Disk(path.to_path_buf()));
         }
+        if self.is_in_submodule(below) {
+            return Ok(Place::Disk(path.to_path_buf()));
+        }
         let node = self.tree.get(below).map(Place::Tree);
         node.ok_or_else(|| path_error(PathProblem::Missing))
     }
@@ -303,14 +244,7 @@ impl ObjectFiles {
                 None => Place::Disk(path.to_path_buf()),
             });
         }
-        if let Some(content) = self.submodules.get(path)
-            && path.symlink_metadata().is_err()
-        {
-            return Some(Place::Bytes(content));
-        }
-        let mut above = path.ancestors();
-        let is_of_submodule = above.any(|above| self.submodules.contains_key(above));
-        is_of_submodule.then(|| Place::Disk(path.to_path_buf()))
+        None
     }
 
     /// Returns the target of a link of the tree.
@@ -323,19 +257,12 @@ impl ObjectFiles {
         match self.place(path)? {
             Place::Disk(path) => Disk.symlink_kind(&path),
             Place::Tree(node) => Ok(node.kind()),
-            Place::Bytes(_) => Ok(Kind::File),
         }
     }
 
     fn open_at(&self, path: &Path) -> io::Result<OpenFile> {
         match self.place(path)? {
             Place::Disk(path) => Disk.open_file(&path),
-            Place::Bytes(content) => {
-                let content = Arc::clone(content);
-                Ok(OpenFile::stored(content.len() as u64, move || {
-                    Ok(content.to_vec())
-                }))
-            }
             Place::Tree(Node::File(object)) => self.reader.open(path, object),
             Place::Tree(Node::Link(_)) => Err(io::Error::other("a symbolic link is in the way")),
             Place::Tree(_) => Err(io::Error::other("it is not a regular file")),
@@ -356,8 +283,7 @@ impl ObjectFiles {
         let stored = stored.filter(|entry| !known.contains(&entry.name));
         entries.extend(stored.cloned().map(Ok));
         let git = path.join(GIT);
-        let may_have_git = below.as_os_str().is_empty() || self.submodules.contains_key(&git);
-        if may_have_git
+        if below.as_os_str().is_empty()
             && !on_disk
             && let Ok(kind) = self.kind_at(&git)
         {
@@ -391,7 +317,6 @@ impl ReadFiles for ObjectFiles {
         let real = self.resolved(path, true)?;
         match self.place(&real)? {
             Place::Disk(path) => Disk.file_length(&path),
-            Place::Bytes(content) => Ok(Some(content.len() as u64)),
             Place::Tree(Node::File(object)) => Ok(Some(self.reader.file_length(&real, object)?)),
             Place::Tree(_) => Ok(None),
         }
@@ -402,20 +327,19 @@ impl ReadFiles for ObjectFiles {
         match self.place(&real)? {
             Place::Disk(path) => Disk.read_link(&path),
             Place::Tree(Node::Link(object)) => self.target(&real, object),
-            Place::Tree(_) | Place::Bytes(_) => Err(path_error(PathProblem::NotALink)),
+            Place::Tree(_) => Err(path_error(PathProblem::NotALink)),
         }
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
         let below = path.strip_prefix(&self.root);
         match (self.place(path)?, below) {
-            (Place::Tree(Node::Unread(reason)), _) => Err(io::Error::other(reason.clone())),
             (Place::Tree(Node::Folder), Ok(below)) => self.entries_of(path, below),
             (Place::Disk(disk), Ok(below)) if self.prefers_disk && disk == path => {
                 self.entries_of(path, below)
             }
             (Place::Disk(path), _) => Disk.entries(&path),
-            (Place::Tree(_) | Place::Bytes(_), _) => Err(path_error(PathProblem::NotAFolder)),
+            (Place::Tree(_), _) => Err(path_error(PathProblem::NotAFolder)),
         }
     }
 
@@ -424,14 +348,15 @@ impl ReadFiles for ObjectFiles {
     }
 
     fn is_tracked(&self, path: &Path) -> bool {
-        !self.prefers_disk && path.starts_with(&self.root)
+        let below = path.strip_prefix(&self.root);
+        !self.prefers_disk && below.is_ok_and(|below| !self.is_in_submodule(below))
     }
 
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
         let real = self.resolved(path, true)?;
         match self.place(&real)? {
             Place::Disk(path) => Disk.open_following(&path),
-            Place::Tree(_) | Place::Bytes(_) => self.open_at(&real),
+            Place::Tree(_) => self.open_at(&real),
         }
     }
 }
@@ -454,17 +379,15 @@ mod tests {
     #[test]
     fn pointers_are_recognized() {
         let object = "4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393";
-        let text = format!(
-            "version https://git-lfs.github.com/spec/v1\noid sha256:{object}\nsize 12345\n"
-        );
-        let pointer = Pointer::parse(text.as_bytes()).unwrap();
-        assert_eq!((pointer.object.as_str(), pointer.length), (object, 12345));
+        let first = "version https://git-lfs.github.com/spec/v1\n";
+        let text = format!("{first}oid sha256:{object}\nsize 12345\n");
+        assert_eq!(lfs_object(text.as_bytes()).as_deref(), Some(object));
         for other in [
             "",
             "kind: Pod\n",
-            "version https://git-lfs.github.com/spec/v1\noid sha256:../x\nsize 1\n",
+            &format!("{first}oid sha256:../x\nsize 1\n"),
         ] {
-            assert_eq!(Pointer::parse(other.as_bytes()), None);
+            assert_eq!(lfs_object(other.as_bytes()), None);
         }
     }
 }

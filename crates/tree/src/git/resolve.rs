@@ -56,7 +56,7 @@ impl ObjectFiles {
                     Kind::Link => Some(Disk.read_link(&path)?),
                     _ => None,
                 },
-                Place::Tree(_) | Place::Bytes(_) => None,
+                Place::Tree(_) => None,
             };
             match target {
                 None => {

@@ -1,4 +1,4 @@
-//! States of a repository as file systems: a commit with its submodules, the index, and the working tree.
+//! States of a repository as file systems: a commit, the index, and the working tree.
 //!
 //! The paths that differ between two states of a repository, and files that git converts with a program.
 
@@ -6,14 +6,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 
-use super::command::{Git, GitError, Location, path_of, roots, text};
+use super::command::{Git, GitError, path_of, text};
 use super::object_reader::{Failures, ObjectFiles};
 use super::repository::{Commit, Flagged, Repository};
 use super::tree::{
-    ANNOUNCED_IS_ABSENT, Blobs, GITLINK, LINK, Listed, Node, OPTIONS, Object, Tree, list,
-    parse_differences, patched,
+    ANNOUNCED_IS_ABSENT, GITLINK, LINK, Listed, Node, OPTIONS, Object, Tree, parse_differences,
+    patched,
 };
 use crate::filesystem::FileSystem;
 
@@ -22,7 +22,7 @@ use crate::filesystem::FileSystem;
 pub struct Snapshot {
     files: FileSystem,
     failures: Failures,
-    unread: Arc<[(PathBuf, String)]>,
+    submodules: Arc<[PathBuf]>,
 }
 
 impl Repository {
@@ -40,7 +40,7 @@ impl Repository {
     /// # Errors
     /// The index contains a merge conflict, or the files are not stored in the repository.
     pub fn snapshot_of_index(&self) -> Result<Snapshot, GitError> {
-        build(self, &staged(self)?.into())
+        build(self, &staged(self)?)
     }
 }
 
@@ -53,7 +53,7 @@ impl Snapshot {
         Self {
             files: FileSystem::new(files),
             failures,
-            unread: Arc::default(),
+            submodules: Arc::default(),
         }
     }
 
@@ -70,11 +70,10 @@ impl Snapshot {
         self.failures.first()
     }
 
-    /// Returns the submodules whose recorded commit cannot be read, with the reasons. Such a folder is empty if
-    /// it is not initialized in the working tree either, else it is reported as a folder that cannot be read.
+    /// Returns the submodules. Their files are those of the working tree, not those of the recorded commit.
     #[must_use]
-    pub fn unread_submodules(&self) -> &[(PathBuf, String)] {
-        &self.unread
+    pub fn submodules(&self) -> &[PathBuf] {
+        &self.submodules
     }
 }
 
@@ -98,28 +97,41 @@ fn staged(repository: &Repository) -> Result<Vec<Listed>, GitError> {
     patched(&listed, &differences, |difference| &difference.after)
 }
 
-fn build(repository: &Repository, listed: &Arc<[Listed]>) -> Result<Snapshot, GitError> {
-    let mut builder = TreeBuilder {
-        tree: Tree::new(),
-        repository,
-        has_links: None,
-        submodules: Vec::new(),
-        unread: Vec::new(),
-    };
-    let folders = [repository.own.as_path(), repository.common.as_path()];
-    let source = (&repository.git, &repository.known.blobs);
-    builder.add(source, &folders, Path::new(""), listed, 0)?;
-    let (submodules, unread) = (builder.submodules, builder.unread);
-    let failures = Failures::default();
-    let mut files = ObjectFiles::new(repository, builder.tree, failures.clone());
-    for submodule in submodules {
-        files.add_submodule(&submodule.path, &submodule.git_folder);
+fn build(repository: &Repository, listed: &[Listed]) -> Result<Snapshot, GitError> {
+    let mut tree = Tree::new();
+    let mut submodules = Vec::new();
+    let has_links = listed.iter().any(|listed| listed.mode == LINK) && repository.has_links()?;
+    for listed in listed {
+        if listed.mode == GITLINK {
+            submodules.push(repository.root.join(&listed.path));
+        }
+        if let Some(node) = node_of(repository, listed, has_links) {
+            tree.add(&listed.path, node);
+        }
     }
+    let failures = Failures::default();
     Ok(Snapshot {
-        files: FileSystem::new(files),
+        files: FileSystem::new(ObjectFiles::new(repository, tree, failures.clone())),
         failures,
-        unread: unread.into(),
+        submodules: submodules.into(),
     })
+}
+
+/// Returns what a revision contains at a path; `None` for a submodule that is not in the working tree.
+fn node_of(repository: &Repository, listed: &Listed, has_links: bool) -> Option<Node> {
+    let object = Object {
+        name: listed.object.clone(),
+        blobs: Arc::clone(&repository.known.blobs),
+    };
+    match listed.mode.as_str() {
+        GITLINK => {
+            let found = repository.root.join(&listed.path).symlink_metadata();
+            let is_folder = !repository.is_bare && found.is_ok_and(|found| found.is_dir());
+            is_folder.then_some(Node::Submodule)
+        }
+        LINK if has_links => Some(Node::Link(object)),
+        _ => Some(Node::File(object)),
+    }
 }
 
 impl Repository {
@@ -143,163 +155,6 @@ pub(super) fn empty_tree(repository: &Repository) -> Result<String, GitError> {
         _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
     }
     .to_owned())
-}
-
-/// Maximum depth of nested submodules.
-const DEPTH: usize = 8;
-
-/// Builds the tree of a revision with the content of its submodules.
-#[derive(Debug)]
-pub(super) struct TreeBuilder<'r> {
-    pub(super) tree: Tree,
-    pub(super) repository: &'r Repository,
-    /// Whether a checkout contains links; `None` if that was not needed yet.
-    pub(super) has_links: Option<bool>,
-    /// The submodules, with the folder of git of each.
-    pub(super) submodules: Vec<Submodule>,
-    /// The submodules whose content cannot be read, with the reason.
-    pub(super) unread: Vec<(PathBuf, String)>,
-}
-
-/// A submodule whose content is read.
-#[derive(Debug)]
-pub(super) struct Submodule {
-    /// Its path relative to the root of the revision.
-    pub(super) path: PathBuf,
-    pub(super) git_folder: PathBuf,
-}
-
-impl TreeBuilder<'_> {
-    /// Adds the files of a repository at `top`, relative to the root. `git_folders` may contain the folder `modules`.
-    pub(super) fn add(
-        &mut self,
-        (git, blobs): (&Git, &Arc<Blobs>),
-        git_folders: &[&Path],
-        top: &Path,
-        listed: &[Listed],
-        depth: usize,
-    ) -> Result<(), GitError> {
-        let mut links = Vec::new();
-        let modules = listed
-            .iter()
-            .find(|listed| listed.path.as_os_str() == ".gitmodules");
-        let modules = modules.map(|listed| listed.object.clone());
-        for Listed { path, mode, object } in listed {
-            let path = top.join(path);
-            let object = Object {
-                name: object.clone(),
-                blobs: Arc::clone(blobs),
-            };
-            match mode.as_str() {
-                GITLINK => links.push((path, object.name)),
-                LINK if self.has_links()? => self.tree.add(&path, Node::Link(object)),
-                _ => self.tree.add(&path, Node::File(object)),
-            }
-        }
-        if links.is_empty() {
-            return Ok(());
-        }
-        let names = match modules {
-            Some(object) => module_names(git, &object)?,
-            None => HashMap::new(),
-        };
-        for (path, commit) in links {
-            let below = path.strip_prefix(top).unwrap_or(&path);
-            let name = names.get(below).map_or(below, |name| Path::new(name));
-            let name = name.to_path_buf();
-            self.add_submodule(git_folders, &name, path, &commit, depth)?;
-        }
-        Ok(())
-    }
-
-    fn has_links(&mut self) -> Result<bool, GitError> {
-        if let Some(known) = self.has_links {
-            return Ok(known);
-        }
-        let found = self.repository.has_links()?;
-        self.has_links = Some(found);
-        Ok(found)
-    }
-
-    /// Adds the content of a submodule, if its commit is stored locally. A folder that is not initialized in the
-    /// working tree either stays empty, as in a checkout.
-    fn add_submodule(
-        &mut self,
-        git_folders: &[&Path],
-        name: &Path,
-        path: PathBuf,
-        commit: &str,
-        depth: usize,
-    ) -> Result<(), GitError> {
-        let on_disk = self.repository.root.join(&path);
-        let found = repository_of(git_folders, name, &on_disk);
-        let content = match found {
-            Some(_) if depth >= DEPTH => Err("it is nested too deeply".to_owned()),
-            Some((git, folder)) => match list(&git, commit) {
-                Ok(listed) => Ok((git, folder, listed)),
-                Err(error) => Err(error.to_string()),
-            },
-            None => Err("it is not cloned".to_owned()),
-        };
-        match content {
-            Ok((git, git_folder, listed)) => {
-                self.tree.add(&path, Node::Folder);
-                self.submodules.push(Submodule {
-                    path: path.clone(),
-                    git_folder: git_folder.clone(),
-                });
-                let blobs = Arc::new(Blobs::new(git.clone()));
-                self.add((&git, &blobs), &[&git_folder], &path, &listed, depth + 1)
-            }
-            Err(reason) => {
-                let reason = format!("commit {commit} of the submodule cannot be read: {reason}");
-                let is_initialized =
-                    self.repository.is_bare || on_disk.join(".git").symlink_metadata().is_ok();
-                let node = match is_initialized {
-                    true => Node::Unread(reason.clone()),
-                    false => Node::Folder,
-                };
-                self.tree.add(&path, node);
-                self.unread.push((on_disk, reason));
-                Ok(())
-            }
-        }
-    }
-}
-
-/// Returns the repository that stores a submodule, with its folder of git: in that of the outer repository, or in the
-/// working tree.
-fn repository_of(git_folders: &[&Path], name: &Path, on_disk: &Path) -> Option<(Git, PathBuf)> {
-    let is_normal = |part| matches!(part, std::path::Component::Normal(_));
-    if name.components().all(is_normal) {
-        let folders = git_folders
-            .iter()
-            .map(|folder| folder.join("modules").join(name));
-        let found = folders
-            .map(|folder| folder.join("HEAD"))
-            .find(|head| head.is_file());
-        if let Some(folder) = found.as_deref().and_then(Path::parent) {
-            return Some((Git::in_git_folder(folder), folder.to_path_buf()));
-        }
-    }
-    let on_disk = roots(on_disk).next().filter(|root| *root == on_disk)?;
-    let found = Location::at(on_disk).ok()??;
-    Some((found.git(), found.own))
-}
-
-/// Returns the names of the submodules by their paths, as `.gitmodules` of a revision declares them.
-fn module_names(git: &Git, object: &str) -> Result<HashMap<PathBuf, String>, GitError> {
-    let pattern = r"^submodule\..*\.path$";
-    let output = git.output(&["config", "-z", "--blob", object, "--get-regexp", pattern])?;
-    let entries = output.stdout.split(|byte| *byte == 0);
-    Ok(entries
-        .filter_map(|entry| {
-            let end = entry.iter().position(|byte| *byte == b'\n')?;
-            let key = text(entry.get(..end)?);
-            let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
-            Some((path_of(entry.get(end + 1..)?), name.to_owned()))
-        })
-        .collect())
 }
 
 /// Returns the paths of existing files whose changes git does not see: those that are assumed to be unchanged, or that
@@ -338,18 +193,11 @@ fn snapshot_of_working_tree(repository: &Repository) -> Result<Snapshot, GitErro
     let mut tree = Tree::new();
     let mut is_complete = true;
     let has_links = repository.has_links()?;
-    for Flagged { listed, .. } in skipped {
-        let object = Object {
-            name: listed.object.clone(),
-            blobs: Arc::clone(&repository.known.blobs),
-        };
-        let node = match listed.mode.as_str() {
-            GITLINK => continue,
-            LINK if has_links => Node::Link(object),
-            _ => Node::File(object),
-        };
-        is_complete = false;
-        tree.add(&listed.path, node);
+    for Flagged { listed, .. } in skipped.filter(|file| file.listed.mode != GITLINK) {
+        if let Some(node) = node_of(repository, listed, has_links) {
+            is_complete = false;
+            tree.add(&listed.path, node);
+        }
     }
     Ok(if is_complete {
         Snapshot::default()

@@ -28,8 +28,8 @@ pub(super) enum Node {
     Folder,
     File(Object),
     Link(Object),
-    /// A submodule whose content cannot be read, with the reason.
-    Unread(String),
+    /// A submodule, whose files are those of the working tree.
+    Submodule,
 }
 
 /// An object, with the repository that stores it.
@@ -42,7 +42,7 @@ pub(super) struct Object {
 impl Node {
     pub(super) const fn kind(&self) -> Kind {
         match self {
-            Self::Folder | Self::Unread(_) => Kind::Folder,
+            Self::Folder | Self::Submodule => Kind::Folder,
             Self::File(_) => Kind::File,
             Self::Link(_) => Kind::Link,
         }
@@ -72,6 +72,11 @@ impl Tree {
             nodes: HashMap::from([(root.clone(), Node::Folder)]),
             folders: HashMap::from([(root, Vec::new())]),
         }
+    }
+
+    pub(super) fn has_submodules(&self) -> bool {
+        let mut nodes = self.nodes.values();
+        nodes.any(|node| matches!(node, Node::Submodule))
     }
 
     pub(super) fn get(&self, path: &Path) -> Option<&Node> {
