@@ -11,7 +11,7 @@
 //! What a mesh is registered with.
 
 use meshprobe_tree::source::placeholder;
-use meshprobe_yaml::{FieldPath, Value};
+use meshprobe_yaml::{Entry, FieldPath, Value};
 
 use super::description::{KnownKey, Mesh, MeshMarkers, MeshSetup};
 use super::fact::{Fact, Reason};
@@ -276,12 +276,78 @@ pub(super) fn placeholder_membership(
         .filter_map(|key| template.annotation(key))
         .find(|entry| entry.value.text().is_some_and(placeholder::contains))?;
     let message = "fills in this value, which affects the probes";
-    let object = &input.workload.object;
+    Some(filled_in(&input.workload.object, &entry, message))
+}
+
+fn filled_in(object: &Object<'_>, entry: &Entry<'_>, message: &str) -> Fact<Membership> {
     let place = object.placeholder_at(entry.value.span(), message);
-    Some(Fact {
+    Fact {
         certainty: Certainty::Unknown,
         ..Fact::known(Membership::Unknown, place)
+    }
+}
+
+/// The option that settles whether pods are injected.
+pub(super) const SETTLE_INJECTION: &str = "--assume injection=all|none";
+
+/// The values of a switch that [`by_switch`] names if the webhook accepts no other.
+pub(super) const SWITCH_VALUES: &str = "one of `enabled`, `yes`, `true`, `disabled`, `no`, `false`";
+
+/// Decides membership by a label or an annotation that switches injection on or off. If the webhook does not accept its
+/// value, which is then not `expected`, it rejects the pod.
+pub(super) fn by_switch(
+    object: &Object<'_>,
+    entry: &Entry<'_>,
+    switch: Option<bool>,
+    expected: &str,
+) -> Fact<Membership> {
+    let text = entry.value.text().unwrap_or_default();
+    if placeholder::contains(text) {
+        let message = "fills in this value, which decides about injection";
+        return filled_in(object, entry, message);
+    }
+    let (membership, message) = match switch {
+        Some(true) => (Membership::Injected, "injection is on".to_owned()),
+        Some(false) => (
+            Membership::Outside,
+            "injection is switched off here".to_owned(),
+        ),
+        None => {
+            let message = format!("the webhook rejects the pod: `{text}` is not {expected}");
+            (Membership::Refused, message)
+        }
+    };
+    Fact::known(membership, object.label_at(entry.value.span(), message))
+}
+
+/// Decides membership by the option of the user.
+pub(super) fn by_option(hypothesis: &Fact<bool>) -> Fact<Membership> {
+    hypothesis.clone().map(|on| match on {
+        true => Membership::Injected,
+        false => Membership::Outside,
     })
+}
+
+/// Returns the unknown membership of a pod whose Namespace decides, and is not in the tree.
+pub(super) fn without_namespace(input: &PodInput<'_, '_>) -> Fact<Membership> {
+    let message = format!(
+        "the Namespace manifest `{}` is not in scope, so it is not known whether the pod is injected",
+        input.namespace_name
+    );
+    Fact::unknown(Membership::Unknown, message, Some(SETTLE_INJECTION))
+}
+
+/// Returns the membership of a pod that contains the container of the proxy.
+pub(super) fn with_container(
+    input: &PodInput<'_, '_>,
+    container: &str,
+    message: &str,
+) -> Option<Fact<Membership>> {
+    let containers = input.workload.template.containers();
+    let own = containers.iter().find(|own| own.name() == container)?;
+    let name = own.node.get("name")?;
+    let place = input.workload.object.label_at(name.span(), message);
+    Some(Fact::known(Membership::AlreadyInjected, place))
 }
 
 /// Returns a reason at the annotation `key` of the pod if it lists `port` as excluded from traffic

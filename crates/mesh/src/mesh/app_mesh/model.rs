@@ -9,17 +9,15 @@ use meshprobe_yaml::NodeRef;
 
 use super::faults;
 use super::keys::{ENVOY, INJECT, PORTS};
-use crate::finding::Certainty;
 use crate::kube::{Object, ProbeHandler, Requirements, Workload, integer};
 use crate::mesh::description::Mesh;
 use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::model::{
     HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
-    release_of, treatments_of_unchanged_probes,
+    SETTLE_INJECTION, by_option, by_switch, release_of, treatments_of_unchanged_probes,
+    with_container, without_namespace,
 };
 use crate::mesh::version::Version;
-
-const SETTLE: &str = "--assume injection=all|none";
 
 /// The model of App Mesh.
 #[derive(Debug)]
@@ -37,32 +35,15 @@ impl MeshModel for AppMesh {
     fn membership(&self, input: &PodInput<'_, '_>) -> Fact<Membership> {
         let object = &input.workload.object;
         let template = &input.workload.template;
-        let containers = template.containers();
-        let own = containers
-            .iter()
-            .find(|container| container.name() == ENVOY);
-        if let Some(name) = own.and_then(|container| container.node.get("name")) {
-            let message = "the manifest contains the proxy of App Mesh";
-            return Fact::known(
-                Membership::AlreadyInjected,
-                object.label_at(name.span(), message),
-            );
+        let message = "the manifest contains the proxy of App Mesh";
+        if let Some(fact) = with_container(input, ENVOY, message) {
+            return fact;
         }
         let switch = template.annotation(INJECT);
         if let Some(entry) = &switch {
             let text = entry.value.text().unwrap_or_default();
-            if placeholder::contains(text) {
-                let message = "fills in this value, which decides about injection";
-                let place = object.placeholder_at(entry.value.span(), message);
-                return Fact {
-                    certainty: Certainty::Unknown,
-                    ..Fact::known(Membership::Unknown, place)
-                };
-            }
-            if text.eq_ignore_ascii_case("disabled") {
-                let message = "injection is switched off here";
-                let place = object.label_at(entry.value.span(), message);
-                return Fact::known(Membership::Outside, place);
+            if placeholder::contains(text) || text.eq_ignore_ascii_case("disabled") {
+                return by_switch(object, entry, Some(false), "");
             }
         }
         let by_namespace = by_namespace(input);
@@ -71,7 +52,7 @@ impl MeshModel for AppMesh {
         }
         let message = "no VirtualNode in the tree selects the pod, so it is not known whether the \
                        pod is injected";
-        Fact::unknown(Membership::Unknown, message, Some(SETTLE))
+        Fact::unknown(Membership::Unknown, message, Some(SETTLE_INJECTION))
     }
 
     fn treatments(
@@ -107,10 +88,7 @@ impl MeshModel for AppMesh {
 /// Decides membership from the Namespace: the webhook only handles Namespaces with its label.
 fn by_namespace(input: &PodInput<'_, '_>) -> Fact<Membership> {
     if let Some(hypothesis) = &input.supposed {
-        return hypothesis.clone().map(|on| match on {
-            true => Membership::Injected,
-            false => Membership::Outside,
-        });
+        return by_option(hypothesis);
     }
     let Some(namespace) = input.namespace else {
         let message = format!(
@@ -118,20 +96,11 @@ fn by_namespace(input: &PodInput<'_, '_>) -> Fact<Membership> {
             input.namespace_name
         );
         return match node(input) {
-            Some(node) => Fact::assumed(Membership::Injected, message, Some(SETTLE)).preceded_by(
-                Reason::written(
+            Some(node) => Fact::assumed(Membership::Injected, message, Some(SETTLE_INJECTION))
+                .preceded_by(Reason::written(
                     node.label_at(node.name_span(), "this VirtualNode selects the pod"),
-                ),
-            ),
-            None => Fact::unknown(
-                Membership::Unknown,
-                format!(
-                    "the Namespace manifest `{}` is not in scope, so it is not known whether the \
-                     pod is injected",
-                    input.namespace_name
-                ),
-                Some(SETTLE),
-            ),
+                )),
+            None => without_namespace(input),
         };
     };
     let entry = namespace

@@ -27,10 +27,12 @@ use super::keys::{
 };
 use crate::finding::Certainty;
 use crate::kube::{Container, ContainerList, Object, Workload, integer};
-use crate::mesh::model::{Membership, PodInput, parse_bool, placeholder_membership};
+use crate::mesh::model::{
+    Membership, PodInput, SETTLE_INJECTION, by_option, by_switch, parse_bool,
+    placeholder_membership,
+};
 use crate::mesh::{Fact, Reason, Version};
 
-const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TRANSPARENT: &str = "annotation consul.hashicorp.com/transparent-proxy";
 const SETTLE_OVERWRITE: &str = "annotation consul.hashicorp.com/transparent-proxy-overwrite-probes";
 
@@ -63,31 +65,13 @@ fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
     }
     let Some(entry) = input.workload.template.annotation(INJECT) else {
         if let Some(hypothesis) = &input.supposed {
-            return hypothesis.clone().map(|on| match on {
-                true => Membership::Injected,
-                false => Membership::Outside,
-            });
+            return by_option(hypothesis);
         }
         let message = format!("no annotation `{INJECT}` enables injection");
-        return Fact::default(Membership::Outside, message, SETTLE);
+        return Fact::default(Membership::Outside, message, SETTLE_INJECTION);
     };
-    let text = entry.value.text().unwrap_or_default();
-    let at = |message: &str| object.label_at(entry.value.span(), message);
-    match parse_bool(text) {
-        _ if placeholder::contains(text) => Fact {
-            certainty: Certainty::Unknown,
-            ..Fact::known(
-                Membership::Unknown,
-                object.placeholder_at(
-                    entry.value.span(),
-                    "fills in this value, which decides about injection",
-                ),
-            )
-        },
-        Some(true) => Fact::known(Membership::Injected, at("injection is on")),
-        Some(false) => Fact::known(Membership::Outside, at("injection is switched off here")),
-        None => refused(object, &entry),
-    }
+    let switch = parse_bool(entry.value.text().unwrap_or_default());
+    by_switch(object, &entry, switch, "a boolean")
 }
 
 /// Returns the annotation of a pod that the webhook has processed, if it is not empty.
@@ -119,15 +103,6 @@ fn is_proxy(name: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-fn refused(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
-    let text = entry.value.text().unwrap_or_default();
-    let message = format!("the webhook rejects the pod: `{text}` is not a boolean");
-    Fact::known(
-        Membership::Refused,
-        object.label_at(entry.value.span(), message),
-    )
-}
-
 /// Returns the reason why a pod that the webhook would inject cannot be created, if there is one.
 fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
     let object = &input.workload.object;
@@ -136,13 +111,13 @@ fn refusal(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
         .filter_map(|key| input.workload.template.annotation(key))
         .find(is_not_boolean);
     if let Some(entry) = invalid {
-        return Some(refused(object, &entry));
+        return Some(by_switch(object, &entry, None, "a boolean"));
     }
     if input.workload.template.annotation(TRANSPARENT).is_none()
         && let Some(namespace) = input.namespace
         && let Some(entry) = namespace.label(TRANSPARENT).filter(is_not_boolean)
     {
-        return Some(refused(namespace, &entry));
+        return Some(by_switch(namespace, &entry, None, "a boolean"));
     }
     by_several_services(input)
         .or_else(|| by_value(input))

@@ -15,30 +15,22 @@
 //! The values of annotations, as `pkg/plugins/runtime/k8s/metadata/annotations.go` and
 //! `pkg/transparentproxy/config` of v2.14.3 and 348b6528 parse them.
 
-use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::Entry;
 
 use super::keys::{INJECTION, SIDECAR};
 use crate::finding::Certainty;
 use crate::kube::Object;
-use crate::mesh::model::{Membership, PodInput};
+use crate::mesh::model::{
+    Membership, PodInput, SWITCH_VALUES, by_option, by_switch, with_container, without_namespace,
+};
 use crate::mesh::{Fact, Version};
-
-const SETTLE: &str = "--assume injection=all|none";
 
 /// Decides whether the webhook injects the pod.
 pub(super) fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
     let object = &input.workload.object;
-    let containers = input.workload.template.containers();
-    let own = containers
-        .iter()
-        .find(|container| container.name() == SIDECAR);
-    if let Some(name) = own.and_then(|container| container.node.get("name")) {
-        let message = "the manifest contains the sidecar of Kuma";
-        return Fact::known(
-            Membership::AlreadyInjected,
-            object.label_at(name.span(), message),
-        );
+    let message = "the manifest contains the sidecar of Kuma";
+    if let Some(fact) = with_container(input, SIDECAR, message) {
+        return fact;
     }
     let template = &input.workload.template;
     let of_pod = (template.label(INJECTION), template.annotation(INJECTION));
@@ -46,18 +38,10 @@ pub(super) fn injection(input: &PodInput<'_, '_>) -> Fact<Membership> {
         return read(object, &entry);
     }
     if let Some(hypothesis) = &input.supposed {
-        return hypothesis.clone().map(|on| match on {
-            true => Membership::Injected,
-            false => Membership::Outside,
-        });
+        return by_option(hypothesis);
     }
     let Some(namespace) = input.namespace else {
-        let message = format!(
-            "the Namespace manifest `{}` is not in scope, so it is not known whether the pod is \
-             injected",
-            input.namespace_name
-        );
-        return Fact::unknown(Membership::Unknown, message, Some(SETTLE));
+        return without_namespace(input);
     };
     let of_namespace = (namespace.label(INJECTION), namespace.annotation(INJECTION));
     if let Some(entry) = switch(of_namespace, input.release) {
@@ -106,27 +90,8 @@ fn switch<'t>(
 }
 
 fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
-    let text = entry.value.text().unwrap_or_default();
-    let at = |message: &str| object.label_at(entry.value.span(), message);
-    match parse_switch(text) {
-        _ if placeholder::contains(text) => {
-            let message = "fills in this value, which decides about injection";
-            let place = object.placeholder_at(entry.value.span(), message);
-            Fact {
-                certainty: Certainty::Unknown,
-                ..Fact::known(Membership::Unknown, place)
-            }
-        }
-        Some(true) => Fact::known(Membership::Injected, at("injection is on")),
-        Some(false) => Fact::known(Membership::Outside, at("injection is switched off here")),
-        None => Fact::known(
-            Membership::Refused,
-            at(&format!(
-                "the webhook rejects the pod: `{text}` is not one of `enabled`, `yes`, `true`, \
-                 `disabled`, `no`, `false`"
-            )),
-        ),
-    }
+    let switch = parse_switch(entry.value.text().unwrap_or_default());
+    by_switch(object, entry, switch, SWITCH_VALUES)
 }
 
 /// Parses a switch; `None` for a value because of which the webhook rejects the pod.

@@ -17,16 +17,18 @@ use super::keys::{INIT, INJECT, NATIVE_SIDECAR, PROXY};
 use crate::finding::Certainty;
 use crate::kube::{Container, ContainerList, Object, Slot};
 use crate::mesh::Fact;
-use crate::mesh::model::{HandlerRef, Membership, PodInput, parse_bool};
+use crate::mesh::model::{
+    HandlerRef, Membership, PodInput, by_option, by_switch, parse_bool, without_namespace,
+};
 use crate::mesh::version::Version;
 
-const SETTLE: &str = "--assume injection=all|none";
 const SETTLE_TOKEN: &str = "identity.serviceAccountTokenProjection of the chart";
 
 /// The first release whose proxy has a token of its own (edge-21.11.1).
 const PROJECTED_TOKEN: Version = Version::new(2, 12);
 
 /// The value of the injection annotation.
+#[derive(PartialEq, Eq)]
 enum InjectValue {
     On,
     Off,
@@ -99,24 +101,11 @@ fn requested(input: &PodInput<'_, '_>) -> Fact<Membership> {
         let (object, entry) = source?;
         let place = |message: &str| object.label_at(entry.value.span(), message);
         Some(match inject_value(&entry)? {
-            InjectValue::On => Fact::known(Membership::Injected, place("injection is on")),
-            InjectValue::Off => {
-                Fact::known(Membership::Outside, place("injection is switched off here"))
-            }
             InjectValue::Invalid => Fact::known(
                 Membership::Outside,
                 place("Linkerd does not know this value, and does not inject the pod"),
             ),
-            InjectValue::Placeholder => Fact {
-                certainty: Certainty::Unknown,
-                ..Fact::known(
-                    Membership::Unknown,
-                    object.placeholder_at(
-                        entry.value.span(),
-                        "fills in this value, which decides about injection",
-                    ),
-                )
-            },
+            value => by_switch(object, &entry, Some(value == InjectValue::On), ""),
         })
     };
     let is_invalid = |source: &(&Object<'_>, Entry<'_>)| {
@@ -129,10 +118,7 @@ fn requested(input: &PodInput<'_, '_>) -> Fact<Membership> {
         return own;
     }
     if let Some(hypothesis) = &input.supposed {
-        return hypothesis.clone().map(|on| match on {
-            true => Membership::Injected,
-            false => Membership::Outside,
-        });
+        return by_option(hypothesis);
     }
     if let Some(outer) = read(of_namespace) {
         return outer;
@@ -146,14 +132,7 @@ fn requested(input: &PodInput<'_, '_>) -> Fact<Membership> {
             let place = namespace.label_at(namespace.name_span(), message);
             Fact::known(Membership::Outside, place)
         }
-        None => {
-            let message = format!(
-                "the Namespace manifest `{}` is not in scope, so it is not known whether the pod \
-                 is injected",
-                input.namespace_name
-            );
-            Fact::unknown(Membership::Unknown, message, Some(SETTLE))
-        }
+        None => without_namespace(input),
     }
 }
 

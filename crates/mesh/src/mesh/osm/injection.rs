@@ -9,12 +9,13 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef};
 
 use super::keys::{BOOTSTRAP_VOLUME, EXCLUDED_PORTS, IGNORE, INJECTION, MONITORED};
-use crate::finding::{Certainty, Label};
+use crate::finding::Label;
 use crate::kube::{ContainerList, Object, Workload};
-use crate::mesh::model::{Membership, PodInput, placeholder_membership};
+use crate::mesh::model::{
+    Membership, PodInput, SETTLE_INJECTION, SWITCH_VALUES, by_option, by_switch,
+    placeholder_membership, without_namespace,
+};
 use crate::mesh::{Fact, Reason};
-
-const SETTLE: &str = "--assume injection=all|none";
 
 /// Namespaces that are never injected.
 const NEVER: [&str; 3] = ["kube-system", "kube-public", "osm-system"];
@@ -76,7 +77,7 @@ pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
         return Fact::settled(Membership::Outside, message);
     }
     let fact = match (&input.supposed, input.namespace) {
-        (Some(hypothesis), _) => by_option(input, hypothesis),
+        (Some(hypothesis), _) => by_own_switch(input, hypothesis),
         (None, Some(namespace)) => by_namespace(input, namespace),
         (None, None) => by_pod(input),
     };
@@ -103,16 +104,10 @@ fn refused_ports(input: &PodInput<'_, '_>) -> Option<Label> {
 }
 
 /// Decides membership by an option of the user, which replaces the Namespace.
-fn by_option(input: &PodInput<'_, '_>, hypothesis: &Fact<bool>) -> Fact<Membership> {
+fn by_own_switch(input: &PodInput<'_, '_>, hypothesis: &Fact<bool>) -> Fact<Membership> {
     match by_annotation(input).filter(|_| hypothesis.value) {
         Some(fact) if fact.value != Membership::Injected => fact.depending_on(hypothesis),
-        _ => hypothesis.clone().map(|injected| {
-            if injected {
-                Membership::Injected
-            } else {
-                Membership::Outside
-            }
-        }),
+        _ => by_option(hypothesis),
     }
 }
 
@@ -159,17 +154,10 @@ fn by_pod(input: &PodInput<'_, '_>) -> Fact<Membership> {
     match by_annotation(input) {
         Some(fact) if matches!(fact.value, Membership::Injected | Membership::Refused) => {
             let message = format!("namespace `{name}` is monitored by OSM (no Namespace manifest)");
-            fact.depending_on(&Fact::assumed((), message, Some(SETTLE)))
+            fact.depending_on(&Fact::assumed((), message, Some(SETTLE_INJECTION)))
         }
         Some(fact) => fact,
-        None => Fact::unknown(
-            Membership::Unknown,
-            format!(
-                "the Namespace manifest `{name}` is not in scope, so it is not known whether the \
-                 pod is injected"
-            ),
-            Some(SETTLE),
-        ),
+        None => without_namespace(input),
     }
 }
 
@@ -180,27 +168,8 @@ fn by_annotation(input: &PodInput<'_, '_>) -> Option<Fact<Membership>> {
 }
 
 fn read(object: &Object<'_>, entry: &Entry<'_>) -> Fact<Membership> {
-    let text = entry.value.text().unwrap_or_default();
-    let at = |message: &str| object.label_at(entry.value.span(), message);
-    if placeholder::contains(text) {
-        let message = "fills in this value, which decides about injection";
-        let place = object.placeholder_at(entry.value.span(), message);
-        return Fact {
-            certainty: Certainty::Unknown,
-            ..Fact::known(Membership::Unknown, place)
-        };
-    }
-    match parse_switch(text) {
-        Some(true) => Fact::known(Membership::Injected, at("injection is on")),
-        Some(false) => Fact::known(Membership::Outside, at("injection is switched off here")),
-        None => Fact::known(
-            Membership::Refused,
-            at(&format!(
-                "the webhook rejects the pod: `{text}` is not one of `enabled`, `yes`, `true`, \
-                 `disabled`, `no`, `false`"
-            )),
-        ),
-    }
+    let switch = parse_switch(entry.value.text().unwrap_or_default());
+    by_switch(object, entry, switch, SWITCH_VALUES)
 }
 
 /// Returns the annotations, of a pod or of a Namespace, because of which the webhook rejects a pod, with reasons.
@@ -211,10 +180,7 @@ pub fn invalid_annotation_values<'t>(annotations: Option<NodeRef<'t>>) -> Vec<(E
     if let Some(entry) = entry(INJECTION) {
         let text = entry.value.text().unwrap_or_default();
         if parse_switch(text).is_none() && !placeholder::contains(text) {
-            let message = format!(
-                "`{text}` is not one of `enabled`, `yes`, `true`, `disabled`, `no`, `false`"
-            );
-            found.push((entry, message));
+            found.push((entry, format!("`{text}` is not {SWITCH_VALUES}")));
         }
     }
     if let Some(entry) = entry(EXCLUDED_PORTS) {
