@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::{Object, ServicePort, Workload, integer};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
-use meshprobe_mesh::mesh::istio::protocol::Protocol;
+use meshprobe_mesh::mesh::istio::mtls::Protocol;
 use meshprobe_yaml::NodeRef;
 
 use super::inventory::service_selector;

@@ -3,7 +3,6 @@
 //! Which files may be read is decided when a path is found: a link that leads out of the repository is not followed
 //! (`docs/decisions/0002-repository-boundary.md`). What is opened then is a resolved path; a link at its end is refused.
 
-mod canonical;
 mod confined;
 mod disk;
 mod file_system;
@@ -12,8 +11,7 @@ mod kind;
 #[cfg(test)]
 mod tests;
 
-pub use canonical::canonical;
 pub use confined::Confinement;
-pub use disk::{Disk, ReadFiles, path_error};
+pub use disk::{Disk, ReadFiles, canonical, path_error};
 pub use file_system::FileSystem;
 pub use kind::{Entry, Kind, OpenFile, PathProblem, without_dots};

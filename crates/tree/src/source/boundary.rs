@@ -24,7 +24,7 @@ use hashbrown::{HashMap, HashSet};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{NodeRef, Span, Tree};
 
-use super::kustomization_name::is_kustomization;
+use super::classify::is_kustomization;
 use super::model::file::{Role, SourceFile};
 use super::model::set::SourceSet;
 use crate::filesystem::{FileSystem, Kind, without_dots};

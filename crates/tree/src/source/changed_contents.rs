@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 
-use super::kustomization_name::is_kustomization;
+use super::classify::is_kustomization;
 use super::limits::{PARSED_VALUES, ValueCount};
 use super::model::document::Fault;
 use super::model::file::SourceFile;

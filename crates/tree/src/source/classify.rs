@@ -1,18 +1,21 @@
 //! Parses documents and classifies their content.
 //!
 //! Recognition of Kubernetes manifests in text that was not parsed.
+//!
+//! Names of kustomization files.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memchr::{memchr_iter, memmem};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{Ambiguity, Kind, NodeRef, Span, SyntaxError, Tree};
 
-use super::kustomization_name::is_kustomization;
 use super::model::document::{Content, Document};
 use super::model::file::SourceFile;
 use super::model::objects;
 use super::template_marker;
+use crate::filesystem::FileSystem;
 
 /// Parses and classifies the document of a file with the bytes `segment` and at most `max_nodes` nodes.
 pub(in crate::source) fn read_document(
@@ -254,6 +257,28 @@ fn character(text: &[u8]) -> Option<(u8, usize)> {
     let digits = std::str::from_utf8(text.get(2..end)?).ok()?;
     let code = u32::from_str_radix(digits, 16).ok()?;
     Some((u8::try_from(code).ok()?, end))
+}
+
+/// File names that kustomize searches for, in this order.
+pub(in crate::source) const NAMES: [&str; 3] =
+    ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Returns whether the path has the name of a kustomization.
+#[must_use]
+pub fn is_kustomization(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    NAMES.contains(&name)
+}
+
+impl FileSystem {
+    /// Returns the kustomization file in a folder, if there is one.
+    #[must_use]
+    pub fn kustomization_in(&self, folder: &Path) -> Option<PathBuf> {
+        NAMES
+            .iter()
+            .map(|name| folder.join(name))
+            .find(|path| self.is_file(path))
+    }
 }
 
 #[cfg(test)]

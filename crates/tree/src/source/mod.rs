@@ -7,9 +7,7 @@ mod changed_contents;
 mod chart;
 mod classify;
 mod discover;
-mod git;
 mod kustomization_faults;
-mod kustomization_name;
 pub mod limits;
 mod model;
 mod origin;
@@ -30,12 +28,12 @@ pub use boundary::{
 pub use chart::{
     HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
 };
+pub use classify::is_kustomization;
 pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, WalkOptions, find,
     labels_objects, mark_repositories, scripts, setting_files,
 };
 pub use kustomization_faults::{FieldFault, FieldFaultKind, field_faults};
-pub use kustomization_name::is_kustomization;
 pub use model::objects::{TypeMeta, items};
 pub use model::{
     ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, FileLimit,

@@ -15,8 +15,7 @@ use hashbrown::HashMap;
 use meshprobe_yaml::{Span, Tree, is_marker, is_touching_separator};
 use serde::de::IgnoredAny;
 
-use super::classify::{mentions_manifest, read_document};
-use super::kustomization_name::is_kustomization;
+use super::classify::{is_kustomization, mentions_manifest, read_document};
 use super::limits::{FILE_VALUES, PARSED_VALUES, ValueCount};
 use super::model::document::{Document, Fault, FileLimit};
 use super::model::file::SourceFile;

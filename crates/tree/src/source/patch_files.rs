@@ -8,8 +8,8 @@ use hashbrown::{HashMap, HashSet};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{NodeRef, Span, Tree};
 
+use super::classify::{NAMES, is_kustomization};
 use super::discover::candidate::Folders;
-use super::kustomization_name::{NAMES, is_kustomization};
 use super::model::document::Document;
 use super::model::file::SourceFile;
 use super::model::set::SourceSet;

@@ -10,8 +10,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::classify::looks_like_kubernetes;
-use super::kustomization_name::is_kustomization;
+use super::classify::{is_kustomization, looks_like_kubernetes};
 use super::limits::{FILE_SIZE, STREAM_SIZE, ValueCount};
 use super::model::document::Fault;
 use super::model::file::SourceFile;

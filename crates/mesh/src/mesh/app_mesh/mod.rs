@@ -9,7 +9,6 @@
 //!
 //! Source of the markers: `pkg/inject` of its controller.
 
-mod keys;
 mod model;
 
 use model::AppMesh;
@@ -17,7 +16,7 @@ use model::AppMesh;
 use super::description::{Mesh, MeshInfo, MeshMarkers, MeshSetup, SetupSource};
 use super::model::MeshDefinition;
 
-pub use keys::{INJECT, faults};
+pub use model::{INJECT, faults};
 
 /// App Mesh as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -29,7 +28,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         groups: &["appmesh.k8s.aws"],
         ..MeshMarkers::NONE
     },
-    keys: keys::KEYS,
+    keys: model::KEYS,
     faults: faults::ALL,
     setups: SETUPS,
     proven: "",

@@ -8,18 +8,15 @@
 //!
 //! Source of the markers: the kinds of policies that Cilium documents.
 
-mod keys;
 mod model;
 
-use keys::MTLS_ENABLED;
 use meshprobe_yaml::NodeRef;
-use model::Cilium;
+use model::{Cilium, MTLS_ENABLED};
 
 use super::description::{Mesh, MeshInfo, MeshMarkers, MeshSetup, SetupSource, SharedKind};
 use super::model::MeshDefinition;
 
-pub use keys::HBONE_PORT;
-pub use model::{drops_unselected, enrolled};
+pub use model::{HBONE_PORT, drops_unselected, enrolled};
 
 /// Cilium as the registry lists it.
 pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
@@ -44,7 +41,7 @@ pub(in crate::mesh) static DEFINITION: MeshDefinition = MeshDefinition {
         ],
         ..MeshMarkers::NONE
     },
-    keys: keys::KEYS,
+    keys: model::KEYS,
     faults: &[],
     setups: SETUPS,
     proven: "",

@@ -6,10 +6,13 @@
 //! the packets of the kubelet.
 //!
 //! Releases that enforce policies differently.
+//!
+//! The labels and annotations of Cilium, with what editors offer for each.
 
-use super::keys::MTLS_ENABLED;
 use crate::kube::Object;
-use crate::mesh::description::Mesh;
+use crate::mesh::description::KeyMap::Labels;
+use crate::mesh::description::KeyOwner::Namespace;
+use crate::mesh::description::{KnownKey, Mesh};
 use crate::mesh::model::{
     HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
     port_of, release_of,
@@ -93,3 +96,17 @@ pub fn drops_unselected(release: Option<&str>) -> bool {
         _ => true,
     }
 }
+
+/// Label of Namespaces whose pods are enrolled in Cilium's ztunnel if its value is `true`.
+pub(crate) const MTLS_ENABLED: &str = "io.cilium/mtls-enabled";
+/// Port on which enrolled pods receive mutual TLS from each other (HBONE).
+pub const HBONE_PORT: i64 = 15008;
+
+pub(super) static KEYS: &[KnownKey] = &[KnownKey {
+    name: MTLS_ENABLED,
+    map: Labels,
+    owners: &[Namespace],
+    values: &["true"],
+    meaning: "Enrols the pods of the namespace in Cilium's ztunnel.",
+    rules: &["cilium-ztunnel-policy"],
+}];

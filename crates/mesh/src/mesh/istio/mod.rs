@@ -18,7 +18,6 @@ pub mod network_plugin;
 pub mod prober_json;
 pub mod prometheus;
 mod proto_type;
-pub mod protocol;
 pub mod proxy_config;
 pub mod recorded;
 pub mod rewrite;

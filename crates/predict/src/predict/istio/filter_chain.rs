@@ -5,7 +5,7 @@ use meshprobe_mesh::finding::Certainty;
 use meshprobe_mesh::kube::ProbeHandler;
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::authz::Request;
-use meshprobe_mesh::mesh::istio::protocol::Protocol;
+use meshprobe_mesh::mesh::istio::mtls::Protocol;
 
 use crate::context::{Authorization, AuthzDenial, Context, PodFacts, UndecidablePolicy};
 use crate::predict::cause::{Cause, Outcome};

@@ -4,8 +4,8 @@ use meshprobe_mesh::finding::Certainty;
 use meshprobe_mesh::kube::{ExecKind, Port, ProbeHandler, exec_calls, queue_proxy_request};
 use meshprobe_mesh::mesh::istio::keys::HOST_PROBE_SNAT;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
+use meshprobe_mesh::mesh::istio::mtls::Protocol;
 use meshprobe_mesh::mesh::istio::network_plugin::Delivery;
-use meshprobe_mesh::mesh::istio::protocol::Protocol;
 use meshprobe_mesh::mesh::istio::rewrite::is_agent_path;
 use meshprobe_mesh::mesh::{Fact, ReleaseChange, Version};
 

@@ -17,7 +17,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 use super::candidate::{Candidate, Folders, Request};
 use super::find::GeneratedEntries;
 use crate::filesystem::{FileSystem, without_dots};
-use crate::source::kustomization_name::{NAMES, is_kustomization};
+use crate::source::classify::{NAMES, is_kustomization};
 use crate::source::limits::{PARSED_VALUES, ValueCount};
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::objects::Links;

@@ -15,7 +15,7 @@ use super::walk_options::{
 };
 use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::boundary::CONFIG_NAMES;
-use crate::source::kustomization_name::NAMES;
+use crate::source::classify::NAMES;
 use crate::source::read::io_error_reason;
 use crate::source::repository::is_linked_worktree;
 

@@ -15,7 +15,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
 use crate::filesystem::{FileSystem, Kind};
-use crate::source::kustomization_name::is_kustomization;
+use crate::source::classify::is_kustomization;
 use crate::source::repository::git_folders;
 
 /// Paths that the user excludes, as globs with the syntax of `.gitignore`.

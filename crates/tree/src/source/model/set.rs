@@ -14,7 +14,7 @@ use super::file::{Role, Source, SourceFile};
 use super::objects::Links;
 use super::rendered::{ChartDeployment, ContextOption, RenderedChart};
 use crate::source::chart::{HELM_NOT_FOUND, HELM_OUTPUT_PREFIX};
-use crate::source::kustomization_name::NAMES;
+use crate::source::classify::NAMES;
 use crate::source::paths::{has_drive, height, is_absolute, is_within, split, with_slash};
 use crate::source::shown_path::{escaped_name, escaped_path};
 
