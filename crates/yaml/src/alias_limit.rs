@@ -3,9 +3,9 @@
 //! All later stages follow aliases, so their work grows with the expanded size of a document, which can
 //! double with every line of the text.
 
-use crate::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
 use crate::syntax_error::{EXPANDS_TOO_FAR, MERGES_TOO_FAR, SyntaxError};
 use crate::tree::{Kind, NodeRef, Tree};
+use crate::tree::{MERGE_DEPTH, MERGED_MAPPINGS};
 
 /// Expanded size, in nodes, up to which every document is accepted.
 const MAX_NODES: u64 = 250_000;

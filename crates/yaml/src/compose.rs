@@ -7,31 +7,10 @@ use std::sync::Arc;
 
 use super::arena::Arena;
 use super::span::Span;
-use super::tree::{Kind, NodeRef, Style, Tree};
+use super::tree::{Kind, NodeRef, Origins, Style, Tree};
 
 /// Limit on the nesting of collections, as in the full parser.
 const MAX_DEPTH: usize = 255;
-
-/// The files of a composed tree.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Origins {
-    /// The files, each with the number of its first byte.
-    files: Box<[(usize, Arc<str>)]>,
-    /// The keys whose values replaced others, in order.
-    overrides: Box<[u32]>,
-}
-
-impl Origins {
-    fn file(&self, offset: usize) -> usize {
-        let next = self.files.partition_point(|(start, _)| *start <= offset);
-        next.saturating_sub(1)
-    }
-
-    /// Returns whether a key is before its value in one file.
-    pub(super) fn are_joined(&self, key: Span, value: Span) -> bool {
-        key.end <= value.start && self.file(key.start) == self.file(value.start)
-    }
-}
 
 impl Tree {
     /// Returns whether the nodes come from several files, so that the document has no text of its own.

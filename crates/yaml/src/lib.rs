@@ -6,6 +6,7 @@
 mod alias_limit;
 mod arena;
 mod block;
+mod change;
 mod comment;
 mod compose;
 pub(crate) mod de;
@@ -24,12 +25,13 @@ pub mod verify;
 
 pub use alias_limit::check_expanded_size;
 pub use block::parse_fast;
+pub use change::{Change, Value};
 pub use comment::{comments, is_marker, is_touching_separator};
 pub use compose::Composer;
 pub use de::{DeError, from_node};
 pub use edit::{apply, apply_embedded, plan, plan_each, verify_edits};
 pub use embedded::parse_embedded;
-pub use field_path::{Change, FieldPath, Step, Value};
+pub use field_path::{FieldPath, Step};
 pub use json_conversion::{directive_fault, has_cycle, json_fault};
 pub use merge::{Ambiguity, ambiguities};
 pub use parse::{parse, parse_fully, parse_within};

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use crate::scalar::Scalar;
 use crate::span::Span;
-use crate::tree::{Entry, Kind, NodeRef, Tree};
+use crate::tree::{Entry, Kind, MERGE_DEPTH, NodeRef, Tree};
 
 /// Error: aliases that multiply each other produce more entries than the budget allows.
 #[derive(Debug)]
@@ -111,11 +111,6 @@ impl<'t> Collector<'t, '_> {
         Ok(())
     }
 }
-
-/// Limit on the length of a chain of merge keys.
-pub(crate) const MERGE_DEPTH: usize = 16;
-/// Limit on the mappings that are searched for one key; a document that needs more is an attack.
-pub(super) const MERGED_MAPPINGS: usize = 10_000;
 
 /// A part of a document that has more than one reading.
 #[derive(Clone, Debug, PartialEq, Eq)]

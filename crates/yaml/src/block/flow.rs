@@ -1,7 +1,7 @@
 //! Flow collections and folded scalars.
 
-use super::document;
-use super::document::{FastParser, ParseResult, Unsupported};
+use super::lines;
+use super::lines::{FastParser, ParseResult, Unsupported};
 use super::scalars::{ScalarToken, is_flow, unescape};
 use crate::span::Span;
 use crate::tree::{Kind, Style};
@@ -12,8 +12,7 @@ const DEPTH: usize = 64;
 impl FastParser<'_> {
     /// Reads the flow collection at `at`, and returns the offset after it.
     pub(super) fn flow(&mut self, at: usize, indicator: Option<usize>) -> ParseResult<usize> {
-        if self.arena.depth() >= self.blocks.len() + DEPTH || self.arena.depth() >= document::DEPTH
-        {
+        if self.arena.depth() >= self.blocks.len() + DEPTH || self.arena.depth() >= lines::DEPTH {
             return Err(Unsupported);
         }
         let kind = match self.byte(at) {

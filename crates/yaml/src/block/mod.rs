@@ -9,6 +9,7 @@
 
 mod document;
 mod flow;
+mod lines;
 mod scalars;
 
 pub use document::parse_fast;

@@ -1,6 +1,6 @@
 //! Scalars in block style and in the lines of a block.
 
-use super::document::{FastParser, ParseResult, Unsupported};
+use super::lines::{FastParser, ParseResult, Unsupported};
 use crate::scalar::{block_span, without_invented_break};
 use crate::span::Span;
 use crate::tree::{Kind, Style};

@@ -5,8 +5,9 @@
 use hashbrown::HashSet;
 
 use super::intent::{Action, ChangeWalk};
-use super::plan::{Addition, InsertPosition, NodeAction, NodePlan};
-use crate::field_path::{Step, Value, has_value};
+use super::node_plan::{Addition, InsertPosition, NodeAction, NodePlan};
+use crate::change::{Value, has_value};
+use crate::field_path::Step;
 use crate::span::EditError;
 use crate::tree::NodeRef;
 

@@ -4,9 +4,9 @@ use std::cell::OnceCell;
 
 use super::diff::{can_diff, diff_entries, diff_items, reuse_removed};
 use super::layout::{Layout, Lines};
-use super::plan::{Addition, InsertPosition, NodeAction, NodePlan};
+use super::node_plan::{Addition, InsertPosition, NodeAction, NodePlan};
 use super::writer::string;
-use crate::field_path::{Value, has_value};
+use crate::change::{Value, has_value};
 use crate::span::{Edit, EditError, Span};
 use crate::tree::{Entry, Kind, NodeRef, Style, Tree};
 

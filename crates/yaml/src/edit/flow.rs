@@ -3,9 +3,9 @@
 //! The style of brackets: quotes, blanks and line breaks.
 
 use super::emit::{Child, Emitter, children};
-use super::plan::{Addition, InsertPosition};
+use super::node_plan::{Addition, InsertPosition};
 use super::writer::{ScalarContext, scalar, string};
-use crate::field_path::Value;
+use crate::change::Value;
 use crate::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {

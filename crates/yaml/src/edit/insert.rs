@@ -3,7 +3,7 @@
 use super::emit::{Child, Emitter, ScalarEndGuard, last_leaf};
 use super::layout;
 use super::layout::dash_width;
-use super::plan::{Addition, InsertPosition};
+use super::node_plan::{Addition, InsertPosition};
 use super::writer::{TextAfter, ValueAnchor, Writer};
 use crate::span::{Edit, EditError, Span};
 use crate::tree::{Kind, NodeRef, Style};

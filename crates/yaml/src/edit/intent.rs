@@ -3,9 +3,10 @@
 //! Changes with the same new parent become one addition. Changes that contradict each other are rejected before any
 //! text is planned.
 
-use super::plan::{Addition, InsertPosition, NodeAction, NodePlan};
+use super::node_plan::{Addition, InsertPosition, NodeAction, NodePlan};
+use crate::change::{Change, Value, has_value};
 use crate::duplicate_keys::first_duplicate;
-use crate::field_path::{Change, FieldPath, Step, Value, has_value};
+use crate::field_path::{FieldPath, Step};
 use crate::span::EditError;
 use crate::tree::{Kind, NodeRef};
 

@@ -9,6 +9,7 @@ mod flow;
 mod insert;
 mod intent;
 mod layout;
+mod node_plan;
 mod plan;
 mod replace_value;
 mod writer;

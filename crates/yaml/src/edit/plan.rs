@@ -1,17 +1,19 @@
 //! Plans the edits for the changes of a document, and verifies them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 
-use super::{emit, intent, layout};
+use super::emit::children;
+use super::intent::effective_changes;
+use super::{emit, intent};
+use crate::change::Change;
 use crate::comment::with_marker;
-use crate::field_path::{Change, Value};
+use crate::field_path::Step;
 use crate::merge::ambiguities;
 use crate::parse::parse;
 use crate::span::{Edit, EditError, Span, shift, splice};
-use crate::tree::{NodeRef, Style, Tree};
+use crate::tree::{Kind, NodeRef, Style, Tree};
 use crate::verify;
 
 /// Plans the edits for `changes`; they are sorted and do not overlap. A change that is applied already needs no
@@ -35,7 +37,7 @@ pub fn plan_each(tree: &Tree, lists: &[&[Change]]) -> Vec<Result<Vec<Edit>, Edit
 }
 
 fn plan_one(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, EditError> {
-    layout::refuse_shared(tree, changes)?;
+    refuse_shared(tree, changes)?;
     let edits = direct(tree, changes)?;
     let trimmed = edits
         .into_iter()
@@ -110,107 +112,6 @@ pub fn apply_embedded(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
     let edits = plan(tree, changes)?;
     verify_as_written(tree, changes, &edits)?;
     Ok(edits)
-}
-
-/// Planned changes of a node and its descendants.
-#[derive(Debug, Default)]
-pub(super) struct NodePlan {
-    /// The change of the node itself.
-    pub(super) action: NodeAction,
-    /// The changes of its entries or items, by index; only for a node that is kept.
-    pub(super) children: BTreeMap<usize, NodePlan>,
-    /// The new entries or items.
-    pub(super) added: Vec<Addition>,
-}
-
-/// Planned change of one node.
-#[derive(Debug, Default)]
-pub(super) enum NodeAction {
-    /// The node does not change.
-    #[default]
-    Keep,
-    /// The node gets this value.
-    SetValue(Value),
-    /// The entry gets another key and this value.
-    Rename(String, Value),
-    /// The entry or item is removed.
-    Remove,
-}
-
-/// A new entry or item.
-#[derive(Debug)]
-pub(super) struct Addition {
-    /// The position; `None` is the end.
-    pub(super) position: Option<InsertPosition>,
-    /// The key; `None` for an item.
-    pub(super) key: Option<String>,
-    pub(super) value: Value,
-}
-
-/// Position of a new entry or item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum InsertPosition {
-    /// Before all entries or items.
-    First,
-    /// After the entry or item with this index.
-    After(usize),
-}
-
-/// Returns whether a value, or a value in it, may be written as a block scalar.
-fn may_be_block(value: &Value) -> bool {
-    match value {
-        Value::Block(_) => true,
-        Value::Str(text) => text.contains('\n'),
-        Value::Map(entries) => entries.iter().any(|(_, value)| may_be_block(value)),
-        Value::Seq(items) => items.iter().any(may_be_block),
-        _ => false,
-    }
-}
-
-impl NodePlan {
-    pub(super) fn new(action: NodeAction) -> Self {
-        Self {
-            action,
-            ..Self::default()
-        }
-    }
-
-    /// Returns whether neither the node nor a descendant changes.
-    pub(super) fn is_kept(&self) -> bool {
-        matches!(self.action, NodeAction::Keep)
-            && self.added.is_empty()
-            && self.children.values().all(Self::is_kept)
-    }
-
-    /// Returns whether a block scalar may be written to the node or a descendant.
-    pub(super) fn may_write_block(&self) -> bool {
-        let own = match &self.action {
-            NodeAction::SetValue(value) | NodeAction::Rename(_, value) => may_be_block(value),
-            NodeAction::Keep | NodeAction::Remove => false,
-        };
-        own || self
-            .added
-            .iter()
-            .any(|addition| may_be_block(&addition.value))
-            || self.children.values().any(Self::may_write_block)
-    }
-
-    /// Returns whether only children change, and none is added or removed.
-    pub(super) fn keeps_children(&self) -> bool {
-        let stays = |child: &Self| !matches!(child.action, NodeAction::Remove);
-        self.added.is_empty() && !self.children.is_empty() && self.children.values().all(stays)
-    }
-
-    /// Returns whether nothing is planned for the node and its descendants.
-    pub(super) fn is_untouched(&self) -> bool {
-        matches!(self.action, NodeAction::Keep) && self.added.is_empty() && self.children.is_empty()
-    }
-
-    /// Returns whether the node or a descendant is removed or renamed.
-    pub(super) fn removes_or_renames(&self) -> bool {
-        matches!(self.action, NodeAction::Remove | NodeAction::Rename(..))
-            || self.children.values().any(Self::removes_or_renames)
-    }
 }
 
 /// Verifies the edits of a document of a file, which must be sorted and must not overlap. Our parser and the
@@ -347,4 +248,105 @@ fn is_object(text: &str) -> bool {
 
 fn trimmed_json(text: &str) -> &str {
     text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n'])
+}
+
+/// Checks that the changes do not affect text that is used more than once.
+///
+/// # Errors
+/// [`EditError`] at the first alias or merge key that a change would affect.
+fn refuse_shared(tree: &Tree, changes: &[Change]) -> Result<(), EditError> {
+    let has_shared_text = tree.has_anchors() || tree.has_merge_keys();
+    let Some(root) = tree.root().filter(|_| has_shared_text) else {
+        return Ok(());
+    };
+    let aliases = tree.all().filter(|node| node.kind() == Kind::Alias);
+    let uses = Uses(aliases.collect());
+    effective_changes(root, changes)
+        .into_iter()
+        .try_for_each(|change| uses.check(root, change))
+}
+
+/// The aliases of a document.
+struct Uses<'t>(Vec<NodeRef<'t>>);
+
+impl<'t> Uses<'t> {
+    fn check(&self, root: NodeRef<'t>, change: &Change) -> Result<(), EditError> {
+        let mut node = root;
+        let steps = change.route().steps();
+        for (index, step) in steps.iter().enumerate() {
+            self.refuse_alias(node)?;
+            let is_last = index + 1 == steps.len();
+            let next = match step {
+                Step::Index(index) => node.item(*index),
+                Step::Key(key) => match node.entry(key) {
+                    // The mapping's own key overrides the merge key.
+                    Some(entry)
+                        if entry.merged && is_last && matches!(change, Change::Set { .. }) =>
+                    {
+                        None
+                    }
+                    Some(entry) if entry.merged => {
+                        return refuse(node, "a merge key adds the field");
+                    }
+                    // The entry that a merge key adds would replace the removed one.
+                    Some(_)
+                        if is_last && is_removal(change) && node.merged_entry(key).is_some() =>
+                    {
+                        return refuse(node, "a merge key adds the same field");
+                    }
+                    entry => entry.map(|entry| entry.value),
+                },
+            };
+            let Some(next) = next else { return Ok(()) };
+            node = next;
+        }
+        match change {
+            Change::Push { .. } => self.refuse_alias(node),
+            _ => self.refuse_used(node, change),
+        }
+    }
+
+    /// Rejects a change within a node that is an alias or has one.
+    fn refuse_alias(&self, node: NodeRef<'t>) -> Result<(), EditError> {
+        let is_shared =
+            node.anchor_span().is_some() && self.0.iter().any(|alias| alias.resolved() == node);
+        match is_shared || node.kind() == Kind::Alias {
+            true => refuse(node, "an alias shares the value"),
+            false => Ok(()),
+        }
+    }
+
+    /// Rejects the replacement or removal of a node if an alias that stays refers to a part of it.
+    fn refuse_used(&self, node: NodeRef<'t>, change: &Change) -> Result<(), EditError> {
+        let removed = matches!(change, Change::Remove { .. }).then(|| node.span());
+        let mut stack = vec![node];
+        while let Some(part) = stack.pop() {
+            let is_used = |alias: &NodeRef<'t>| {
+                alias.resolved() == part
+                    && removed.is_none_or(|removed| !removed.contains(alias.span()))
+            };
+            if part.kind() == Kind::Alias {
+                continue;
+            }
+            if part.anchor_span().is_some() && self.0.iter().any(is_used) {
+                return refuse(part, "an alias shares the value");
+            }
+            for child in children(part) {
+                stack.extend(child.key);
+                stack.push(child.value);
+            }
+        }
+        Ok(())
+    }
+}
+
+const fn is_removal(change: &Change) -> bool {
+    matches!(change, Change::Remove { .. } | Change::Replace { .. })
+}
+
+fn refuse(node: NodeRef<'_>, reason: &str) -> Result<(), EditError> {
+    Err(EditError {
+        offset: node.span().start,
+        reason: format!("cannot change shared text: {reason}"),
+    })
 }

@@ -3,7 +3,7 @@
 use super::emit::{Emitter, in_flow};
 use super::insert::Slot;
 use super::writer::{ScalarContext, Text, TextAfter, ValueAnchor, scalar};
-use crate::field_path::Value;
+use crate::change::Value;
 use crate::span::{EditError, Span};
 use crate::tree::{Kind, NodeRef, Style};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::layout::Layout;
-use crate::field_path::Value;
+use crate::change::Value;
 use crate::scalar::plain_is_string;
 use crate::tree::Style;
 

@@ -8,8 +8,13 @@ use super::kind::Kind;
 use super::node::{Entry, NodeRef};
 use super::storage::{NONE, Tree};
 use crate::field_path::{FieldPath, Step};
-use crate::merge::{MERGE_DEPTH, MERGED_MAPPINGS};
 use crate::span::Span;
+
+/// Limit on the length of a chain of merge keys.
+pub(crate) const MERGE_DEPTH: usize = 16;
+
+/// Limit on the mappings that are searched for one key; a document that needs more is an attack.
+pub(crate) const MERGED_MAPPINGS: usize = 10_000;
 
 impl<'t> NodeRef<'t> {
     /// Returns the effective entries of a mapping: first its own entries without the merge keys, then the

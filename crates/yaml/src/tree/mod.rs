@@ -7,7 +7,8 @@ mod node;
 mod storage;
 
 pub use kind::{Kind, Style};
+pub(crate) use lookup::{MERGE_DEPTH, MERGED_MAPPINGS};
 pub(super) use memo::Memo;
 pub use node::{Entry, NodeRef};
 pub use storage::Tree;
-pub(super) use storage::{NONE, Node, Properties};
+pub(super) use storage::{NONE, Node, Origins, Properties};

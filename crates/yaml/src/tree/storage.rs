@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::kind::{Kind, Style};
 use super::memo::Memo;
-use crate::compose::Origins;
 use crate::span::{CompactSpan, Span};
 
 /// The number of no node.
@@ -41,6 +40,27 @@ pub(crate) struct Properties {
     pub(crate) anchor: Option<Span>,
     /// The explicit tag.
     pub(crate) tag: Option<Span>,
+}
+
+/// The files of a composed tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Origins {
+    /// The files, each with the number of its first byte.
+    pub(crate) files: Box<[(usize, Arc<str>)]>,
+    /// The keys whose values replaced others, in order.
+    pub(crate) overrides: Box<[u32]>,
+}
+
+impl Origins {
+    pub(crate) fn file(&self, offset: usize) -> usize {
+        let next = self.files.partition_point(|(start, _)| *start <= offset);
+        next.saturating_sub(1)
+    }
+
+    /// Returns whether a key is before its value in one file.
+    pub(crate) fn are_joined(&self, key: Span, value: Span) -> bool {
+        key.end <= value.start && self.file(key.start) == self.file(value.start)
+    }
 }
 
 /// A document: parsed, or composed of nodes of several files. Two documents are equal if all their nodes and positions are equal.

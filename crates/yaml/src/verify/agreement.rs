@@ -9,7 +9,8 @@ use std::cell::{Cell, OnceCell};
 use hashbrown::{HashMap, HashSet};
 use serde_yaml::{Mapping, Value as Yaml};
 
-use super::compare::{DEPTH, REPEATED, describe_value};
+use super::compare::describe_value;
+use super::{DEPTH, REPEATED};
 use crate::field_path::FieldPath;
 use crate::merge::{effective_entries, key_text};
 use crate::scalar::{Scalar, resolve_plain};

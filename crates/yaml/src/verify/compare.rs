@@ -1,18 +1,14 @@
 //! Application of changes to values, and the first difference between two values.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use serde_yaml::{Mapping, Value as Yaml};
 
-use super::agreement;
-use super::referee::{referee_value, with_unique_anchors};
-use crate::comment::without_byte_order_mark;
-use crate::field_path::{Change, FieldPath, Step, Value};
+use super::{DEPTH, REPEATED};
+use crate::change::{Change, Value};
+use crate::field_path::{FieldPath, Step};
 use crate::merge::effective_entries;
-use crate::parse::parse;
 use crate::scalar::Scalar;
-use crate::span::Span;
 use crate::tree::{Kind, NodeRef, Style, Tree};
 
 /// Compares `old`, with `changes` applied, with `new`. `root` is the root of the edited document in our
@@ -319,71 +315,3 @@ pub(super) fn scalar_value(scalar: Scalar<'_>) -> Yaml {
         Scalar::Str(text) => Yaml::String(text.to_owned()),
     }
 }
-
-/// Verifies that `after`, the edited text of a document, equals `before` with `changes` applied.
-///
-/// # Errors
-/// A message for the user: which of the two texts cannot be read, or the first field that differs.
-pub fn verify(before: &str, changes: &[Change], after: &str) -> Result<(), String> {
-    let tree = parsed(before).map_err(|reason| format!("the document {reason}"))?;
-    check(&tree, changes, after)
-}
-
-/// Verifies an edit as [`verify`] does, for a parsed document. In addition, both parsers must read the original
-/// document alike.
-pub(crate) fn check_edit(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
-    let readings = Readings::of(before).map_err(|reason| format!("the document {reason}"))?;
-    if let Some(difference) = agreement::difference(before, &readings.second_reading) {
-        return Err(format!("the document has two readings: {difference}"));
-    }
-    check_from(readings, changes, after)
-}
-
-fn check(before: &Tree, changes: &[Change], after: &str) -> Result<(), String> {
-    let readings = Readings::of(before).map_err(|reason| format!("the document {reason}"))?;
-    check_from(readings, changes, after)
-}
-
-fn check_from(before: Readings, changes: &[Change], after: &str) -> Result<(), String> {
-    let in_edited = |reason: String| format!("the edited document {reason}");
-    let tree = parsed(after).map_err(in_edited)?;
-    let after = Readings::of(&tree).map_err(in_edited)?;
-    compare(before.own, changes, &after.own, None)?;
-    compare(
-        before.second_reading,
-        changes,
-        &after.second_reading,
-        tree.root(),
-    )
-}
-
-/// The values that the two parsers read from a document.
-struct Readings {
-    own: Yaml,
-    second_reading: Yaml,
-}
-
-impl Readings {
-    fn of(tree: &Tree) -> Result<Self, String> {
-        check_expansion(tree)?;
-        Ok(Self {
-            own: own_value(tree)?,
-            second_reading: referee_value(&with_unique_anchors(tree))?,
-        })
-    }
-}
-
-fn parsed(text: &str) -> Result<Tree, String> {
-    let text: Arc<str> = Arc::from(without_byte_order_mark(text));
-    let segment = Span::new(0, str::len(&text));
-    match parse(&text, segment) {
-        Ok(Some(tree)) => Ok(tree),
-        Ok(None) => Err("is empty".to_owned()),
-        Err(error) => Err(format!("is not YAML: {}", error.message)),
-    }
-}
-
-/// Limit on the nodes that aliases repeat; a document that exceeds it is an attack or a mistake.
-pub(super) const REPEATED: usize = 100_000;
-/// Limit on nesting that both parsers support.
-pub(super) const DEPTH: usize = 128;

@@ -11,7 +11,7 @@ use serde::de::{
 };
 use serde_yaml::Value as Yaml;
 
-use super::compare::REPEATED;
+use super::REPEATED;
 use crate::comment::without_byte_order_mark;
 use crate::span::{Edit, Span, splice};
 use crate::tree::{Kind, NodeRef, Tree};
@@ -129,7 +129,7 @@ const LIMIT: usize = 4_000;
 
 /// Limit on the opening brackets of a short text such as the value of an annotation. There can be many of them, and none of
 /// these is nested deeper. yaml-serde rejects more levels.
-const EMBEDDED_LIMIT: usize = super::compare::DEPTH;
+const EMBEDDED_LIMIT: usize = super::DEPTH;
 
 /// Characters with which libyaml may end a scalar or a comment earlier than our parser.
 const LINE_BREAKS: [char; 4] = ['\u{85}', '\u{2028}', '\u{2029}', '\u{feff}'];
