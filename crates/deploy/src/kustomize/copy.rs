@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use meshprobe_tree::source::limits::OBJECT_VALUES;
-use meshprobe_yaml::{Entry, Kind, NodeRef, Scalar, Span, Tree};
+use meshprobe_yaml::{Entry, Kind, NodeRef, Span, Tree};
 
-use crate::kustomize::node::{Field, Leaf, Mapping, Node, Origin, Source, Value};
+use crate::kustomize::members::Source;
+use crate::kustomize::node::{Field, Mapping, Node, Origin, Value, is_boolean_word, leaf, node};
 
 /// Up to this number of entries, searching each key is faster than an index.
 const FEW: usize = 24;
@@ -110,78 +111,6 @@ fn merge_annotations(
     Ok(())
 }
 
-/// Member of a collection of a document.
-pub(crate) trait Member: Clone + Sized {
-    /// Reads the members of a collection.
-    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self>;
-}
-
-impl Member for Node {
-    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self> {
-        collection.items().map(|item| node(item, source)).collect()
-    }
-}
-
-impl Member for Field {
-    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self> {
-        let entries = collection.entries();
-        entries
-            .map(|entry| Self {
-                key: entry.key.text().unwrap_or_default().into(),
-                origin: source.origin(entry.key),
-                value: node(entry.value, source),
-                is_override: false,
-            })
-            .collect()
-    }
-}
-
-/// Reads the members of a collection.
-pub(crate) fn members<T: Member>(source: &Source) -> Vec<T> {
-    let collection = source.tree.node(source.id);
-    collection
-        .map(|collection| T::read(collection, source))
-        .unwrap_or_default()
-}
-
-impl Source {
-    fn origin(&self, node: NodeRef<'_>) -> Origin {
-        Origin {
-            path: Arc::clone(&self.path),
-            span: node.span(),
-        }
-    }
-}
-
-/// Reads a value of the document of `of`.
-fn node(value: NodeRef<'_>, of: &Source) -> Node {
-    let source = || Source {
-        id: value.id(),
-        ..of.clone()
-    };
-    Node {
-        origin: of.origin(value),
-        value: match value.kind() {
-            Kind::Mapping => Value::Map(Arc::new(Mapping::from(source()))),
-            Kind::Sequence => Value::Seq(Arc::new(source().into())),
-            Kind::Scalar | Kind::Alias => Value::Leaf(leaf(value)),
-        },
-    }
-}
-
-fn leaf(scalar: NodeRef<'_>) -> Leaf {
-    Leaf {
-        text: scalar.text().unwrap_or_default().into(),
-        is_text: is_text(scalar),
-        shared_id: None,
-    }
-}
-
-/// Returns whether kustomize reads a scalar as a string.
-pub(crate) fn is_text(scalar: NodeRef<'_>) -> bool {
-    matches!(scalar.scalar(), Some(Scalar::Str(_))) || is_boolean_word(scalar)
-}
-
 /// Returns whether kustomize reads a scalar in `source` differently from other tools.
 pub(crate) fn is_reread(source: NodeRef<'_>) -> bool {
     match source.kind() {
@@ -189,16 +118,6 @@ pub(crate) fn is_reread(source: NodeRef<'_>) -> bool {
         Kind::Sequence => source.items().any(is_reread),
         Kind::Scalar | Kind::Alias => is_boolean_word(source),
     }
-}
-
-/// Returns whether `source` is `yes`, `on`, `y` or the like: kustomize reads it as a string, the tools that
-/// read its output as a boolean.
-fn is_boolean_word(source: NodeRef<'_>) -> bool {
-    let text = source.text().unwrap_or_default();
-    let is_plain = ["true", "false"]
-        .iter()
-        .any(|literal| text.eq_ignore_ascii_case(literal));
-    !is_plain && matches!(source.scalar(), Some(Scalar::Bool(_)))
 }
 
 struct Reader<'p> {

@@ -13,8 +13,9 @@ use meshprobe_tree::source::{Content, Document, SourceSet, is_kustomization};
 use meshprobe_yaml::{Composer, Kind, NodeRef, Span, Tree};
 
 use crate::kustomize::accumulator::Accumulator;
-use crate::kustomize::copy::{is_reread, is_text};
+use crate::kustomize::copy::is_reread;
 use crate::kustomize::limit::{self, Limit};
+use crate::kustomize::node::is_text;
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
 use crate::kustomize::resource::Resource;

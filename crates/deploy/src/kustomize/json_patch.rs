@@ -9,7 +9,7 @@ use meshprobe_tree::source::limits::OBJECT_VALUES;
 use serde::de::IgnoredAny;
 
 use crate::kustomize::limit::Limit;
-use crate::kustomize::merge::PatchFailure;
+use crate::kustomize::merged::PatchFailure;
 use crate::kustomize::node::{Leaf, Node, Origin, Value, equal};
 use crate::kustomize::share::release;
 

@@ -8,7 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use meshprobe_tree::source::limits::LIST_ITEMS;
 
 use crate::kustomize::limit::Limit;
-use crate::kustomize::merge::{Merged, PatchFailure};
+use crate::kustomize::merged::{Merged, PatchFailure};
 use crate::kustomize::node::Node;
 
 /// Merges the items of a patch into those of an object. `merge_item` merges two items; `is_same` if the patch is merged with

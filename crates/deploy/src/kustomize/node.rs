@@ -4,13 +4,13 @@
 //! to the patch after any number of steps. Collections are shared until they are changed. Those of a document are read from its
 //! tree when they are needed: most kustomizations change only the name, the namespace and the labels of an object.
 
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashMap;
-use meshprobe_yaml::{NodeRef, Scalar, Span, Tree, resolve_plain};
+use meshprobe_yaml::{Kind, NodeRef, Scalar, Span, resolve_plain};
 
-use crate::kustomize::copy::{self, Member};
+use crate::kustomize::members::{Member, Members, Source};
 
 /// Value with its origin.
 #[derive(Clone, Debug)]
@@ -25,66 +25,6 @@ pub(crate) enum Value {
     Leaf(Leaf),
     Map(Arc<Mapping>),
     Seq(Arc<Members<Node>>),
-}
-
-/// Members of a collection. Those of a document are read when they are first needed.
-#[derive(Clone, Debug)]
-pub(crate) struct Members<T> {
-    /// The members, unless there is a source.
-    own: Vec<T>,
-    /// The collection of a document that has the members. A change of a member is a change of the collection.
-    source: Option<Source>,
-    /// The members of the source.
-    read: OnceLock<Vec<T>>,
-}
-
-/// Collection of a document without anchors, merge keys and duplicate keys.
-#[derive(Clone, Debug)]
-pub(crate) struct Source {
-    pub(crate) tree: Arc<Tree>,
-    pub(crate) id: u32,
-    /// The file.
-    pub(crate) path: Arc<str>,
-}
-
-impl<T> From<Vec<T>> for Members<T> {
-    fn from(members: Vec<T>) -> Self {
-        Self {
-            own: members,
-            source: None,
-            read: OnceLock::new(),
-        }
-    }
-}
-
-impl<T> From<Source> for Members<T> {
-    fn from(source: Source) -> Self {
-        Self {
-            own: Vec::new(),
-            source: Some(source),
-            read: OnceLock::new(),
-        }
-    }
-}
-
-impl<T: Member> Deref for Members<T> {
-    type Target = Vec<T>;
-
-    fn deref(&self) -> &Vec<T> {
-        match &self.source {
-            Some(source) => self.read.get_or_init(|| copy::members(source)),
-            None => &self.own,
-        }
-    }
-}
-
-impl<T: Member> DerefMut for Members<T> {
-    fn deref_mut(&mut self) -> &mut Vec<T> {
-        if let Some(source) = self.source.take() {
-            self.own = self.read.take().unwrap_or_else(|| copy::members(&source));
-        }
-        &mut self.own
-    }
 }
 
 /// Entry of a mapping.
@@ -486,6 +426,74 @@ impl Leaf {
 
 /// Identity of a shared node: all values with the same id are one node in kustomize.
 pub(crate) type SharedNodeId = Arc<Origin>;
+
+impl Member for Node {
+    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self> {
+        collection.items().map(|item| node(item, source)).collect()
+    }
+}
+
+impl Member for Field {
+    fn read(collection: NodeRef<'_>, source: &Source) -> Vec<Self> {
+        let entries = collection.entries();
+        entries
+            .map(|entry| Self {
+                key: entry.key.text().unwrap_or_default().into(),
+                origin: source.origin(entry.key),
+                value: node(entry.value, source),
+                is_override: false,
+            })
+            .collect()
+    }
+}
+
+/// Reads a value of the document of `of`.
+pub(crate) fn node(value: NodeRef<'_>, of: &Source) -> Node {
+    let source = || Source {
+        id: value.id(),
+        ..of.clone()
+    };
+    Node {
+        origin: of.origin(value),
+        value: match value.kind() {
+            Kind::Mapping => Value::Map(Arc::new(Mapping::from(source()))),
+            Kind::Sequence => Value::Seq(Arc::new(source().into())),
+            Kind::Scalar | Kind::Alias => Value::Leaf(leaf(value)),
+        },
+    }
+}
+
+pub(crate) fn leaf(scalar: NodeRef<'_>) -> Leaf {
+    Leaf {
+        text: scalar.text().unwrap_or_default().into(),
+        is_text: is_text(scalar),
+        shared_id: None,
+    }
+}
+
+/// Returns whether kustomize reads a scalar as a string.
+pub(crate) fn is_text(scalar: NodeRef<'_>) -> bool {
+    matches!(scalar.scalar(), Some(Scalar::Str(_))) || is_boolean_word(scalar)
+}
+
+/// Returns whether `source` is `yes`, `on`, `y` or the like: kustomize reads it as a string, the tools that
+/// read its output as a boolean.
+pub(crate) fn is_boolean_word(source: NodeRef<'_>) -> bool {
+    let text = source.text().unwrap_or_default();
+    let is_plain = ["true", "false"]
+        .iter()
+        .any(|literal| text.eq_ignore_ascii_case(literal));
+    !is_plain && matches!(source.scalar(), Some(Scalar::Bool(_)))
+}
+
+impl Source {
+    pub(crate) fn origin(&self, node: NodeRef<'_>) -> Origin {
+        Origin {
+            path: Arc::clone(&self.path),
+            span: node.span(),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,8 @@ use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::inline::{self, Documents};
 use crate::kustomize::kustomization::{Kustomization, REFUSED};
 use crate::kustomize::locate::{absent_path, file};
-use crate::kustomize::merge::{PatchFailure, merge};
+use crate::kustomize::merge::merge;
+use crate::kustomize::merged::PatchFailure;
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::rendering::{Note, Topic};
 use crate::kustomize::resource::{
