@@ -189,7 +189,7 @@ fn text(finding: &Finding) -> String {
         line("kubelet", kubelet);
     }
     for assumption in &finding.assumptions {
-        line("assumed", assumption);
+        line("assumed", &assumption.to_string());
     }
     if let Some(help) = &finding.help {
         line("help", help);

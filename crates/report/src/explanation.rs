@@ -60,7 +60,7 @@ fn explanation(workload: &WorkloadReport, probe: &ProbeReport, place: Format<'_>
         let kubelet = probe.kubelet.iter();
         lines.extend(kubelet.map(|text| plain_line("kubelet", text)));
         let assumed = probe.assumptions.iter();
-        lines.extend(assumed.map(|text| plain_line("assumed", text)));
+        lines.extend(assumed.map(|known| plain_line("assumed", &known.to_string())));
         let otherwise = probe.otherwise.iter();
         lines.extend(otherwise.map(|text| plain_line("otherwise", text)));
     }

@@ -1,7 +1,7 @@
 //! Groups findings that have the same cause, for text formats, and words their common message.
 
 use hashbrown::HashMap;
-use meshprobe_mesh::finding::{Finding, Fix, ObjectRef, RuleId};
+use meshprobe_mesh::finding::{Finding, Fix, ObjectRef, RuleId, Sentence};
 
 use super::text::counted;
 
@@ -13,9 +13,8 @@ pub(super) struct FindingGroup<'f> {
     others: Vec<&'f Finding>,
 }
 
-/// What the messages of a group have in common: the rule, the text before the name of the probe, the text after it on both
-/// sides of the port, and the file or overlay.
-type GroupKey<'f> = (RuleId, &'f str, (&'f str, &'f str), &'f str);
+/// What the findings of a group have in common: the rule, the file or overlay, and the sentence apart from its port.
+type GroupKey<'f> = (RuleId, &'f str, Sentence);
 
 /// Returns the groups in the order of their first findings.
 pub(super) fn finding_groups(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
@@ -41,23 +40,13 @@ pub(super) fn finding_groups(findings: &[Finding]) -> Vec<FindingGroup<'_>> {
 }
 
 fn group_key(finding: &Finding) -> Option<GroupKey<'_>> {
-    let probe = finding.probe.as_ref()?;
-    let (before, after) = finding.message.split_once(&*probe.title)?;
+    finding.probe.as_ref()?;
     let place = finding.overlays.first().unwrap_or(&finding.primary.path);
-    let predicate = match split_port(after).filter(|_| plural(after).is_some()) {
-        Some((start, _, end)) => (start, end),
-        None => (after, ""),
-    };
-    Some((finding.rule, before, predicate, place))
-}
-
-/// Splits a text at the number of its first port: "port ", the number, and the rest.
-fn split_port(text: &str) -> Option<(&str, &str, &str)> {
-    const PORT: &str = " port ";
-    let (start, rest) = text.split_at_checked(text.find(PORT)? + PORT.len())?;
-    let is_end = |c: char| !c.is_ascii_digit();
-    let (port, end) = rest.split_at_checked(rest.find(is_end).unwrap_or(rest.len()))?;
-    (!port.is_empty()).then_some((start, port, end))
+    Some((
+        finding.rule,
+        place,
+        finding.sentence.as_ref()?.without_port(),
+    ))
 }
 
 /// Returns whether all facts of two findings with the same key are equal.
@@ -83,25 +72,17 @@ impl<'f> FindingGroup<'f> {
 
     /// Returns the message, which names all probes.
     pub(super) fn message(&self) -> String {
-        let Some((_, before, (start, end), _)) =
-            group_key(self.first).filter(|_| !self.others.is_empty())
-        else {
+        let sentence = self.first.sentence.as_ref();
+        let Some(sentence) = sentence.filter(|_| !self.others.is_empty()) else {
             return self.first.message.clone();
         };
-        let mut ports: Vec<&str> = self.findings().filter_map(port).collect();
-        ports.sort_unstable_by_key(|port| (port.len(), *port));
+        let sentences = self
+            .findings()
+            .filter_map(|finding| finding.sentence.as_ref());
+        let mut ports: Vec<i64> = sentences.filter_map(|sentence| sentence.port).collect();
+        ports.sort_unstable();
         ports.dedup();
-        let after = match (start.strip_suffix("port "), &*ports) {
-            (Some(start), [_, _, ..]) => {
-                format!("{start}ports {}{}", listed(&ports), ports_verb(end))
-            }
-            _ => format!("{start}{}{end}", ports.concat()),
-        };
-        let subject = self.subject();
-        match plural(&after) {
-            Some(after) => format!("{before}{subject}{after}"),
-            None => format!("{before}each of {subject}{after}"),
-        }
+        sentence.about_several(&self.subject(), &ports)
     }
 
     /// Returns the texts of the kubelet. Of texts with the same reason, such as "connection reset by peer", only the first is
@@ -192,19 +173,9 @@ impl<'f> FindingGroup<'f> {
     }
 }
 
-/// Returns the port that the group omits from its common text.
-fn port(finding: &Finding) -> Option<&str> {
-    let title = finding.probe.as_ref().map(|probe| &*probe.title)?;
-    let (_, after) = finding.message.split_once(title)?;
-    let (_, port, _) = split_port(after).filter(|_| plural(after).is_some())?;
-    Some(port)
-}
-
 /// Returns the name of the probe, such as `readinessProbe`.
 fn slot(finding: &Finding) -> &str {
-    let title = finding.probe.as_ref().map(|probe| &*probe.title);
-    let title = title.unwrap_or_default();
-    title.split_once(' ').map_or(title, |(slot, _)| slot)
+    finding.probe.as_ref().map_or("", |probe| probe.slot)
 }
 
 /// Returns words as a list, such as "a, b and c".
@@ -212,95 +183,5 @@ fn listed(words: &[&str]) -> String {
     match words {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => words.concat(),
-    }
-}
-
-/// Verb forms that are not regular, or equal in the plural.
-const IRREGULAR: &[(&str, &str)] = &[
-    ("does", "do"),
-    ("has", "have"),
-    ("is", "are"),
-    ("may", "may"),
-    ("will", "will"),
-];
-
-/// Words that may precede the verb.
-const ADVERBS: &[&str] = &["always", "also", "never", "only"];
-
-/// Returns the predicate of a message for several subjects, such as " always succeed: …" for " always succeeds: …". Returns
-/// `None` if the text refers to one probe, or if the verb is not recognized.
-pub(super) fn plural(predicate: &str) -> Option<String> {
-    let text = predicate.replace("the probe is", "the probes are");
-    let is_singular = |word: &str| matches!(word, "it" | "its" | "itself" | "probe");
-    let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '`');
-    if words.any(is_singular) {
-        return None;
-    }
-    let mut text = text.strip_prefix(' ')?;
-    let mut start = String::from(" ");
-    while let Some((adverb, rest)) = text.split_once(' ')
-        && ADVERBS.contains(&adverb)
-    {
-        start.push_str(adverb);
-        start.push(' ');
-        text = rest;
-    }
-    let end = text.find([' ', ':', ',', ';']).unwrap_or(text.len());
-    let (verb, rest) = text.split_at_checked(end)?;
-    Some(format!("{start}{}{rest}", plural_verb(verb)?))
-}
-
-/// Returns the text after the number of a port for several ports, such as " require mutual TLS" for " requires mutual TLS".
-pub(super) fn ports_verb(text: &str) -> String {
-    for (singular, plural) in [(" requires ", " require "), (" is ", " are ")] {
-        if let Some(rest) = text.strip_prefix(singular) {
-            return format!("{plural}{rest}");
-        }
-    }
-    text.to_owned()
-}
-
-fn plural_verb(verb: &str) -> Option<&str> {
-    if let Some((_, plural)) = IRREGULAR.iter().find(|(singular, _)| *singular == verb) {
-        return Some(plural);
-    }
-    let sibilant = ["sses", "shes", "ches"]
-        .iter()
-        .any(|end| verb.ends_with(end));
-    let stem = verb.strip_suffix(if sibilant { "es" } else { "s" })?;
-    let is_verb = !stem.is_empty() && stem.chars().all(|c| c.is_ascii_lowercase());
-    (is_verb && !stem.ends_with('s') || sibilant).then_some(stem)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn verbs_are_conjugated() {
-        let plural = |text: &str| plural(text);
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(plural(" will fail: x"), some(" will fail: x"));
-        assert_eq!(plural(" always succeeds: x"), some(" always succeed: x"));
-        assert_eq!(plural(" passes"), some(" pass"));
-        assert_eq!(plural(" is denied: x"), some(" are denied: x"));
-        assert_eq!(
-            plural(" will fail: x, and the probe is not rewritten"),
-            some(" will fail: x, and the probes are not rewritten")
-        );
-    }
-
-    #[test]
-    fn other_texts_are_left_out() {
-        for text in [
-            "",
-            " sends its request",
-            " fails: a, so it fails",
-            " 8 x",
-            " x",
-            ": the probe",
-        ] {
-            assert_eq!(plural(text), None, "{text}");
-        }
     }
 }

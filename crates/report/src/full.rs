@@ -147,7 +147,7 @@ fn footer(out: &mut String, group: &FindingGroup<'_>, style: TerminalStyle) {
         line("kubelet", &kubelet);
     }
     for assumption in &finding.assumptions {
-        line("assumed", assumption);
+        line("assumed", &assumption.to_string());
     }
     if let Some(help) = &finding.help {
         line("help", help);
@@ -194,7 +194,7 @@ pub fn concise(set: &SourceSet, findings: &[Finding], style: TerminalStyle) -> S
 
 #[cfg(test)]
 mod tests {
-    use meshprobe_mesh::finding::{Severity, rule_id};
+    use meshprobe_mesh::finding::{Assumption, Severity, rule_id};
     use meshprobe_tree::source::SourceFile;
     use meshprobe_yaml::Span;
 
@@ -236,9 +236,10 @@ mod tests {
             .push(label("apps/web.yaml", web, "Deployment", "not rewritten"));
         finding.kubelet =
             Some("Readiness probe failed: read tcp ...: connection reset by peer".into());
-        finding
-            .assumptions
-            .push("the mesh rewrites probes [--assume rewrite=false]".into());
+        finding.assumptions.push(Assumption {
+            fact: "the mesh rewrites probes".into(),
+            option: Some("--assume rewrite=false".into()),
+        });
         finding.help = Some("delete the annotation".into());
         (set, finding)
     }

@@ -1,7 +1,7 @@
 //! The JSON format of `check`, version 1, and what it shares with the other commands. The names and meanings of fields do not
 //! change within a version.
 
-use meshprobe_mesh::finding::{Environment, Finding, Fix, Label, ObjectRef};
+use meshprobe_mesh::finding::{Assumption, Environment, Finding, Fix, Label, ObjectRef};
 use meshprobe_predict::context::NotJudged;
 use meshprobe_tree::source::SourceSet;
 use serde::{Serialize, Serializer};
@@ -52,7 +52,7 @@ pub struct FindingEntry {
     pub outcome: Option<&'static str>,
     pub kubelet: Option<String>,
     pub related: Vec<RelatedEntry>,
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
     pub help: Option<String>,
     pub fix: Option<FixEntry>,
     suppressed: Option<SuppressedEntry>,
@@ -287,7 +287,7 @@ struct MachineEntry<'a> {
     outcome: &'a str,
     why: &'a str,
     certainty: &'a str,
-    assumptions: &'a [String],
+    assumptions: &'a [Assumption],
     because: &'a [ReasonEntry],
 }
 

@@ -104,7 +104,7 @@ fn row(results: &Results<'_>, finding: &Finding) -> String {
     }
     for assumption in &finding.assumptions {
         cell.push_str("<br>assumed: ");
-        cell.push_str(&prose(assumption));
+        cell.push_str(&prose(&assumption.to_string()));
     }
     if let Some(help) = &finding.help {
         cell.push_str("<br>help: ");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use hashbrown::HashMap;
 use meshprobe_mesh::finding::names_and_more;
 use meshprobe_mesh::settings::RequiredVerdicts;
-use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
+use meshprobe_predict::context::{Detail, NotJudged, NotJudgedReason};
 use meshprobe_tree::source::{SourceSet, paths};
 
 use super::escape::escape_control;
@@ -125,11 +125,9 @@ fn with_one_filled_in(named: Vec<(&NotJudged, usize)>) -> (Vec<(&NotJudged, usiz
 /// Returns the message with only its first causes if it is long. JSON reports contain all.
 fn shortened(found: &NotJudged) -> Cow<'_, str> {
     let message = found.place.message.as_str();
-    let Detail::Causes(causes) = &found.detail else {
+    let Detail::Causes(start, causes) = &found.detail else {
         return Cow::Borrowed(message);
     };
-    let all = causes.join(CAUSE_SEPARATOR);
-    let start = message.strip_suffix(all.as_str()).unwrap_or_default();
     let mut size = start.len();
     let shown = causes
         .iter()
@@ -141,7 +139,7 @@ fn shortened(found: &NotJudged) -> Cow<'_, str> {
         .max(1);
     match causes.split_at_checked(shown) {
         Some((first, rest)) if message.len() > LONG && !rest.is_empty() => {
-            let first = first.join(CAUSE_SEPARATOR);
+            let first = first.join("; ");
             format!("{start}{first}; and {} more", rest.len()).into()
         }
         _ => Cow::Borrowed(message),

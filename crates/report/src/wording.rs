@@ -1,5 +1,7 @@
 //! Texts in the words of readers that have no command line: settings replace options.
 
+use meshprobe_mesh::finding::Assumption;
+
 /// A reader that has no command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
@@ -49,9 +51,9 @@ impl Reader {
 
     /// Returns an assumption, without the options that settle it if the reader has no settings for them.
     #[must_use]
-    pub fn assumption(self, text: &str) -> String {
-        let fact = text.rsplit_once(" [--").map_or(text, |(fact, _)| fact);
-        self.worded(text).unwrap_or_else(|| fact.to_owned())
+    pub fn assumption(self, assumption: &Assumption) -> String {
+        let worded = self.worded(&assumption.to_string());
+        worded.unwrap_or_else(|| assumption.fact.clone())
     }
 
     /// Replaces the options of a text, which are between backticks, brackets or parentheses; returns `None` if there is no

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use meshprobe::finding::Assumption;
 use meshprobe_report::Reader::{Assistant, Function};
 use serde_json::Value;
 
@@ -159,12 +160,16 @@ fn settings_are_written_in_the_words_of_the_reader() {
         assert_eq!(Function.help(options).unwrap_or_default(), keys);
         assert_eq!(Assistant.help(options).unwrap_or_default(), arguments);
     }
+    let assumption = |option: &'static str| Assumption {
+        fact: "it is so".to_owned(),
+        option: Some(option.into()),
+    };
     assert_eq!(
-        Function.assumption("it is so [--override mtls=MODE]"),
+        Function.assumption(&assumption("--override mtls=MODE")),
         "it is so"
     );
     assert_eq!(
-        Assistant.assumption("it is so [--assume rewrite=true|false]"),
+        Assistant.assumption(&assumption("--assume rewrite=true|false")),
         "it is so [assume: [\"rewrite=true|false\"]]"
     );
     assert_eq!(

@@ -45,8 +45,9 @@ fn limit_fix(set: &SourceSet, finding: &mut Finding) {
 /// Completes the commands of findings.
 pub(super) fn complete_findings(set: &SourceSet, findings: &mut [Finding]) {
     for finding in findings {
-        let help = finding.help.as_mut();
-        for text in help.into_iter().chain(&mut finding.assumptions) {
+        let assumptions = finding.assumptions.iter_mut();
+        let facts = assumptions.map(|assumption| &mut assumption.fact);
+        for text in finding.help.as_mut().into_iter().chain(facts) {
             set.context_option.apply_to(text);
         }
     }

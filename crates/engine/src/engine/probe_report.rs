@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use meshprobe_mesh::finding::{Certainty, Label, ObjectRef};
+use meshprobe_mesh::finding::{Assumption, Certainty, Label, ObjectRef};
 use meshprobe_mesh::kube::ContainerList;
 use meshprobe_mesh::mesh::Reason;
 use meshprobe_predict::predict::{Cause, Outcome, RouteFacts, handler_title};
@@ -108,7 +108,7 @@ pub struct ProbeReport {
     pub kubelet: Option<String>,
     pub(super) becomes: Option<BecomesReport>,
     /// The assumptions, each with the option that settles it.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
     /// The facts that decided, the most important first.
     pub because: Vec<ReasonEntry>,
     /// The place of the key.

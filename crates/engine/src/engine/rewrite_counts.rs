@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use meshprobe_mesh::finding::{Finding, RuleId, SharedNote};
+use meshprobe_mesh::finding::{Finding, RuleId, Sentence};
 use meshprobe_tree::source::{SourceFile, SourceSet};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{Edit, EditError, Span};
@@ -69,10 +69,10 @@ impl RewriteCounts {
 /// Merges equal notes into the first of them, which then has the number of workloads. Keeps other findings, and the
 /// order.
 pub(super) fn merged_notes(findings: Vec<Finding>) -> Vec<Finding> {
-    let mut counts: HashMap<(RuleId, SharedNote), usize> = HashMap::new();
+    let mut counts: HashMap<(RuleId, Sentence), usize> = HashMap::new();
     let mut kept = Vec::with_capacity(findings.len());
     for finding in findings {
-        if let Some(note) = &finding.shared_note {
+        if let Some(note) = shared_note(&finding) {
             let count = counts.entry((finding.rule, note.clone())).or_default();
             *count += 1;
             if *count > 1 {
@@ -82,16 +82,22 @@ pub(super) fn merged_notes(findings: Vec<Finding>) -> Vec<Finding> {
         kept.push(finding);
     }
     for finding in &mut kept {
-        let Some(note) = &finding.shared_note else {
+        let Some(note) = shared_note(finding) else {
             continue;
         };
         let count = counts.get(&(finding.rule, note.clone()));
         if let Some(count) = count.filter(|count| **count > 1) {
-            finding.message = format!("{count} workloads{}", note.many);
+            finding.message = note.about_several(&format!("{count} workloads"), &[]);
             finding.primary.message = "the first of them".to_owned();
         }
     }
     kept
+}
+
+/// Returns the sentence of a note about a workload; that of a finding about a probe stays.
+fn shared_note(finding: &Finding) -> Option<&Sentence> {
+    let sentence = finding.sentence.as_ref();
+    sentence.filter(|_| finding.probe.is_none())
 }
 
 /// Merges the refusals of each workload into the first of them, which then lists all reasons. Keeps other findings, and

@@ -6,7 +6,7 @@ mod probe;
 
 use std::fmt::Write as _;
 
-use meshprobe_mesh::finding::ObjectRef;
+use meshprobe_mesh::finding::{Assumption, ObjectRef};
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
@@ -50,8 +50,9 @@ fn help(text: &str) -> Option<String> {
     Reader::Assistant.help(text).as_deref().map(clean)
 }
 
-fn assumptions(texts: &[String]) -> Vec<String> {
-    let worded = texts.iter().map(|text| Reader::Assistant.assumption(text));
+fn assumptions(assumptions: &[Assumption]) -> Vec<String> {
+    let assumptions = assumptions.iter();
+    let worded = assumptions.map(|known| Reader::Assistant.assumption(known));
     clean_all(&worded.collect::<Vec<_>>())
 }
 

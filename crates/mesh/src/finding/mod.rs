@@ -1,27 +1,22 @@
 //! Findings about manifests: plain data, which `report` renders.
-//!
-//! The probe that a finding is about.
-//!
-//! The parts of the message of a refusal.
-//!
-//! Notes that are the same for many workloads.
-//!
-//! Fixes of findings, and why a fix is not applied by default.
 
 mod environment;
 mod rule_id;
+mod sentence;
 
 use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use meshprobe_yaml::{Change, Span, Value};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 pub use environment::{
     Certainty, DifferentOutcome, Environment, environment_file, environment_id, environment_object,
     name_list, names_and_more, sentence_list, shortened,
 };
 pub use rule_id::{DOCS_URL, GuardId, RuleId, docs_url, page_url, rule_id};
+pub use sentence::Sentence;
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,6 +80,29 @@ impl Label {
     #[must_use]
     pub fn is_at(&self, other: &Self) -> bool {
         self.path == other.path && self.span == other.span
+    }
+}
+
+/// A fact that nothing in the tree proves.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Assumption {
+    /// What is assumed.
+    pub fact: String,
+    /// The option that settles it, such as `--assume mtls=STRICT`; `None` if the user has set it.
+    pub option: Option<Cow<'static, str>>,
+}
+
+impl Display for Assumption {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.fact)?;
+        let option = self.option.as_ref();
+        option.map_or(Ok(()), |option| write!(f, " [{option}]"))
+    }
+}
+
+impl Serialize for Assumption {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 
@@ -157,8 +175,8 @@ pub struct Finding {
     pub probe: Option<ProbeRef>,
     /// The parts of the message, if `rewrite` refuses the object.
     pub refusal: Option<Refusal>,
-    /// The parts of the message, if it holds in the same way for other workloads.
-    pub shared_note: Option<SharedNote>,
+    /// The parts of the message, if it can hold in the same way for other probes or workloads.
+    pub sentence: Option<Sentence>,
     /// The field path within the object.
     pub field: Option<String>,
     /// The outcome of `predict` for the probe.
@@ -166,7 +184,7 @@ pub struct Finding {
     /// The text that the kubelet will print.
     pub kubelet: Option<String>,
     /// The assumed facts, each with the option that settles it.
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
     /// What to do.
     pub help: Option<String>,
     /// A fix that meshprobe can apply or show.
@@ -198,7 +216,7 @@ impl Finding {
             environments: Vec::new(),
             probe: None,
             refusal: None,
-            shared_note: None,
+            sentence: None,
             field: None,
             outcome: None,
             kubelet: None,
@@ -212,6 +230,12 @@ impl Finding {
     /// Adds a line that decides the finding.
     pub fn relate(&mut self, label: Label) {
         self.related.push(label);
+    }
+
+    /// Sets the message to a sentence about a probe or a workload.
+    pub fn set_sentence(&mut self, subject: &str, sentence: Sentence) {
+        self.message = sentence.about(subject);
+        self.sentence = Some(sentence);
     }
 
     /// Sets the message to that of a refusal.
@@ -240,6 +264,8 @@ impl Finding {
 pub struct ProbeRef {
     /// The name for messages, such as "readinessProbe of container `web`".
     pub title: String,
+    /// The field that contains it, such as `readinessProbe`.
+    pub slot: &'static str,
     /// The file of its key, as shown to the user with `/`.
     pub path: Arc<str>,
     /// The byte range of its key in that file.
@@ -260,37 +286,6 @@ impl Refusal {
     #[must_use]
     pub fn message(&self) -> String {
         format!("{}{}", self.start, self.reason)
-    }
-}
-
-/// The text of a note about one workload that holds in the same way for others. Equal texts are reported once, with the
-/// number of workloads.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SharedNote {
-    /// What follows the title of one workload: ` is rewritten in the form …`.
-    pub one: String,
-    /// What follows the number of several workloads: ` are rewritten in the form …`.
-    pub many: String,
-}
-
-impl SharedNote {
-    /// Returns a note whose text after the verb is the same for one workload and for several.
-    #[must_use]
-    pub fn is_or_are(rest: &str) -> Self {
-        Self {
-            one: format!(" is {rest}"),
-            many: format!(" are {rest}"),
-        }
-    }
-
-    /// Returns a note that follows a colon.
-    #[must_use]
-    pub fn after_colon(rest: &str) -> Self {
-        let text = format!(": {rest}");
-        Self {
-            one: text.clone(),
-            many: text,
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Findings that depend on facts.
 
-use crate::finding::{Certainty, Finding, Label};
+use crate::finding::{Assumption, Certainty, Finding, Label};
 
 /// One reason for a fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -193,28 +193,28 @@ impl Finding {
                 (Some(place), _) => self.add_related(place),
                 (None, Some(settle)) => self.assume(&reason.message, settle),
                 (None, None) if reason.is_assumed_by_user => {
-                    self.add_assumption(reason.message.clone());
+                    self.add_assumption(Assumption {
+                        fact: reason.message.clone(),
+                        option: None,
+                    });
                 }
                 (None, None) => {}
             }
         }
     }
 
-    fn add_assumption(&mut self, assumption: String) {
+    fn add_assumption(&mut self, assumption: Assumption) {
         if !self.assumptions.contains(&assumption) {
             self.assumptions.push(assumption);
         }
     }
 
     /// Adds an assumption with the option that settles it, once per option.
-    pub fn assume(&mut self, assumption: &str, settle: &str) {
-        let option = format!("[{settle}]");
-        if !self
-            .assumptions
-            .iter()
-            .any(|known| known.ends_with(&option))
-        {
-            self.assumptions.push(format!("{assumption} {option}"));
+    pub fn assume(&mut self, fact: &str, settle: &'static str) {
+        let option = Some(settle.into());
+        if !self.assumptions.iter().any(|known| known.option == option) {
+            let fact = fact.to_owned();
+            self.assumptions.push(Assumption { fact, option });
         }
     }
 

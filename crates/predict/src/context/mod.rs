@@ -58,7 +58,7 @@ pub use namespace::NamespaceOf;
 pub use namespace_index::NamespaceIndex;
 pub use network_plugin::{ClusterNetwork, reported_by_users};
 pub use network_policies::{IngressRule, IsolatingPolicies, NetworkPolicies, Source, named_ports};
-pub use not_judged::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
+pub use not_judged::{Detail, NotJudged, NotJudgedReason};
 pub use run_context::{Context, Origin};
 pub use services::{SETTLE as SERVICES_SETTLE, Services};
 pub use unrendered::{UncheckedPolicy, Unrendered, Uses};

@@ -130,12 +130,9 @@ pub enum Detail {
     None,
     /// Another tool fills in the path. The entries about such paths are alike.
     PathFilledIn,
-    /// The message ends with these causes, which are joined by [`CAUSE_SEPARATOR`].
-    Causes(Vec<String>),
+    /// The message consists of a start, and of these causes.
+    Causes(String, Vec<String>),
 }
-
-/// The text between the causes at the end of a message.
-pub const CAUSE_SEPARATOR: &str = "; ";
 
 impl NotJudged {
     /// Describes a whole file.

@@ -1,6 +1,8 @@
 //! The prediction for a workload and for each of its handlers.
 
-use meshprobe_mesh::finding::{Certainty, sentence_list};
+use std::borrow::Cow;
+
+use meshprobe_mesh::finding::{Assumption, Certainty, sentence_list};
 use meshprobe_mesh::kube;
 use meshprobe_mesh::kube::{
     Container, HttpGet, Port, Probe, ProbeHandler, Unreadable, Workload, api_rejection,
@@ -35,25 +37,29 @@ pub struct Verdict {
 impl Verdict {
     /// Returns the assumptions, each with the option that settles it.
     #[must_use]
-    pub fn assumptions(&self) -> Vec<String> {
+    pub fn assumptions(&self) -> Vec<Assumption> {
         assumptions(&self.because)
     }
 }
 
-pub fn assumptions(because: &[Reason]) -> Vec<String> {
+pub fn assumptions(because: &[Reason]) -> Vec<Assumption> {
     let unwritten = because.iter().filter(|reason| reason.place.is_none());
-    let mut settled: Vec<&str> = Vec::new();
-    let mut assumptions = Vec::new();
+    let mut assumptions: Vec<Assumption> = Vec::new();
     for reason in unwritten {
-        if reason.is_assumed_by_user && !assumptions.contains(&reason.message) {
-            assumptions.push(reason.message.clone());
+        let assumption = |option: Option<&'static str>| Assumption {
+            fact: reason.message.clone(),
+            option: option.map(Cow::Borrowed),
+        };
+        if reason.is_assumed_by_user && !assumptions.contains(&assumption(None)) {
+            assumptions.push(assumption(None));
         }
         // One line per fact: reasons with one option are one fact.
-        let Some(settle) = reason.settle.filter(|option| !settled.contains(option)) else {
-            continue;
-        };
-        settled.push(settle);
-        assumptions.push(format!("{} [{settle}]", reason.message));
+        let is_new = !assumptions
+            .iter()
+            .any(|known| known.option.as_deref() == reason.settle);
+        if reason.settle.is_some() && is_new {
+            assumptions.push(assumption(reason.settle));
+        }
     }
     assumptions
 }

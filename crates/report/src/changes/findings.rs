@@ -146,6 +146,7 @@ fn unreported(probe: &ProbeState) -> Finding {
     finding.kubelet.clone_from(&probe.kubelet);
     finding.probe = Some(ProbeRef {
         title: probe.title(),
+        slot: probe.id.slot,
         path: label.path,
         span: label.span,
     });

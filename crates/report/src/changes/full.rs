@@ -1,6 +1,6 @@
 //! Changes for people: one block per cause, with its line and a table of the probes, or one line per change.
 
-use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_mesh::finding::{Assumption, Finding, Label, Severity};
 
 use super::Changes;
 use super::words::summary;
@@ -162,7 +162,7 @@ fn block(out: &mut String, changes: &Changes<'_>, group: &Group<'_>, style: Term
         out.push_str(&named_line("source", text, style));
     }
     for text in assumptions(group) {
-        out.push_str(&named_line("assumed", &text, style));
+        out.push_str(&named_line("assumed", &text.to_string(), style));
     }
 }
 
@@ -218,8 +218,8 @@ fn sources(group: &Group<'_>) -> Vec<&'static str> {
 }
 
 /// Returns the assumptions behind the predictions after the change.
-fn assumptions(group: &Group<'_>) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
+fn assumptions(group: &Group<'_>) -> Vec<Assumption> {
+    let mut all: Vec<Assumption> = Vec::new();
     for change in &group.changes {
         let (_, after) = change.probe_states();
         for assumption in after.map_or(&[][..], |state| &state.assumptions) {

@@ -1,6 +1,6 @@
 //! The JSON format of `diff`, version 1. The names and meanings of fields do not change within a version.
 
-use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::finding::{Assumption, Finding};
 use serde::Serialize;
 
 use super::Changes;
@@ -130,7 +130,7 @@ pub struct PredictionEntry {
     pub kubelet: Option<String>,
     probe: String,
     pub rewritten_to: Option<String>,
-    pub assumptions: Vec<String>,
+    pub assumptions: Vec<Assumption>,
     pub because: Vec<ReasonEntry>,
 }
 

@@ -223,7 +223,7 @@ fn prediction(places: Places<'_>, state: &ProbeState) -> Markup {
     ];
     rows.extend(state.kubelet.iter().map(|text| ("kubelet", code(text))));
     let assumptions = state.assumptions.iter();
-    rows.extend(assumptions.map(|text| ("assumed", html! { (Message(text)) })));
+    rows.extend(assumptions.map(|known| ("assumed", html! { (Message(&known.to_string())) })));
     let lines = state.because.iter().map(|entry| {
         let reason = &entry.reason;
         let place = reason.place.as_ref();

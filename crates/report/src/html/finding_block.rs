@@ -78,7 +78,7 @@ fn fields(finding: &Finding, shown: Shown<'_>) -> Markup {
     add("help", finding.help.clone());
     add("fix", finding.fix.as_ref().map(fix_text));
     for assumption in &finding.assumptions {
-        add("assumed", Some(assumption.clone()));
+        add("assumed", Some(assumption.to_string()));
     }
     if let Some(kubelet) = finding.kubelet.as_ref().filter(|_| shown == Shown::Nothing) {
         rows.push(("kubelet", html! { code { (Text(kubelet)) } }));
@@ -272,15 +272,15 @@ pub(super) fn run_facts(reports: &[WorkloadReport], sentences: &[String]) -> Mar
 
 /// Returns the assumptions behind the predictions, with the number of predictions that each affects.
 pub(super) fn assumptions(reports: &[WorkloadReport]) -> Markup {
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in probes(reports).flat_map(|probe| &probe.assumptions) {
-        *known.entry(text).or_default() += 1;
+    let mut known: BTreeMap<String, usize> = BTreeMap::new();
+    for assumption in probes(reports).flat_map(|probe| &probe.assumptions) {
+        *known.entry(assumption.to_string()).or_default() += 1;
     }
     html! {
         @if !known.is_empty() {
             ul.lines {
                 @for (text, count) in known {
-                    li { span { (Message(text)) } span.n { (counted(count, "prediction")) } }
+                    li { span { (Message(&text)) } span.n { (counted(count, "prediction")) } }
                 }
             }
         }

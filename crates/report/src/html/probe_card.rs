@@ -140,12 +140,10 @@ fn fields(variant: &Variant<'_>) -> Markup {
     let mut rows = vec![("outcome", outcome), ("place", place_of(&variant.place))];
     let kubelet = view.kubelet.iter();
     rows.extend(kubelet.map(|text| ("kubelet", html! { code { (Text(text)) } })));
-    for (name, texts) in [
-        ("assumed", &view.assumptions),
-        ("otherwise", &view.otherwise),
-    ] {
-        rows.extend(texts.iter().map(|text| (name, html! { (Message(text)) })));
-    }
+    let assumed = view.assumptions.iter();
+    rows.extend(assumed.map(|known| ("assumed", html! { (Message(&known.to_string())) })));
+    let otherwise = view.otherwise.iter();
+    rows.extend(otherwise.map(|text| ("otherwise", html! { (Message(text)) })));
     field_list(rows)
 }
 

@@ -1,6 +1,6 @@
 //! Guards of injection: the pod must get a sidecar, and the sidecar must read the env from its carrier.
 
-use meshprobe_mesh::finding::{Certainty, GuardId};
+use meshprobe_mesh::finding::{Assumption, Certainty, GuardId};
 use meshprobe_mesh::kube::ContainerList;
 use meshprobe_mesh::mesh::istio::install::NativeSidecars;
 use meshprobe_mesh::mesh::istio::keys;
@@ -112,9 +112,12 @@ impl GivenRevision {
     }
 
     /// Returns the assumption, and the option that states it.
-    pub(super) fn assumption(&self) -> String {
+    pub(super) fn assumption(&self) -> Assumption {
         let SelectedRevision { name, selected_by } = &self.0;
-        format!("a control plane serves revision `{name}`, which {selected_by} [{REVISION}{name}]")
+        Assumption {
+            fact: format!("a control plane serves revision `{name}`, which {selected_by}"),
+            option: Some(format!("{REVISION}{name}").into()),
+        }
     }
 }
 

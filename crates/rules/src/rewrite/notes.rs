@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use meshprobe_mesh::finding::{
-    Certainty, Finding, GuardId, Label, RuleId, Severity, SharedNote, rule_id, sentence_list,
+    Certainty, Finding, GuardId, Label, RuleId, Sentence, Severity, rule_id, sentence_list,
 };
 use meshprobe_mesh::kube::{ContainerList, Slot};
 use meshprobe_mesh::mesh::istio::injection::is_system_namespace;
@@ -28,11 +28,10 @@ fn note(pod: &WorkloadPrediction<'_>, id: impl Into<RuleId>, message: String) ->
 pub(super) fn shared_note(
     pod: &WorkloadPrediction<'_>,
     id: impl Into<RuleId>,
-    text: SharedNote,
+    sentence: Sentence,
 ) -> Finding {
-    let message = format!("{}{}", pod.workload.title(), text.one);
-    let mut finding = note(pod, id, message);
-    finding.shared_note = Some(text);
+    let mut finding = note(pod, id, String::new());
+    finding.set_sentence(&pod.workload.title(), sentence);
     finding
 }
 
@@ -171,8 +170,11 @@ pub(super) fn of_rewritten(
 /// Notes that nothing proves that a control plane serves the revision of the pod.
 fn revision_given(context: &Context<'_>, pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let assumption = GivenRevision::of(context, pod)?.assumption();
-    let text = SharedNote::is_or_are("rewritten, because a label selects a revision");
-    let mut finding = shared_note(pod, GuardId::INJECTION_UNPROVEN, text);
+    let sentence = Sentence::verb(
+        ("is", "are"),
+        " rewritten, because a label selects a revision",
+    );
+    let mut finding = shared_note(pod, GuardId::INJECTION_UNPROVEN, sentence);
     finding.certainty = pod.dataplane.certainty;
     finding.assumptions = vec![assumption];
     Some(finding)
@@ -203,12 +205,9 @@ fn form_chosen(pod: &WorkloadPrediction<'_>, writing: RewriteForm) -> Option<Fin
             "",
         ),
     };
-    let text = format!("rewritten in the form `container`, because {reason}{advice}");
-    Some(shared_note(
-        pod,
-        GuardId::FORM_CHOSEN,
-        SharedNote::is_or_are(&text),
-    ))
+    let text = format!(" rewritten in the form `container`, because {reason}{advice}");
+    let sentence = Sentence::verb(("is", "are"), text);
+    Some(shared_note(pod, GuardId::FORM_CHOSEN, sentence))
 }
 
 fn job(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -278,12 +277,12 @@ fn release_assumed(
     };
     let because = pod.release.because.first()?;
     let text = format!(
-        "{}; releases before {since} do not rewrite {kind}{place}; set the release with \
+        ": {}; releases before {since} do not rewrite {kind}{place}; set the release with \
          `--mesh-version`",
         because.message
     );
-    let text = SharedNote::after_colon(&text);
-    Some(shared_note(pod, GuardId::RELEASE_ASSUMED, text))
+    let sentence = Sentence::same(text);
+    Some(shared_note(pod, GuardId::RELEASE_ASSUMED, sentence))
 }
 
 fn port_assumed(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
@@ -407,11 +406,9 @@ fn host_kept_note(
     finding
         .related
         .extend(related.map(|other| label(other, &other.title())));
-    let many = format!(
-        " have probes that are not rewritten: with the opt-out, their requests reach host `{host}` as written"
-    );
-    let one = many.clone();
-    finding.shared_note = Some(SharedNote { one, many });
+    finding.sentence = Some(Sentence::all(format!(
+        "have probes that are not rewritten: with the opt-out, their requests reach host `{host}` as written"
+    )));
     Some(finding)
 }
 
@@ -424,10 +421,10 @@ pub(super) fn several_meshes(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
         .mesh
         .title();
     let text = format!(
-        "{} into the pods, whose probes are judged for {first} only",
+        ": {} into the pods, whose probes are judged for {first} only",
         injecting_meshes(pod)
     );
-    let mut finding = shared_note(pod, GuardId::SEVERAL_MESHES, SharedNote::after_colon(&text));
+    let mut finding = shared_note(pod, GuardId::SEVERAL_MESHES, Sentence::same(text));
     finding.related = pod.claims.iter().map(|claim| claim.place.clone()).collect();
     finding.help = Some(how_to_judge_for_rivals(pod));
     Some(finding)

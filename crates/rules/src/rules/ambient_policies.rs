@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::HashSet;
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{Object, PeerAuthentication};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
@@ -222,14 +222,13 @@ fn plugin_drops_probes(
 ) -> Finding {
     // Cilium may delay the enrollment: the rule `ambient-cilium-cni-exclusive` reports that.
     let condition = exclusive.map_or("", |_| " once `istio-cni` has enrolled the pod");
-    let message = format!(
-        "{} will fail{condition}: in ambient mode its source address is `{}`, and {} drops its packets",
-        handler.title(),
+    let sentence = Sentence::each(format!(
+        "will fail{condition}: in ambient mode its source address is `{}`, and {} drops its packets",
         keys::HOST_PROBE_SNAT,
-        plugin,
-    );
+        plugin
+    ));
     let span = handler.handler.key.span();
-    let mut finding = PLUGIN_DROPS_PROBES.finding_on_handler(pod, handler, span, message);
+    let mut finding = PLUGIN_DROPS_PROBES.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some(cure.to_owned());
     finding
 }

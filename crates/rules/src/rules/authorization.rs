@@ -1,7 +1,7 @@
 //! Rules about AuthorizationPolicies that deny probes, or allow them without need.
 
 use hashbrown::HashMap;
-use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Severity};
+use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Sentence, Severity};
 use meshprobe_mesh::kube::{LabelSelector, Object, ProbeHandler};
 use meshprobe_predict::context::{
     AuthzDenial, Context, DenialReason, MismatchReason, allowed_selector,
@@ -29,7 +29,7 @@ fn blocks_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         &BLOCKS_PROBE,
         DenialReason::NoAllow,
         |handler, denial| {
-            format!(
+            Sentence::each(format!(
                 "{}: no rule of AuthorizationPolicy `{}` allows it{}",
                 outcome_text(handler),
                 denial.policy.name(),
@@ -45,7 +45,7 @@ fn blocks_probe(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                         format!(", because it does not match `{}`", fields.join("` and `"))
                     }
                 },
-            )
+            ))
         },
     );
     findings.extend(undecidable_handlers(cx, &BLOCKS_PROBE, false));
@@ -58,7 +58,7 @@ fn deny_unauthenticated(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         &DENY_UNAUTHENTICATED,
         DenialReason::Deny,
         |handler, denial| {
-            format!(
+            Sentence::all(format!(
                 "{}: a DENY rule of AuthorizationPolicy `{}` matches {}",
                 outcome_text(handler),
                 denial.policy.name(),
@@ -67,7 +67,7 @@ fn deny_unauthenticated(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
                     MismatchReason::Token => "the kubelet, which does not send a JSON Web Token",
                     _ => "the kubelet, which has no identity in the mesh",
                 },
-            )
+            ))
         },
     );
     findings.extend(undecidable_handlers(cx, &DENY_UNAUTHENTICATED, true));
@@ -236,13 +236,12 @@ fn open_paths(rule: NodeRef<'_>) -> Vec<NodeRef<'_>> {
 fn http_rule_on_tcp_port(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let by = DenialReason::FieldsLost;
     let mut findings = denied_handlers(cx, &HTTP_RULE_ON_TCP_PORT, by, |handler, denial| {
-        format!(
-            "{}: the sidecar forwards port {} as TCP, not HTTP, and AuthorizationPolicy `{}` has rules \
-             with HTTP fields",
-            outcome_text(handler),
-            handler.port.unwrap_or_default(),
-            denial.policy.name(),
-        )
+        let text = format!("{}: the sidecar forwards ", outcome_text(handler));
+        let policy = denial.policy.name();
+        let end = format!(
+            " as TCP, not HTTP, and AuthorizationPolicy `{policy}` has rules with HTTP fields"
+        );
+        Sentence::all(text).port(handler.port.unwrap_or_default(), end)
     });
     for finding in &mut findings {
         let help = "turn the probe rewrite on; for plain HTTP, name the Service port `http-…`";
@@ -256,7 +255,7 @@ fn denied_handlers(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
     by: DenialReason,
-    message: impl Fn(&HandlerPrediction<'_>, &AuthzDenial<'_>) -> String,
+    sentence: impl Fn(&HandlerPrediction<'_>, &AuthzDenial<'_>) -> Sentence,
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (pod, handler) in cx.handlers() {
@@ -267,8 +266,8 @@ fn denied_handlers(
             continue;
         }
         let span = handler.handler.key.span();
-        let message = message(handler, &denial);
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let sentence = sentence(handler, &denial);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         if let Some(key) = denial.rule.and_then(first_key) {
             let message = match by {
                 DenialReason::FieldsLost => "this rule has HTTP fields",
@@ -304,14 +303,13 @@ fn undecidable_handlers(cx: &RuleContext<'_, '_>, rule: &Rule, denies: bool) -> 
         else {
             continue;
         };
-        let message = format!(
-            "{} may fail: cannot evaluate AuthorizationPolicy `{}`, which depends on {}",
-            handler.title(),
+        let sentence = Sentence::all(format!(
+            "may fail: cannot evaluate AuthorizationPolicy `{}`, which depends on {}",
             undecidable.policy.name(),
-            undecidable.on,
-        );
+            undecidable.on
+        ));
         let span = handler.handler.key.span();
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         finding.severity = finding.severity.min(Severity::Warning);
         finding.certainty = Certainty::Unknown;
         if let Some(key) = first_key(undecidable.rule) {
@@ -333,14 +331,12 @@ fn undecidable_handlers(cx: &RuleContext<'_, '_>, rule: &Rule, denies: bool) -> 
     findings
 }
 
-/// Returns the start of a message: "readinessProbe of container `web` will fail".
-fn outcome_text(handler: &HandlerPrediction<'_>) -> String {
-    let outcome = if handler.handler.slot.is_lifecycle() {
-        "will be refused"
-    } else {
-        "will fail"
-    };
-    format!("{} {outcome}", handler.title())
+/// Returns the verb of a sentence about a denied handler.
+fn outcome_text(handler: &HandlerPrediction<'_>) -> &'static str {
+    match handler.handler.slot.is_lifecycle() {
+        true => "will be refused",
+        false => "will fail",
+    }
 }
 
 /// Returns the first key of a rule: `from`, `to` or `when`.

@@ -1,6 +1,6 @@
 //! Rules about the requests that commands of probes send.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{ExecKind, Object, exec_calls, self_request};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_predict::context::Dataplane;
@@ -46,14 +46,12 @@ fn exec_curl_to_itself<'t>(
     if handler.handler.slot.is_lifecycle() {
         return None;
     }
-    let message = format!(
-        "{} runs `{}` against port {} of the same pod, although `httpGet` is sufficient: {why}",
-        handler.title(),
-        request.tool,
-        request.port,
+    let sentence = Sentence::verb(("runs", "run"), format!(" `{}` against ", request.tool)).port(
+        i64::from(request.port),
+        format!(" of the same pod, although `httpGet` is sufficient: {why}"),
     );
     let span = handler.handler.kind_span();
-    let mut finding = EXEC_CURL_TO_ITSELF.finding_on_handler(pod, handler, span, message);
+    let mut finding = EXEC_CURL_TO_ITSELF.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     if in_mesh {
         finding.depend_on(&pod.dataplane);
@@ -120,14 +118,12 @@ fn exec_probe_through_sidecar(
     }
     let calls = exec_calls(&handler.handler);
     let call = calls.iter().find(|call| call.kind == ExecKind::Request)?;
-    let message = format!(
-        "{} sends its request to `{}` through the sidecar, so it depends on the mesh and not only on \
-         the application",
-        handler.title(),
-        call.host,
-    );
+    let sentence = Sentence::each(format!(
+        "sends its request to `{}` through the sidecar, so it depends on the mesh and not only on the application",
+        call.host
+    ));
     let span = handler.handler.kind_span();
-    let mut finding = EXEC_PROBE_THROUGH_SIDECAR.finding_on_handler(pod, handler, span, message);
+    let mut finding = EXEC_PROBE_THROUGH_SIDECAR.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     finding.depend_on(&pod.dataplane);
     finding.help = Some("use `httpGet`, or send the request to 127.0.0.1".to_owned());

@@ -3,7 +3,9 @@
 use std::cell::OnceCell;
 
 use hashbrown::HashSet;
-use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Fix, Severity, names_and_more};
+use meshprobe_mesh::finding::{
+    Applicability, Certainty, Finding, Fix, Sentence, Severity, names_and_more,
+};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_predict::context::{
@@ -132,15 +134,13 @@ fn netpol_blocks_probes<'t>(
         1 => format!("NetworkPolicy {names} does not admit"),
         _ => format!("none of the NetworkPolicies {names} admits"),
     };
-    let message = format!(
-        "{} will fail: in ambient mode its source address is `{}`, and {policies_deny} this address \
-         to port {}",
-        handler.title(),
+    let sentence = Sentence::each(format!(
+        "will fail: in ambient mode its source address is `{}`, and {policies_deny} this address to port {}",
         keys::HOST_PROBE_SNAT,
-        handler.port.unwrap_or_default(),
-    );
+        handler.port.unwrap_or_default()
+    ));
     let span = handler.handler.key.span();
-    let mut finding = NETPOL_BLOCKS_PROBES.finding_on_handler(pod, handler, span, message);
+    let mut finding = NETPOL_BLOCKS_PROBES.finding_on_handler(pod, handler, span, sentence);
     let block = format!("{}/32", keys::HOST_PROBE_SNAT);
     finding.help = Some(format!("admit the `ipBlock` `{block}` in an ingress rule"));
     if policies.count() == 1 {
@@ -209,13 +209,10 @@ fn report_blocked(
         .rewritten_to
         .as_ref()
         .map(|rewritten_to| rewritten_to.port);
-    let message = format!(
-        "{} will fail: no NetworkPolicy admits the node to port {}",
-        handler.title(),
-        rewritten_port.or(handler.port).unwrap_or_default(),
-    );
+    let sentence = Sentence::all("will fail: no NetworkPolicy admits the node to ")
+        .port(rewritten_port.or(handler.port).unwrap_or_default(), "");
     let span = handler.handler.key.span();
-    let mut finding = NETPOL_IPBLOCK.finding_on_handler(pod, handler, span, message);
+    let mut finding = NETPOL_IPBLOCK.finding_on_handler(pod, handler, span, sentence);
     // More severe than a suspicion, because the probe fails. The certainty depends on the option about the plugin.
     finding.severity = if finding.certainty > Certainty::Assumed {
         Severity::Error
@@ -296,9 +293,10 @@ fn report_suspected<'s, 't>(
     let label = format!("the kubelet sends this probe to port {agent_port}");
     finding.relate(object.label_at(handler.handler.key.span(), label));
     finding.depend_on(&pod.dataplane);
-    let assumption = "the network plugin filters the node's own packets \
-                [--assume cni-enforces-node-traffic=true|false]";
-    finding.assumptions.push(assumption.to_owned());
+    finding.assume(
+        "the network plugin filters the node's own packets",
+        "--assume cni-enforces-node-traffic=true|false",
+    );
     finding.help = Some(format!(
         "admit the same addresses to port {agent_port} (and to 15021, the readiness port of the \
          sidecar)"

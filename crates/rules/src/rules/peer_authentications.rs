@@ -382,19 +382,18 @@ fn unset_inherits<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<F
     }
     let policy_scope = cx.context.istio_policy(policy).scope();
     let namespace = cx.context.namespace_of(policy).name;
-    let scope = match policy_scope {
-        PolicyScope::Mesh => "the mesh".to_owned(),
-        PolicyScope::Namespace => format!("namespace `{namespace}`"),
-        PolicyScope::Workloads => "its workloads".to_owned(),
+    let scope_keeps = match policy_scope {
+        PolicyScope::Mesh => "the mesh keeps".to_owned(),
+        PolicyScope::Namespace => format!("namespace `{namespace}` keeps"),
+        PolicyScope::Workloads => "its workloads keep".to_owned(),
         PolicyScope::None => return None,
     };
     let inherited = cx.context.istio_policy(policy).inherited_mtls(policy_scope);
     let message = format!(
-        "PeerAuthentication `{}` sets no mode: {scope} keeps `{}`, as without the policy",
+        "PeerAuthentication `{}` sets no mode: {scope_keeps} `{}`, as without the policy",
         policy.name(),
         inherited.value.as_str(),
     );
-    let message = message.replace("its workloads keeps", "its workloads keep");
     let spec = policy.node.entry("spec").map(|spec| spec.key.span());
     let span = match (view.mode(), view.mtls_entry()) {
         (Some(mode), _) if !mode.value.is_null() => mode.value.span(),

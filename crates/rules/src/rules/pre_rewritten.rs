@@ -1,6 +1,6 @@
 //! Rules about probes that were rewritten ahead of deployment.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::ProbeHandler;
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::keys;
@@ -29,15 +29,13 @@ fn prerewritten_custom_port_recursion<'t>(
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
 ) -> Finding {
-    let message = format!(
-        "{} will fail: the injector does not recognize port {} as the port of the agent, and makes \
-         the agent call itself in an endless loop",
-        handler.title(),
-        handler.port.unwrap_or_default(),
-    );
+    let sentence = Sentence::each(format!(
+        "will fail: the injector does not recognize port {} as the port of the agent, and makes the agent call itself in an endless loop",
+        handler.port.unwrap_or_default()
+    ));
     let span = handler.handler.field_span("port");
     let mut finding =
-        PREREWRITTEN_CUSTOM_PORT_RECURSION.finding_on_handler(pod, handler, span, message);
+        PREREWRITTEN_CUSTOM_PORT_RECURSION.finding_on_handler(pod, handler, span, sentence);
     let off = Fact::settled(false, "the rewrite is off");
     let opted_out = predict_with(cx.context, &pod.workload, off);
     let mut handlers = opted_out.handlers.iter();
@@ -95,35 +93,32 @@ fn rewritten_status_port_differs<'t>(
     pod: &WorkloadPrediction<'t>,
     handler: &HandlerPrediction<'t>,
 ) -> Option<Finding> {
-    let title = handler.title();
     let written = handler.port.unwrap_or_default();
     let agent = pod.agent_port.value;
-    let (field, message) = match handler.verdict.cause {
+    let (field, sentence) = match handler.verdict.cause {
         Cause::HttpsAtAgent => (
             "scheme",
-            format!(
-                "{title} will fail: it targets the agent with HTTPS, but the agent supports only \
-                 plain HTTP"
-            ),
+            "will fail: it targets the agent with HTTPS, but the agent supports only plain HTTP".into(),
         ),
         Cause::RewrittenOtherPort if handler.rewritten => (
             "port",
-            format!(
-                "{title} will fail: the injector does not recognize port {written} as the port of the \
-                 agent, and makes the agent check the pod on this port, where nothing listens",
+            Sentence::all("will fail: the injector does not recognize ").port(
+                written,
+                " as the port of the agent, and makes the agent check the pod on this port, where nothing listens",
             ),
         ),
         Cause::RewrittenOtherPort => (
             "port",
             format!(
-                "{title} will fail: it targets the agent on port {written}, but the agent of this pod \
-                 listens on {agent}",
-            ),
+                "will fail: it targets the agent on port {written}, but the agent of this pod listens on {agent}",
+            )
+            .into(),
         ),
         _ => return None,
     };
     let span = handler.handler.field_span(field);
-    let mut finding = REWRITTEN_STATUS_PORT_DIFFERS.finding_on_handler(pod, handler, span, message);
+    let mut finding =
+        REWRITTEN_STATUS_PORT_DIFFERS.finding_on_handler(pod, handler, span, sentence);
     finding.fix = fix(cx, pod, handler);
     if field == "scheme" {
         let help = "set `scheme: HTTP`; the agent itself uses HTTPS for the application";
@@ -198,12 +193,11 @@ fn rewritten_without_entry(
         Some(_) => format!("`{}` has no entry for it", keys::PROBERS_ENV),
         None => format!("no `{}` defines the check", keys::PROBERS_ENV),
     };
-    let message = format!(
-        "{} will fail: it requests `{requested}` from the agent, but {why}",
-        handler.title()
-    );
+    let sentence = Sentence::each(format!(
+        "will fail: it requests `{requested}` from the agent, but {why}"
+    ));
     let span = handler.handler.field_span("path");
-    let mut finding = REWRITTEN_WITHOUT_ENTRY.finding_on_handler(pod, handler, span, message);
+    let mut finding = REWRITTEN_WITHOUT_ENTRY.finding_on_handler(pod, handler, span, sentence);
     if let Some(env) = env {
         let message = "the entries of the agent";
         let label = pod.workload.object.label_at(env.span, message);
@@ -239,14 +233,13 @@ fn report_handler(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>)
         Ok(ProbeHandler::HttpGet(http)) => http.path.as_str(),
         _ => "",
     };
-    let message = format!(
-        "{} will fail: it requests `{path}` from the agent on port {}, but {} gets no sidecar",
-        handler.title(),
+    let sentence = Sentence::each(format!(
+        "will fail: it requests `{path}` from the agent on port {}, but {} gets no sidecar",
         handler.port.unwrap_or_default(),
-        pod.workload.title(),
-    );
+        pod.workload.title()
+    ));
     let span = handler.handler.field_span("path");
-    let mut finding = REWRITTEN_WITHOUT_SIDECAR.finding_on_handler(pod, handler, span, message);
+    let mut finding = REWRITTEN_WITHOUT_SIDECAR.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some(
         "have the pod injected, or restore the path and port of the application: `meshprobe rewrite \
          --undo` does this if the prober env still exists"

@@ -1,6 +1,6 @@
 //! Rules about the fields of probes.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{
     Container, Object, Probe, ProbeHandler, RejectionKind, Unreadable, refused_number,
 };
@@ -107,14 +107,14 @@ fn pod_security_forbids_host(
     handler: &HandlerPrediction<'_>,
     forbidden: &Fact<()>,
 ) -> Finding {
-    let message = format!(
-        "{} sets `host`, which Pod Security forbids since Kubernetes 1.34, so {}",
-        handler.title(),
-        pod_metadata::not_created(&pod.workload),
-    );
+    let not_created = pod_metadata::not_created(&pod.workload);
+    let rest =
+        format!(" `host`, which Pod Security forbids since Kubernetes 1.34, so {not_created}");
     let span = handler.handler.field_span("host");
     // The facts about the mesh do not matter.
-    let mut finding = POD_SECURITY_FORBIDS_HOST.finding_on_workload(&pod.workload, span, message);
+    let mut finding =
+        POD_SECURITY_FORBIDS_HOST.finding_on_workload(&pod.workload, span, String::new());
+    finding.set_sentence(&handler.title(), Sentence::verb(("sets", "set"), rest));
     finding.container = Some(handler.container.name().to_owned());
     finding.field = Some(handler.handler.within.to_string());
     finding.probe = Some(probe_ref(pod, handler));
@@ -155,8 +155,8 @@ fn probe_field_invalid(
             (span, FieldPath::root(), refusal.reason)
         }
     };
-    let message = format!("the API server refuses {}: {reason}", handler.title());
-    let mut finding = PROBE_FIELD_INVALID.finding_on_handler(pod, handler, span, message);
+    let sentence = Sentence::after("the API server refuses ", format!(": {reason}"));
+    let mut finding = PROBE_FIELD_INVALID.finding_on_handler(pod, handler, span, sentence);
     finding.field = Some(handler.handler.within.join(&within).to_string());
     finding.help = Some("correct the field; the API server refuses the whole object".to_owned());
     Some(finding)
@@ -164,12 +164,12 @@ fn probe_field_invalid(
 
 /// Returns the finding of a `tcpSocket` hook: the API server accepts it, but the kubelet does not run it.
 fn never_runs(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
-    let message = format!(
-        "{} always fails: the kubelet does not support `tcpSocket` hooks",
-        handler.title()
+    let sentence = Sentence::verb(
+        ("always fails", "always fail"),
+        ": the kubelet does not support `tcpSocket` hooks",
     );
     let span = handler.handler.kind_span();
-    let mut finding = PROBE_FIELD_INVALID.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_FIELD_INVALID.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some("use `httpGet`, `exec` or `sleep`".to_owned());
     finding
 }
@@ -200,12 +200,11 @@ fn check_probe_path_not_a_path(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 fn report_without_host(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
     let path = path_of(handler);
     let scheme = path.split(':').next().unwrap_or_default();
-    let message = format!(
-        "{} will fail: the kubelet cannot request `{path}`, because it reads `{scheme}` as the scheme of a URL without a host",
-        handler.title()
-    );
+    let sentence = Sentence::each(format!(
+        "will fail: the kubelet cannot request `{path}`, because it reads `{scheme}` as the scheme of a URL without a host"
+    ));
     let span = handler.handler.field_span("path");
-    let mut finding = PROBE_PATH_NOT_A_PATH.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_PATH_NOT_A_PATH.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some(START_WITH_SLASH.to_owned());
     finding
 }
@@ -221,15 +220,15 @@ fn probe_path_not_a_path(pod: &WorkloadPrediction<'_>, handler: &HandlerPredicti
     let path = path_of(handler);
     let span = handler.handler.field_span("path");
     let Some(misread) = PathMisread::of(path) else {
-        let message = format!("{} will fail", handler.title());
-        return PROBE_PATH_NOT_A_PATH.finding_on_handler(pod, handler, span, message);
+        let sentence = Sentence::all("will fail");
+        return PROBE_PATH_NOT_A_PATH.finding_on_handler(pod, handler, span, sentence);
     };
     let effect = match handler.verdict.outcome {
         Outcome::TargetChanged => "will check another path",
         _ => "will fail",
     };
-    let message = format!("{} {effect}: {misread}", handler.title());
-    let mut finding = PROBE_PATH_NOT_A_PATH.finding_on_handler(pod, handler, span, message);
+    let sentence = Sentence::each(format!("{effect}: {misread}"));
+    let mut finding = PROBE_PATH_NOT_A_PATH.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some(help(path, &misread));
     finding.fix = misread
         .kubelet()
@@ -273,14 +272,16 @@ fn probe_two_handlers(
     let kinds: Vec<_> = handler.handler.kinds().collect();
     let names: Vec<&str> = kinds.iter().filter_map(|key| key.text()).collect();
     let (first, rest) = kinds.split_first()?;
-    let message = format!(
-        "the API server refuses {}: it has {} handlers (`{}`)",
-        handler.title(),
-        names.len(),
-        names.join("`, `"),
+    let sentence = Sentence::after(
+        "the API server refuses ",
+        format!(
+            ": it has {} handlers (`{}`)",
+            names.len(),
+            names.join("`, `")
+        ),
     );
     let span = rest.last()?.span();
-    let mut finding = PROBE_TWO_HANDLERS.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_TWO_HANDLERS.finding_on_handler(pod, handler, span, sentence);
     let object = &pod.workload.object;
     finding.relate(object.label_at(first.span(), "first handler"));
     finding.help = Some(
@@ -311,12 +312,14 @@ fn yaml11_header_value(
 ) -> Option<Finding> {
     let (node, route) = invalid_header_value(&handler.handler)?;
     let (text, scalar) = (node.text()?, node.scalar()?);
-    let message = format!(
-        "the API server refuses {}: header value `{text}` is {}, not a string",
-        handler.title(),
-        scalar.type_name(),
+    let sentence = Sentence::after(
+        "the API server refuses ",
+        format!(
+            ": header value `{text}` is {}, not a string",
+            scalar.type_name()
+        ),
     );
-    let mut finding = YAML11_HEADER_VALUE.finding_on_handler(pod, handler, node.span(), message);
+    let mut finding = YAML11_HEADER_VALUE.finding_on_handler(pod, handler, node.span(), sentence);
     finding.field = Some(handler.handler.within.join(&route).to_string());
     let route = handler.handler.route.join(&route);
     quote_value(&mut finding, &pod.workload.object, route, node);

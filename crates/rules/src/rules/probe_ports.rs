@@ -1,7 +1,7 @@
 //! Rules about the ports of probes.
 
 use hashbrown::HashMap;
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{Container, ContainerPort, Port, ProbeHandler, RejectionKind};
 use meshprobe_predict::predict::{
     Cause, HandlerPrediction, WorkloadPrediction, is_quoted_number, port_text,
@@ -35,12 +35,12 @@ fn named_port_unresolved(pod: &WorkloadPrediction<'_>, handler: &HandlerPredicti
         .ports()
         .filter_map(|port| port.name)
         .collect();
-    let message = format!(
-        "{} uses port name `{name}`, which the container does not declare",
-        handler.title()
+    let sentence = Sentence::verb(
+        ("uses", "use"),
+        format!(" port name `{name}`, which the container does not declare"),
     );
     let span = handler.handler.field_span("port");
-    let mut finding = NAMED_PORT_UNRESOLVED.finding_on_handler(pod, handler, span, message);
+    let mut finding = NAMED_PORT_UNRESOLVED.finding_on_handler(pod, handler, span, sentence);
     let closest = declared.iter().find(|other| is_close(&name, other));
     finding.help = Some(match (closest, declared.as_slice()) {
         (Some(closest), _) => format!("did you mean `{closest}`?"),
@@ -88,14 +88,13 @@ fn probe_port_of_other_container(
     let name = action.port()?.to_string();
     let (other, declared) = declarations.get(name.as_str())?;
     let number = declared.number?;
-    let message = format!(
-        "{} will fail: only container `{}` declares port `{name}`, and port names of other \
-         containers are not resolved",
-        handler.title(),
-        other.name(),
-    );
+    let sentence = Sentence::all(format!(
+        "will fail: only container `{}` declares port `{name}`, and port names of other containers are not resolved",
+        other.name()
+    ));
     let span = handler.handler.field_span("port");
-    let mut finding = PROBE_PORT_OF_OTHER_CONTAINER.finding_on_handler(pod, handler, span, message);
+    let mut finding =
+        PROBE_PORT_OF_OTHER_CONTAINER.finding_on_handler(pod, handler, span, sentence);
     let declaration = declared.node.get("name").map(NodeRef::span);
     let message = format!("`{name}` is declared here");
     let object = &pod.workload.object;
@@ -147,13 +146,9 @@ fn probe_port_out_of_range(
     let refusal = handler
         .api_rejection()
         .filter(|refusal| refusal.kind == RejectionKind::PortRange)?;
-    let message = format!(
-        "the API server refuses {}: {}",
-        handler.title(),
-        refusal.reason
-    );
+    let sentence = Sentence::after("the API server refuses ", format!(": {}", refusal.reason));
     let span = handler.handler.field_span(refusal.field);
-    let mut finding = PROBE_PORT_OUT_OF_RANGE.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_PORT_OUT_OF_RANGE.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some("set the port of the application".to_owned());
     Some(finding)
 }
@@ -170,15 +165,18 @@ fn probe_port_quoted_number(
     if !is_quoted_number(name) || handler.verdict.cause == Cause::Malformed {
         return None;
     }
-    let message = format!(
-        "the API server refuses {}: port `{}` is a string, neither a number nor the name of \
-         a port",
-        handler.title(),
+    let end = format!(
+        ": port `{}` is a string, neither a number nor the name of a port",
         port_text(&port),
     );
     let span = handler.handler.field_span("port");
     // The API server refuses the port regardless of the mesh, so the finding depends on none of its facts.
-    let mut finding = PROBE_PORT_QUOTED_NUMBER.finding_on_workload(&pod.workload, span, message);
+    let mut finding =
+        PROBE_PORT_QUOTED_NUMBER.finding_on_workload(&pod.workload, span, String::new());
+    finding.set_sentence(
+        &handler.title(),
+        Sentence::after("the API server refuses ", end),
+    );
     finding.container = Some(handler.container.name().to_owned());
     finding.probe = Some(probe_ref(pod, handler));
     let field = handler.handler.within.child(ProbeHandler::key(action));

@@ -1,6 +1,6 @@
 //! Rules about the prober env of pods that were rewritten ahead of deployment.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{Port, ProbeHandler, Workload};
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_predict::context::{ProberEnvPlace, proxy_container};
@@ -37,14 +37,12 @@ fn manual_probers_env(
 
 fn replaced(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
     let object = &pod.workload.object;
-    let message = format!(
-        "{} will fail: the injector adds a second `{}` for handlers that are not rewritten yet, and \
-         the one in the manifest is lost",
-        handler.title(),
-        keys::PROBERS_ENV,
-    );
+    let sentence = Sentence::all(format!(
+        "will fail: the injector adds a second `{}` for handlers that are not rewritten yet, and the one in the manifest is lost",
+        keys::PROBERS_ENV
+    ));
     let span = handler.handler.field_span("path");
-    let mut finding = MANUAL_PROBERS_ENV.finding_on_handler(pod, handler, span, message);
+    let mut finding = MANUAL_PROBERS_ENV.finding_on_handler(pod, handler, span, sentence);
     let env = pod.prober_env.as_ref();
     let lost = env.map(|env| object.label_at(env.span, "this variable is lost"));
     let rewritten = rewritten_by_injector(pod).map(|handler| {
@@ -67,13 +65,12 @@ fn doubled(
     handler: &HandlerPrediction<'_>,
     first: NodeRef<'_>,
 ) -> Finding {
-    let message = format!(
-        "{} will fail: `{}` is set twice, and only the last variable counts",
-        handler.title(),
-        keys::PROBERS_ENV,
-    );
+    let sentence = Sentence::all(format!(
+        "will fail: `{}` is set twice, and only the last variable counts",
+        keys::PROBERS_ENV
+    ));
     let span = handler.handler.field_span("path");
-    let mut finding = MANUAL_PROBERS_ENV.finding_on_handler(pod, handler, span, message);
+    let mut finding = MANUAL_PROBERS_ENV.finding_on_handler(pod, handler, span, sentence);
     let label = pod
         .workload
         .object
@@ -121,12 +118,10 @@ fn probe_env_reference(
     } else {
         return None;
     };
-    let message = format!(
-        "{} contains `{text}`: the rewrite moves it to the env of the sidecar, where the kubelet \
-         expands it",
-        handler.title(),
-    );
-    let mut finding = PROBE_ENV_REFERENCE.finding_on_handler(pod, handler, span, message);
+    let sentence = Sentence::each(format!(
+        "contains `{text}`: the rewrite moves it to the env of the sidecar, where the kubelet expands it"
+    ));
+    let mut finding = PROBE_ENV_REFERENCE.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     finding.help = Some("write the literal value".to_owned());
     Some(finding)
@@ -177,17 +172,15 @@ fn probe_timeout_missing_in_env(
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
     let path = handler.agent_path().unwrap_or_default();
-    let message = format!(
-        "{} will fail: entry `{path}` of `{}` has no timeout, so the gRPC check of the agent times \
-         out before it starts",
-        handler.title(),
+    let sentence = Sentence::each(format!(
+        "will fail: entry `{path}` of `{}` has no timeout, so the gRPC check of the agent times out before it starts",
         keys::PROBERS_ENV,
-    );
+    ));
     let mut finding = finding_on_env_of_handler(
         &PROBE_TIMEOUT_MISSING_IN_ENV,
         pod,
         handler,
-        message,
+        sentence,
         "the probe that uses this entry",
     );
     finding.help =
@@ -242,8 +235,8 @@ fn agent_start_findings(rule: &Rule, pod: &WorkloadPrediction<'_>, reason: &str)
         .iter()
         .filter(is_affected)
         .map(|handler| {
-            let message = format!("{} will fail: {reason}", handler.title());
-            finding_on_env_of_handler(rule, pod, handler, message, "this handler is then refused")
+            let sentence = Sentence::all(format!("will fail: {reason}"));
+            finding_on_env_of_handler(rule, pod, handler, sentence, "this handler is then refused")
         })
         .collect();
     if findings.is_empty() {
@@ -359,7 +352,7 @@ fn finding_on_env_of_handler(
     rule: &Rule,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
-    message: String,
+    sentence: Sentence,
     label: &str,
 ) -> Finding {
     let probe = match handler.agent_path() {
@@ -368,7 +361,7 @@ fn finding_on_env_of_handler(
     };
     let env = prober_env_span(pod);
     let span = env.unwrap_or(probe);
-    let mut finding = rule.finding_on_handler(pod, handler, span, message);
+    let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
     if env.is_some() {
         let label = pod.workload.object.label_at(probe, label);
         finding.related.insert(0, label);

@@ -1,6 +1,6 @@
 //! Rules for pods that are marked as injected, and for containers that are injected after the sidecar.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
@@ -89,14 +89,12 @@ fn probers_lost_on_reinjection(
         .release
         .value
         .map_or_else(String::new, |release| format!(" {release}"));
-    let message = format!(
-        "{} will fail: the pod is marked as injected and has no `{}`, so Istio{release} rewrites \
-         the probe to the agent and drops its entry",
-        handler.title(),
-        keys::PROBERS_ENV,
-    );
+    let sentence = Sentence::each(format!(
+        "will fail: the pod is marked as injected and has no `{}`, so Istio{release} rewrites the probe to the agent and drops its entry",
+        keys::PROBERS_ENV
+    ));
     let span = handler.handler.key.span();
-    let mut finding = PROBERS_LOST_ON_REINJECTION.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBERS_LOST_ON_REINJECTION.finding_on_handler(pod, handler, span, sentence);
     let object = &pod.workload.object;
     let template = &pod.workload.template;
     let status = template.annotation(keys::STATUS);

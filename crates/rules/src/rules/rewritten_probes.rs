@@ -1,6 +1,6 @@
 //! Rules about probes and hooks that the rewrite changes, and about the annotation that turns it on.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix, Severity};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence, Severity};
 use meshprobe_mesh::kube::Slot;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::rewrite::parse_bool;
@@ -59,17 +59,15 @@ fn http_probe_host_rewritten(
         Ok(action) => action.host().unwrap_or_default(),
         Err(_) => "",
     };
-    let message = format!(
-        "{} will fail: the rewrite keeps `host`, so the kubelet sends the request to `{host}:{}` \
-         instead of the pod",
-        handler.title(),
+    let sentence = Sentence::all(format!(
+        "will fail: the rewrite keeps `host`, so the kubelet sends the request to `{host}:{}` instead of the pod",
         handler
             .rewritten_to
             .as_ref()
-            .map_or(pod.status_port.value, |rewritten_to| rewritten_to.port),
-    );
+            .map_or(pod.status_port.value, |rewritten_to| rewritten_to.port)
+    ));
     let span = handler.handler.field_span("host");
-    let mut finding = HTTP_PROBE_HOST_REWRITTEN.finding_on_handler(pod, handler, span, message);
+    let mut finding = HTTP_PROBE_HOST_REWRITTEN.finding_on_handler(pod, handler, span, sentence);
     let help = "remove `host`, and set the header `Host` if the application needs a host name";
     finding.help = Some(if handler.verdict.cause == Cause::HostKept {
         format!(
@@ -114,14 +112,12 @@ fn report_broken(
         Slot::PostStart => "the kubelet then kills the container",
         _ => "the pod then stops without it",
     };
-    let message = format!(
-        "{} will fail, and {result}: the rewrite keeps `host`, so the kubelet sends the \
-         request to `{}:{}`",
-        handler.title(),
+    let sentence = Sentence::all(format!(
+        "will fail, and {result}: the rewrite keeps `host`, so the kubelet sends the request to `{}:{}`",
         host(handler),
         pod.status_port.value,
-    );
-    lifecycle_hook_host_rewritten(cx, pod, handler, message)
+    ));
+    lifecycle_hook_host_rewritten(cx, pod, handler, sentence)
 }
 
 /// Reports a hook that works because the release does not rewrite hooks; later releases do.
@@ -134,13 +130,12 @@ fn report_broken_by_upgrade(
     if !pod.rewrite.value || release >= REWRITES_HOOKS {
         return None;
     }
-    let message = format!(
-        "{} works only before Istio {REWRITES_HOOKS}, which rewrites it and sends the request to `{}:{}`",
-        handler.title(),
+    let sentence = Sentence::each(format!(
+        "works only before Istio {REWRITES_HOOKS}, which rewrites it and sends the request to `{}:{}`",
         host(handler),
-        pod.status_port.value,
-    );
-    let mut finding = lifecycle_hook_host_rewritten(cx, pod, handler, message);
+        pod.status_port.value
+    ));
+    let mut finding = lifecycle_hook_host_rewritten(cx, pod, handler, sentence);
     finding.severity = Severity::Note;
     finding.outcome = None;
     Some(finding)
@@ -155,10 +150,11 @@ fn lifecycle_hook_host_rewritten(
     cx: &RuleContext<'_, '_>,
     pod: &WorkloadPrediction<'_>,
     handler: &HandlerPrediction<'_>,
-    message: String,
+    sentence: Sentence,
 ) -> Finding {
     let span = handler.handler.field_span("host");
-    let mut finding = LIFECYCLE_HOOK_HOST_REWRITTEN.finding_on_handler(pod, handler, span, message);
+    let mut finding =
+        LIFECYCLE_HOOK_HOST_REWRITTEN.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some("alternatively, use an `exec` hook, which is not rewritten".to_owned());
     disable_rewrite::add_fix(cx, pod, &mut finding);
     finding
@@ -178,17 +174,17 @@ fn probe_protocol_unsupported(
     let protocol = unsupported_protocol(&handler.handler)?;
     let (effect, help) = match protocol {
         UnsupportedProtocol::Http2 => (
-            "fails unless the application accepts HTTP/1.1, which the agent sends: `protocol: HTTP2` is lost",
+            " unless the application accepts HTTP/1.1, which the agent sends: `protocol: HTTP2` is lost",
             "use an `exec` probe if the application does not also serve HTTP/1.1",
         ),
         UnsupportedProtocol::GrpcTls => (
-            "fails: the agent calls gRPC without TLS, and `mode: TLS` is lost",
+            ": the agent calls gRPC without TLS, and `mode: TLS` is lost",
             "use an `exec` probe, or serve the health service without TLS on a port of its own",
         ),
     };
-    let message = format!("{} {effect}", handler.title());
+    let sentence = Sentence::verb(("fails", "fail"), effect);
     let span = handler.handler.field_span(protocol.field());
-    let mut finding = PROBE_PROTOCOL_UNSUPPORTED.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_PROTOCOL_UNSUPPORTED.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some(help.to_owned());
     Some(finding)
 }
@@ -286,13 +282,12 @@ fn tcp_probe_host_dropped(
 ) -> Finding {
     let action = handler.handler.action.as_ref().ok();
     let host = action.and_then(|action| action.host()).unwrap_or_default();
-    let message = format!(
-        "{} will not check `{host}`: the rewrite drops `host`, so the agent checks port {} of the pod",
-        handler.title(),
-        handler.port_for_message(),
-    );
+    let sentence = Sentence::all(format!(
+        "will not check `{host}`: the rewrite drops `host`, so the agent checks "
+    ))
+    .port(handler.port_for_message(), " of the pod");
     let span = handler.handler.field_span("host");
-    let mut finding = TCP_PROBE_HOST_DROPPED.finding_on_handler(pod, handler, span, message);
+    let mut finding = TCP_PROBE_HOST_DROPPED.finding_on_handler(pod, handler, span, sentence);
     if is_loopback(host) {
         finding.severity = finding.severity.lowered();
         finding.help = Some("remove `host`, as the probe targets the pod itself".to_owned());

@@ -181,7 +181,11 @@ fn notes(alternative: &Alternative<'_>) -> Vec<Finding> {
 }
 
 fn note(alternative: &Alternative<'_>, mut finding: Finding) -> Finding {
-    finding.message = format!("if {}: {}", alternative.description(), finding.message);
+    let condition = format!("if {}: ", alternative.description());
+    finding.message.insert_str(0, &condition);
+    if let Some(sentence) = &mut finding.sentence {
+        sentence.start.insert_str(0, &condition);
+    }
     finding.severity = Severity::Note;
     finding.certainty = finding.certainty.min(Certainty::Assumed);
     for (assumption, settle) in &alternative.suppositions {

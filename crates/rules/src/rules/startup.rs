@@ -1,6 +1,6 @@
 //! Rules about the start order of containers.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{ContainerList, ProbeHandler, Slot, integer};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::keys;
@@ -31,14 +31,12 @@ fn native_sidecar_startup_deadlock(
     } else {
         "is redirected to the sidecar"
     };
-    let message = format!(
-        "{} never succeeds: it {target}, which starts only after this init container, so the pod \
-         stays in Init",
-        handler.title(),
-    );
+    let sentence = Sentence::each(format!(
+        "never succeeds: it {target}, which starts only after this init container, so the pod stays in Init"
+    ));
     let span = handler.handler.key.span();
     let mut finding =
-        NATIVE_SIDECAR_STARTUP_DEADLOCK.finding_on_handler(pod, handler, span, message);
+        NATIVE_SIDECAR_STARTUP_DEADLOCK.finding_on_handler(pod, handler, span, sentence);
     let brings_sidecar =
         proxy_container(&pod.workload).is_some_and(|proxy| proxy.image() != Some("auto"));
     let supports_annotation = pod
@@ -89,13 +87,12 @@ fn poststart_http_before_sidecar<'t>(
     if first.value {
         return None;
     }
-    let message = format!(
-        "{} runs before the sidecar is up: its first call is refused, and every new pod starts the \
-         container twice",
-        handler.title(),
+    let sentence = Sentence::each(
+        "runs before the sidecar is up: its first call is refused, and every new pod starts the container twice",
     );
     let span = handler.handler.key.span();
-    let mut finding = POSTSTART_HTTP_BEFORE_SIDECAR.finding_on_handler(pod, handler, span, message);
+    let mut finding =
+        POSTSTART_HTTP_BEFORE_SIDECAR.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     finding.depend_on(&first);
     finding.help = Some("wait for the sidecar, or use an `exec` hook".to_owned());
@@ -143,13 +140,11 @@ fn sidecar_boot_kills_app<'t>(
     if first.value || cx.context.pod_facts(&pod.workload).nodes_decide_order() {
         return None;
     }
-    let message = format!(
-        "{} gives up after {seconds} s: it is refused until the sidecar is up, so a slow start of the \
-         sidecar kills the application",
-        handler.title(),
-    );
+    let sentence = Sentence::each(format!(
+        "gives up after {seconds} s: it is refused until the sidecar is up, so a slow start of the sidecar kills the application"
+    ));
     let span = handler.handler.key.span();
-    let mut finding = SIDECAR_BOOT_KILLS_APP.finding_on_handler(pod, handler, span, message);
+    let mut finding = SIDECAR_BOOT_KILLS_APP.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     finding.depend_on(&first);
     finding.help = Some("add a `startupProbe`, or wait for the sidecar".to_owned());

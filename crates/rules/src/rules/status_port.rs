@@ -1,6 +1,6 @@
 //! Rules for the agent's port (`statusPort`) and the ports of the sidecar.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix, Severity};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence, Severity};
 use meshprobe_mesh::kube::ProbeHandler;
 use meshprobe_mesh::mesh::istio::{annotations, keys};
 use meshprobe_predict::predict::{
@@ -17,13 +17,13 @@ crate::rules::rule::rules! {
         |cx| verdicts::report(cx, &APP_PROBE_ON_STATUS_PORT, None, &[
             (Cause::PortOfAgent, "port",
             |_, handler| {
-                let result = match handler.verdict.outcome {
-                    Outcome::AlwaysPasses => "always succeeds",
-                    _ => "will fail",
+                let (one, many) = match handler.verdict.outcome {
+                    Outcome::AlwaysPasses => ("always succeeds", "always succeed"),
+                    _ => ("will fail", "will fail"),
                 };
-                let port = handler.port.unwrap_or_default();
-                format!("{result}: port {port} belongs to the agent in the sidecar, so the agent answers instead of the \
-                application").into()
+                let end = "to the agent in the sidecar, so the agent answers instead of the application";
+                let [one_port, several] = ["belongs", "belong"].map(|verb| format!(" {verb} {end}"));
+                Sentence::verb((one, many), ": ").ports(handler.port.unwrap_or_default(), &one_port, [&one_port, &several])
             },
             "set the port of the application; the sidecar has its own probe"),
         ]);
@@ -54,13 +54,11 @@ fn probe_on_reserved_port(
     }
     let port = handler.port?;
     let owner = port_owner(pod, port)?;
-    let message = format!(
-        "{} targets port {port} of the sidecar ({owner}): its result does not depend on the \
-         application",
-        handler.title(),
-    );
+    let sentence = Sentence::each(format!(
+        "targets port {port} of the sidecar ({owner}): its result does not depend on the application"
+    ));
     let span = handler.handler.field_span("port");
-    let mut finding = PROBE_ON_RESERVED_PORT.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_ON_RESERVED_PORT.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     let kind = ProbeHandler::key(action);
     finding.help = Some(format!(
@@ -77,15 +75,15 @@ fn status_port_mesh_mismatch<'t>(
     let mut findings: Vec<Finding> = captured_handlers(pod)
         .filter(|(_, port)| !is_listed(cx, pod, *port))
         .map(|(handler, port)| {
-            let message = format!(
-                "{} will fail: the sidecar captures the agent's port {port}, where `STRICT` mutual \
-                 TLS refuses plain text; port {} is excluded from capture instead",
-                handler.title(),
-                cx.context.pod_facts(&pod.workload).excluded_port().value,
+            let excluded = cx.context.pod_facts(&pod.workload).excluded_port().value;
+            let end = format!(
+                ", where `STRICT` mutual TLS refuses plain text; port {excluded} is excluded from capture instead"
             );
+            let sentence =
+                Sentence::all("will fail: the sidecar captures the agent's ").port(port, end);
             let span = handler.handler.key.span();
             let mut finding =
-                STATUS_PORT_MESH_MISMATCH.finding_on_handler(pod, handler, span, message);
+                STATUS_PORT_MESH_MISMATCH.finding_on_handler(pod, handler, span, sentence);
             finding.help = Some(help(cx, pod, port));
             finding
         })
@@ -134,15 +132,13 @@ fn status_port_per_pod_proxyconfig(
     handler: &HandlerPrediction<'_>,
 ) -> Finding {
     let (target, agent) = (pod.status_port.value, pod.agent_port.value);
-    let message = format!(
-        "{} will fail: the injector rewrites it to port {target}, but `{}` moves the agent to port \
-         {agent}",
-        handler.title(),
-        keys::PROXY_CONFIG,
-    );
+    let sentence = Sentence::each(format!(
+        "will fail: the injector rewrites it to port {target}, but `{}` moves the agent to port {agent}",
+        keys::PROXY_CONFIG
+    ));
     let span = handler.handler.key.span();
     let mut finding =
-        STATUS_PORT_PER_POD_PROXYCONFIG.finding_on_handler(pod, handler, span, message);
+        STATUS_PORT_PER_POD_PROXYCONFIG.finding_on_handler(pod, handler, span, sentence);
     let key = keys::STATUS_PORT;
     finding.help = Some(format!(
         "set the agent's port with `{key}`, which the injector and traffic capture also use"
@@ -176,14 +172,12 @@ fn check_status_port_zero(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn status_port_zero(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
-    let message = format!(
-        "{} makes the API server refuse the pod: Istio reads the agent's port as {}, and the \
-         injector rewrites the probe to that port",
-        handler.title(),
-        pod.status_port.value,
-    );
+    let sentence = Sentence::each(format!(
+        "makes the API server refuse the pod: Istio reads the agent's port as {}, and the injector rewrites the probe to that port",
+        pod.status_port.value
+    ));
     let span = handler.handler.key.span();
-    let mut finding = STATUS_PORT_ZERO.finding_on_handler(pod, handler, span, message);
+    let mut finding = STATUS_PORT_ZERO.finding_on_handler(pod, handler, span, sentence);
     let help = "set a port from 1 to 65535, without blanks, or remove the setting";
     finding.help = Some(help.to_owned());
     finding.fix = fix_status_port_zero(pod);
@@ -264,14 +258,13 @@ fn status_port_in_include_list<'t>(
     let mut findings: Vec<Finding> = captured_handlers(pod)
         .filter(|(_, port)| is_listed(cx, pod, *port))
         .map(|(handler, port)| {
-            let message = format!(
-                "{} will fail: `includeInboundPorts` contains the agent's port {port}, so the \
-                 sidecar captures it, and `STRICT` mutual TLS refuses plain text",
-                handler.title(),
-            );
+            let sentence = Sentence::each(format!(
+                "will fail: `includeInboundPorts` contains the agent's port {port}, so the \
+             sidecar captures it, and `STRICT` mutual TLS refuses plain text"
+            ));
             let span = handler.handler.key.span();
             let finding =
-                STATUS_PORT_IN_INCLUDE_LIST.finding_on_handler(pod, handler, span, message);
+                STATUS_PORT_IN_INCLUDE_LIST.finding_on_handler(pod, handler, span, sentence);
             with_help(finding, pod, port, true)
         })
         .collect();

@@ -1,6 +1,6 @@
 //! Rules for the inbound ports that the sidecar captures.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::{Container, Object, Workload, integer, selects_workload};
 use meshprobe_mesh::mesh::Fact;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
@@ -176,13 +176,15 @@ fn localhost_destination_changed<'t>(
     } else {
         "the sidecar"
     };
-    let message = format!(
-        "{} seems to target an application that listens only on `{address}`: {caller} connects to \
-         the address of the pod, where nothing listens",
-        handler.title(),
+    let sentence = Sentence::verb(
+        ("seems", "seem"),
+        format!(
+            " to target an application that listens only on `{address}`: {caller} connects to the address of the pod, where nothing listens"
+        ),
     );
     let span = handler.handler.key.span();
-    let mut finding = LOCALHOST_DESTINATION_CHANGED.finding_on_handler(pod, handler, span, message);
+    let mut finding =
+        LOCALHOST_DESTINATION_CHANGED.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     finding.kubelet = None;
     let label = pod

@@ -1,6 +1,6 @@
 //! Rules about probes that reach the sidecar because they are not rewritten.
 
-use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::finding::{Finding, Sentence};
 use meshprobe_mesh::kube::{ContainerList, ProbeHandler, Slot};
 use meshprobe_mesh::mesh::{Mesh, Version, shared_faults};
 use meshprobe_predict::context::Dataplane;
@@ -40,7 +40,7 @@ crate::rules::rule::rules! {
             is_affected.then(|| format!(
                 "will fail: its TLS connection ends at the sidecar, which requires a client certificate on port {port} \
                  (STRICT)"
-            ))
+            ).into())
         });
     TCP_PROBE_ALWAYS_PASSES = "tcp-probe-always-passes", Error, fix: Sometimes, scope: Workloads,
         |cx| rewrite_is_off(cx, &TCP_PROBE_ALWAYS_PASSES, |pod, handler| {
@@ -48,9 +48,10 @@ crate::rules::rule::rules! {
             let has_switch = pod.dataplane.value != Dataplane::Other;
             // The API server rejects a port that is a quoted number, so such a probe never runs.
             let port = handler.port?;
-            (has_switch && handler.verdict.cause == Cause::SidecarAccepts).then(|| format!(
-                "always succeeds: the sidecar accepts connections to port {port} even if the application is down"
-            ))
+            (has_switch && handler.verdict.cause == Cause::SidecarAccepts).then(|| {
+                Sentence::verb(("always succeeds", "always succeed"), ": the sidecar accepts connections to ")
+                    .port(port, " even if the application is down")
+            })
         });
     GRPC_PROBE_NEEDS_1_13 = "grpc-probe-needs-1-13", Error, fix: None, scope: Workloads,
         |cx| unsupported(cx, &GRPC_PROBE_NEEDS_1_13, "`grpc` probes", |handler| {
@@ -64,17 +65,24 @@ crate::rules::rule::rules! {
         |cx| rewrite_is_off(cx, &REWRITE_OFF_BEFORE_1_6, |pod, handler| {
             let release = release_without_rewrite(pod)?;
             let port = handler.port_for_message();
-            is_strict(handler).then(|| format!(
-                "will fail: Istio {release} does not rewrite probes by default, and port {port} requires mutual TLS \
-                 (STRICT)"
-            ))
+            is_strict(handler).then(|| {
+                Sentence::all(format!("will fail: Istio {release} does not rewrite probes by default, and "))
+                    .ports(port, REQUIRES, [REQUIRES, REQUIRE])
+            })
         });
     STRICT_PROBE_NOT_REWRITTEN = "strict-probe-not-rewritten", Error, fix: Sometimes, scope: Workloads,
         |cx| rewrite_is_off(cx, &STRICT_PROBE_NOT_REWRITTEN, |pod, handler| {
             let is_plain = handler.verdict.cause == Cause::PlaintextAtStrict;
             let port = handler.port_for_message();
             (is_plain && release_without_rewrite(pod).is_none()).then(|| {
-                format!("will fail: port {port} requires mutual TLS (STRICT), and the probe is not rewritten")
+                Sentence::all("will fail: ").ports(
+                    port,
+                    " requires mutual TLS (STRICT), and the probe is not rewritten",
+                    [
+                        " requires mutual TLS (STRICT), and the probes are not rewritten",
+                        " require mutual TLS (STRICT), and the probes are not rewritten",
+                    ],
+                )
             })
         });
     TCP_PROBE_NEEDS_1_12 = "tcp-probe-needs-1-12", Error, fix: None, scope: Workloads,
@@ -84,6 +92,10 @@ crate::rules::rule::rules! {
     LIFECYCLE_HOOK_STRICT = "lifecycle-hook-strict", Error, fix: Sometimes, scope: Workloads,
         |cx| cx.each_handler(|pod, handler| lifecycle_hook_strict(cx, pod, handler));
 }
+
+/// What strict mutual TLS does at one port, and at several.
+const REQUIRES: &str = " requires mutual TLS (STRICT)";
+const REQUIRE: &str = " require mutual TLS (STRICT)";
 
 fn is_of_main(handler: &HandlerPrediction<'_>) -> bool {
     handler.container.list == ContainerList::Main
@@ -115,10 +127,10 @@ fn on_service_port(
             || "its Service".to_owned(),
             |(service, _)| format!("Service `{}`", service.name()),
         );
-        let title = handler.title();
-        let message = format!("{title} {outcome}: {service} declares port {port} {effect}");
+        let sentence = Sentence::all(format!("{outcome}: {service} declares "))
+            .port(port, format!(" {effect}"));
         let span = handler.handler.key.span();
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         if is_supported {
             add_rewrite_fix(cx, pod, &mut finding);
         }
@@ -170,14 +182,13 @@ fn unsupported(
             Outcome::AlwaysPasses => "always succeeds",
             _ => "will fail",
         };
-        let message = format!(
-            "{} {outcome}: {why}, so it reaches the sidecar on port {} ({})",
-            handler.title(),
+        let sentence = Sentence::each(format!(
+            "{outcome}: {why}, so it reaches the sidecar on port {} ({})",
             handler.port_for_message(),
-            handler.verdict.cause.describe(),
-        );
+            handler.verdict.cause.describe()
+        ));
         let span = handler.handler.key.span();
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         finding.help = Some(format!(
             "{help}, or use an `exec` probe, which runs inside the container"
         ));
@@ -206,21 +217,27 @@ fn lifecycle_hook_strict(
     if !is_strict(handler) || !handler.handler.slot.is_lifecycle() {
         return None;
     }
-    let result = match handler.handler.slot {
-        Slot::PostStart => "the kubelet then kills the container",
-        _ => "the pod then stops without it",
-    };
     let reason = match pod.release.value {
         Some(release) if pod.rewrite.value => format!("Istio {release} does not rewrite hooks"),
         _ => "the hook is not rewritten".to_owned(),
     };
-    let message = format!(
-        "{} will fail, and {result}: port {} requires mutual TLS (STRICT), and {reason}",
-        handler.title(),
+    let (port, why) = (
         handler.port_for_message(),
+        format!("{REQUIRES}, and {reason}"),
     );
+    let sentence = match handler.handler.slot {
+        Slot::PostStart => {
+            let several = format!("{REQUIRE}, and {reason}");
+            Sentence::all("will fail, and the kubelet then kills the container: ").ports(
+                port,
+                &why,
+                [&why, &several],
+            )
+        }
+        _ => Sentence::each("will fail, and the pod then stops without it: ").port(port, why),
+    };
     let span = handler.handler.key.span();
-    let mut finding = LIFECYCLE_HOOK_STRICT.finding_on_handler(pod, handler, span, message);
+    let mut finding = LIFECYCLE_HOOK_STRICT.finding_on_handler(pod, handler, span, sentence);
     if enable_rewrite::restores_hook(cx, pod, handler) {
         enable_rewrite::add_fix(cx, pod, &mut finding);
     }
@@ -234,15 +251,15 @@ fn lifecycle_hook_strict(
 fn rewrite_is_off(
     cx: &RuleContext<'_, '_>,
     rule: &Rule,
-    text: fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> Option<String>,
+    text: fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> Option<Sentence>,
 ) -> Vec<Finding> {
     cx.each_handler(|pod, handler| {
         if handler.unsupported.is_some() || handler.handler.slot.is_lifecycle() {
             return None;
         }
-        let message = format!("{} {}", handler.title(), text(pod, handler)?);
+        let sentence = text(pod, handler)?;
         let span = handler.handler.key.span();
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         add_rewrite_fix(cx, pod, &mut finding);
         Some(finding)
     })

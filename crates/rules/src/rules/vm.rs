@@ -449,6 +449,7 @@ fn finding_on_probe(rule: &Rule, group: &Object<'_>, span: Span, message: String
         let label = group.label_at(probe.key.span(), String::new());
         ProbeRef {
             title: "probe".to_owned(),
+            slot: "probe",
             path: label.path,
             span: label.span,
         }

@@ -145,5 +145,5 @@ fn depends_on_default(finding: &Finding) -> bool {
         return true;
     }
     let mut assumptions = finding.assumptions.iter();
-    assumptions.any(|text| text.starts_with("rewrite default ="))
+    assumptions.any(|known| known.fact.starts_with("rewrite default ="))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use meshprobe_deploy::kustomize::{Rendering, Topic};
 use meshprobe_mesh::finding::Label;
-use meshprobe_predict::context::{CAUSE_SEPARATOR, Detail, NotJudged, NotJudgedReason};
+use meshprobe_predict::context::{Detail, NotJudged, NotJudgedReason};
 use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
 use meshprobe_yaml::Span;
@@ -100,14 +100,15 @@ fn kustomization(rendering: &Rendering, has_workloads: bool) -> Option<NotJudged
         false => format!("the workloads of `{root}` are not among the files"),
     };
     let colon = if causes.is_empty() { "" } else { ": " };
-    let all = causes.join(CAUSE_SEPARATOR);
+    let start = format!("{message}{colon}");
+    let message = format!("{start}{}", causes.join("; "));
     Some(NotJudged {
         reason: NotJudgedReason::Kustomization,
-        detail: Detail::Causes(causes),
+        detail: Detail::Causes(start, causes),
         place: Label {
             path: Arc::clone(rendering.declaring_file()),
             span: Span::empty(0),
-            message: format!("{message}{colon}{all}"),
+            message,
         },
         object: None,
         help: format!(

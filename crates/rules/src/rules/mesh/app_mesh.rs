@@ -1,6 +1,6 @@
 //! AWS App Mesh.
 
-use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::finding::{Finding, Sentence};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::Mesh;
 use meshprobe_mesh::mesh::app_mesh::{INJECT, faults};
@@ -22,7 +22,7 @@ crate::rules::rule::rules! {
     TCP_PROBE_ALWAYS_TRUE = "appmesh-tcp-probe-always-true", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::APP_MESH, &[
             (Cause::SidecarAccepts, "",
-            |_, _| "always succeeds: the App Mesh proxy accepts every connection".into(),
+            |_, _| Sentence::verb(("always succeeds", "always succeed"), ": the App Mesh proxy accepts every connection"),
             "use `httpGet` or `exec`, or list only the other ports in `appmesh.k8s.aws/ports`"),
         ]);
 }

@@ -1,6 +1,6 @@
 //! Consul.
 
-use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::finding::{Finding, Sentence};
 use meshprobe_mesh::kube::{ContainerList, Object, ProbeHandler};
 use meshprobe_mesh::mesh::consul::{OVERWRITE, SERVICE, TRANSPARENT, faults, several_services};
 use meshprobe_mesh::mesh::{Mesh, shared_faults};
@@ -27,7 +27,7 @@ crate::rules::rule::rules! {
     PROBE_NOT_REWRITTEN = "consul-probe-not-rewritten", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &PROBE_NOT_REWRITTEN, Mesh::CONSUL, &[
             (Cause::SidecarAccepts, "",
-            |_, _| "always succeeds: the proxy accepts every connection, and Consul rewrites only `httpGet`".into(),
+            |_, _| Sentence::verb(("always succeeds", "always succeed"), ": the proxy accepts every connection, and Consul rewrites only `httpGet`"),
             TO_HTTP),
             (Cause::Other(&shared_faults::GRPC_AT_MTLS), "",
             |_, _| "fails: it sends plain text, the port requires mutual TLS, and Consul rewrites only `httpGet`".into(),
@@ -156,14 +156,15 @@ fn port_name_shared(
         let mut ports = container.ports();
         ports.find(|port| port.name == Some(name.as_str()))
     });
-    let message = format!(
-        "{} checks port {} of another container: Consul resolves `{name}` to the first port of the pod \
-         with this name",
-        handler.title(),
-        handler.port.unwrap_or_default()
+    let sentence = Sentence::verb(("checks", "check"), " ").port(
+        handler.port.unwrap_or_default(),
+        format!(
+            " of another container: Consul resolves `{name}` to the first port of the pod \
+     with this name"
+        ),
     );
     let span = handler.handler.field_span("port");
-    let mut finding = PORT_NAME_SHARED.finding_on_handler(pod, handler, span, message);
+    let mut finding = PORT_NAME_SHARED.finding_on_handler(pod, handler, span, sentence);
     if let Some(entry) = other.and_then(|port| port.node.entry("name")) {
         let object = &pod.workload.object;
         let place = object.label_at(entry.value.span(), "first port with this name");

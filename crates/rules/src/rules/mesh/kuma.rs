@@ -1,6 +1,6 @@
 //! Kuma.
 
-use meshprobe_mesh::finding::{Finding, Severity};
+use meshprobe_mesh::finding::{Finding, Sentence, Severity};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::kuma::{
     GATEWAY, INJECTION, PROXY_PORT, faults, reads_annotation, switches_off,
@@ -31,7 +31,7 @@ crate::rules::rule::rules! {
     NATIVE_SIDECAR_ORDER = "kuma-native-sidecar-order", Warning, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &NATIVE_SIDECAR_ORDER, Mesh::KUMA, &[
             (Cause::Other(&faults::SIDECAR_LEFT), "",
-            |_, _| "is not rewritten: Kuma does not change probes of native sidecars".into(),
+            |_, _| Sentence::verb(("is", "are"), " not rewritten: Kuma does not change probes of native sidecars"),
             "use `exec`, or configure Kuma to inject native sidecars"),
         ]);
     PROBE_PORT_UNPROTECTED = "kuma-probe-port-unprotected", Note, fix: None, scope: Workloads,
@@ -82,12 +82,11 @@ fn report_unchanged(
     if !is_negative || !is_old || handler.handler.slot.is_lifecycle() {
         return None;
     }
-    let message = format!(
-        "{} is not rewritten: the annotation `{GATEWAY}` switches off the probe proxy, whatever its value",
-        handler.title()
-    );
+    let sentence = Sentence::each(format!(
+        "is not rewritten: the annotation `{GATEWAY}` switches off the probe proxy, whatever its value"
+    ));
     let span = handler.handler.kind_span();
-    let mut finding = GATEWAY_ANNOTATION_FALSE.finding_on_handler(pod, handler, span, message);
+    let mut finding = GATEWAY_ANNOTATION_FALSE.finding_on_handler(pod, handler, span, sentence);
     finding.severity = Severity::Warning;
     let place = pod
         .workload
@@ -100,12 +99,9 @@ fn report_unchanged(
 }
 
 fn report_closed(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) -> Finding {
-    let message = format!(
-        "{} fails: the probe proxy of Kuma is off, so its port is closed",
-        handler.title()
-    );
+    let sentence = Sentence::each("fails: the probe proxy of Kuma is off, so its port is closed");
     let span = handler.handler.kind_span();
-    let mut finding = GATEWAY_ANNOTATION_FALSE.finding_on_handler(pod, handler, span, message);
+    let mut finding = GATEWAY_ANNOTATION_FALSE.finding_on_handler(pod, handler, span, sentence);
     let has_annotation = pod.workload.template.annotation(GATEWAY).is_some();
     finding.help = Some(if has_annotation {
         REMOVE.to_owned()
@@ -156,13 +152,12 @@ fn probe_port_unprotected(
     if pod.mesh.value != Some(Mesh::KUMA) || handler.verdict.cause != Cause::NotCaptured {
         return None;
     }
-    let message = format!(
-        "{} excludes port {} from the mesh for all clients",
-        handler.title(),
-        handler.port.unwrap_or_default()
+    let sentence = Sentence::verb(("excludes", "exclude"), " ").port(
+        handler.port.unwrap_or_default(),
+        " from the mesh for all clients",
     );
     let span = handler.handler.field_span("port");
-    let mut finding = PROBE_PORT_UNPROTECTED.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_PORT_UNPROTECTED.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     finding.help =
         Some("serve health checks on a separate port, or use the probe proxy".to_owned());
@@ -175,13 +170,15 @@ fn reserved_port(pod: &WorkloadPrediction<'_>, handler: &HandlerPrediction<'_>) 
     {
         return None;
     }
-    let message = format!(
-        "Kuma refuses the pod: {} targets port {}, which belongs to the probe proxy",
-        handler.title(),
-        handler.port.unwrap_or_default()
+    let sentence = Sentence::after(
+        "Kuma refuses the pod: ",
+        format!(
+            " targets port {}, which belongs to the probe proxy",
+            handler.port.unwrap_or_default()
+        ),
     );
     let span = handler.handler.field_span("port");
-    let mut finding = RESERVED_PORT.finding_on_handler(pod, handler, span, message);
+    let mut finding = RESERVED_PORT.finding_on_handler(pod, handler, span, sentence);
     finding.help =
         Some("set the port of the application; Kuma rewrites the probe at admission".to_owned());
     Some(finding)

@@ -1,6 +1,6 @@
 //! Linkerd.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
 use meshprobe_mesh::kube::ProbeHandler;
 use meshprobe_mesh::mesh::Mesh;
 use meshprobe_mesh::mesh::linkerd::faults;
@@ -15,14 +15,15 @@ crate::rules::rule::rules! {
     GRPC_PROBE_DENIED = "linkerd-grpc-probe-denied", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &GRPC_PROBE_DENIED, Mesh::LINKERD, &[
             (Cause::Other(&faults::GRPC_DENIED), "",
-            |_, _| "is denied: the port admits only clients of the mesh, and Linkerd creates no routes for gRPC \
-            probes".into(),
+            |_, _| Sentence::verb(("is", "are"), " denied: the port admits only clients of the mesh, and Linkerd creates no \
+             routes for gRPC probes"),
             "use `httpGet` or `exec`, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
     HOOK_DENIED = "linkerd-hook-denied", Warning, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &HOOK_DENIED, Mesh::LINKERD, &[
             (Cause::Other(&faults::HOOK_DENIED), "",
-            |_, _| "is denied: the port admits only clients of the mesh, and Linkerd creates no routes for hooks".into(),
+            |_, _| Sentence::verb(("is", "are"), " denied: the port admits only clients of the mesh, and Linkerd creates no \
+             routes for hooks"),
             "use `exec`, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
     HTTPS_PROBE_DENIED = "linkerd-https-probe-denied", Error, fix: None, scope: Workloads,
@@ -31,8 +32,8 @@ crate::rules::rule::rules! {
             |_, handler| {
                 let mut because = handler.verdict.because.iter();
                 let reason = because.find(|reason| reason.place.is_none());
-                let why = reason.map_or("Linkerd creates no route for it", |reason| &reason.message);
-                format!("is denied: {why}").into()
+                let why = reason.map_or("Linkerd creates no route", |reason| &reason.message);
+                Sentence::verb(("is", "are"), format!(" denied: {why}"))
             },
             "target a plain-text port, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
@@ -43,7 +44,7 @@ crate::rules::rule::rules! {
     ROUTE_HIDES_PROBE = "linkerd-route-hides-probe", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &ROUTE_HIDES_PROBE, Mesh::LINKERD, &[
             (Cause::Other(&faults::ROUTE_HIDES_PROBE), "",
-            |_, _| "is denied: the Server has an HTTPRoute, so Linkerd creates no route for probes".into(),
+            |_, _| Sentence::verb(("is", "are"), " denied: the Server has an HTTPRoute, so Linkerd creates no route for probes"),
             "add an HTTPRoute for the path of the probe, with an AuthorizationPolicy that requires no certificate"),
         ]);
     STARTUP_PORT_UNDECLARED = "linkerd-startup-port-undeclared", Error, fix: None, scope: Workloads,
@@ -55,7 +56,7 @@ crate::rules::rule::rules! {
     TCP_PROBE_ALWAYS_TRUE = "linkerd-tcp-probe-always-true", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &TCP_PROBE_ALWAYS_TRUE, Mesh::LINKERD, &[
             (Cause::SidecarAccepts, "",
-            |_, _| "always succeeds: the Linkerd proxy accepts every connection".into(),
+            |_, _| Sentence::verb(("always succeeds", "always succeed"), ": the Linkerd proxy accepts every connection"),
             "use `httpGet` or `exec`, or exclude the port with `config.linkerd.io/skip-inbound-ports`"),
         ]);
 }
@@ -69,12 +70,12 @@ fn path_without_slash(
     {
         return None;
     }
-    let message = format!(
-        "{} is denied: Linkerd creates no working route for a path without a leading slash",
-        handler.title()
+    let sentence = Sentence::verb(
+        ("is", "are"),
+        " denied: Linkerd creates no working route for a path without a leading slash",
     );
     let span = handler.handler.field_span("path");
-    let mut finding = PATH_WITHOUT_SLASH.finding_on_handler(pod, handler, span, message);
+    let mut finding = PATH_WITHOUT_SLASH.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some("add a leading slash to the path".to_owned());
     finding.fix = fix(pod, handler);
     Some(finding)

@@ -1,6 +1,6 @@
 //! Open Service Mesh.
 
-use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::finding::{Finding, Sentence};
 use meshprobe_mesh::kube::{Container, ContainerList, Object};
 use meshprobe_mesh::mesh::osm::injection::invalid_annotation_values;
 use meshprobe_mesh::mesh::osm::{Era, HEALTHCHECK_PORT, INJECTION, MONITORED, faults};
@@ -26,7 +26,7 @@ crate::rules::rule::rules! {
             },
             ALREADY_REWRITTEN_HELP),
             (Cause::Other(&faults::WITHOUT_PROXY), "port",
-            |_, _| "targets the OSM proxy, which this pod does not have".into(),
+            |_, _| Sentence::verb(("targets", "target"), " the OSM proxy, which this pod does not have"),
             ALREADY_REWRITTEN_HELP),
         ]);
     ANNOTATION_VALUE = "osm-annotation-value", Error, fix: None, scope: Tree, check_annotation_value;
@@ -34,7 +34,7 @@ crate::rules::rule::rules! {
     GRPC_PROBE = "osm-grpc-probe", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &GRPC_PROBE, Mesh::OSM, &[
             (Cause::Other(&shared_faults::GRPC_AT_MTLS), "",
-            |_, _| "fails: OSM does not rewrite gRPC probes, and the port requires mutual TLS".into(),
+            |_, _| Sentence::verb(("fails", "fail"), ": OSM does not rewrite gRPC probes, and the port requires mutual TLS"),
             "use `exec` with grpc_health_probe against 127.0.0.1, or exclude the port from capture"),
         ]);
     HTTP_HOST = "osm-http-host", Warning, fix: None, scope: Workloads,
@@ -59,7 +59,7 @@ crate::rules::rule::rules! {
     LIFECYCLE_HTTP = "osm-lifecycle-http", Warning, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &LIFECYCLE_HTTP, Mesh::OSM, &[
             (Cause::Other(&shared_faults::HOOK_AT_MTLS), "",
-            |_, _| "fails: OSM does not rewrite hooks, and the port requires mutual TLS".into(),
+            |_, _| Sentence::verb(("fails", "fail"), ": OSM does not rewrite hooks, and the port requires mutual TLS"),
             "use `exec`, or exclude the port from capture"),
         ]);
     NATIVE_SIDECAR_DROPPED = "osm-native-sidecar-dropped", Error, fix: None, scope: Workloads,
@@ -83,7 +83,7 @@ crate::rules::rule::rules! {
             |_, _| "targets the proxy, which has no listener for it".into(),
             PROBE_WITHOUT_ENDPOINT_HELP),
             (Cause::Other(&faults::NO_HELPER), "port",
-            |_, _| "targets the helper, which is missing or does not receive the port".into(),
+            |_, _| Sentence::verb(("targets", "target"), " the helper, which is missing or does not receive the port"),
             PROBE_WITHOUT_ENDPOINT_HELP),
         ]);
     TCP_HOST_LOST = "osm-tcp-host-lost", Warning, fix: None, scope: Workloads,
@@ -95,7 +95,7 @@ crate::rules::rule::rules! {
     TCP_PROBE_ACCEPTED = "osm-tcp-probe-accepted", Error, fix: None, scope: Workloads,
         |cx| verdicts::report(cx, &TCP_PROBE_ACCEPTED, Mesh::OSM, &[
             (Cause::SidecarAccepts, "",
-            |_, _| "always succeeds: the OSM proxy accepts every connection".into(),
+            |_, _| Sentence::verb(("always succeeds", "always succeed"), ": the OSM proxy accepts every connection"),
             "use `httpGet` or `exec`, or upgrade OSM to 1.1 or later"),
         ]);
 }
@@ -187,8 +187,11 @@ fn native_sidecar_dropped(pod: &WorkloadPrediction<'_>) -> Vec<Finding> {
         });
         let before = found.len();
         found.extend(probes.map(|handler| {
-            let message = format!("{message} before {} runs", handler.title());
-            NATIVE_SIDECAR_DROPPED.finding_on_handler(pod, handler, span, message)
+            let sentence = Sentence {
+                start: format!("{message} before "),
+                ..Sentence::verb(("runs", "run"), "")
+            };
+            NATIVE_SIDECAR_DROPPED.finding_on_handler(pod, handler, span, sentence)
         }));
         if found.len() == before {
             let mut finding =
@@ -219,13 +222,11 @@ fn podip_only_app(
     }
     let argument = listens_on_pod(&handler.container)?;
     let text = argument.text().unwrap_or_default();
-    let message = format!(
-        "{} will target 127.0.0.1, but the application may listen only on the address of the pod \
-         (`{text}`)",
-        handler.title()
-    );
+    let sentence = Sentence::all(format!(
+        "will target 127.0.0.1, but the application may listen only on the address of the pod (`{text}`)"
+    ));
     let span = handler.handler.kind_span();
-    let mut finding = PODIP_ONLY_APP.finding_on_handler(pod, handler, span, message);
+    let mut finding = PODIP_ONLY_APP.finding_on_handler(pod, handler, span, sentence);
     finding.outcome = None;
     let listener = "this looks like the address to listen on";
     let place = pod.workload.object.label_at(argument.span(), listener);
@@ -293,9 +294,9 @@ fn probe_collision(
             "keep such a probe in one container only, or use `exec` in the others",
         ),
     };
-    let message = format!("{} {what}; {why}", handler.title());
+    let sentence = Sentence::each(format!("{what}; {why}"));
     let span = handler.handler.kind_span();
-    let mut finding = PROBE_COLLISION.finding_on_handler(pod, handler, span, message);
+    let mut finding = PROBE_COLLISION.finding_on_handler(pod, handler, span, sentence);
     finding.help = Some(help.to_owned());
     Some(finding)
 }

@@ -1,6 +1,6 @@
 //! Builds findings and fixes.
 
-use meshprobe_mesh::finding::{Finding, ProbeRef};
+use meshprobe_mesh::finding::{Finding, ProbeRef, Sentence};
 use meshprobe_mesh::kube::{Object, Workload};
 use meshprobe_predict::context::placement;
 use meshprobe_predict::predict::{Cause, HandlerPrediction, Outcome, WorkloadPrediction};
@@ -46,15 +46,16 @@ impl Rule {
         finding
     }
 
-    /// Creates a finding about a handler. It depends on every fact of the verdict.
+    /// Creates a finding about a handler, the subject of the sentence. It depends on every fact of the verdict.
     pub(in crate::rules) fn finding_on_handler(
         &self,
         pod: &WorkloadPrediction<'_>,
         handler: &HandlerPrediction<'_>,
         span: Span,
-        message: String,
+        sentence: impl Into<Sentence>,
     ) -> Finding {
-        let mut finding = self.finding_on_workload(&pod.workload, span, message);
+        let mut finding = self.finding_on_workload(&pod.workload, span, String::new());
+        finding.set_sentence(&handler.title(), sentence.into());
         let verdict = &handler.verdict;
         finding.container = Some(handler.container.name().to_owned());
         finding.field = Some(handler.handler.within.to_string());
@@ -82,6 +83,7 @@ pub(in crate::rules) fn probe_ref(
     let label = object.label_at(handler.handler.key.span(), String::new());
     ProbeRef {
         title: handler.title(),
+        slot: handler.handler.slot.key(),
         path: label.path,
         span: label.span,
     }

@@ -1,8 +1,6 @@
 //! Rules that only state a verdict in words, and those about the ports of the proxy.
 
-use std::borrow::Cow;
-
-use meshprobe_mesh::finding::Finding;
+use meshprobe_mesh::finding::{Finding, Sentence};
 use meshprobe_mesh::kube::{Container, ContainerList, ContainerPort};
 use meshprobe_mesh::mesh::Mesh;
 use meshprobe_predict::context::Dataplane;
@@ -16,7 +14,7 @@ use crate::rules::{Rule, RuleContext};
 type Verdict = (
     Cause,
     &'static str,
-    fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> Cow<'static, str>,
+    fn(&WorkloadPrediction<'_>, &HandlerPrediction<'_>) -> Sentence,
     &'static str,
 );
 
@@ -37,8 +35,8 @@ pub(in crate::rules) fn report(
             "" => handler.handler.kind_span(),
             field => handler.handler.field_span(field),
         };
-        let message = format!("{} {}", handler.title(), text(pod, handler));
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let sentence = text(pod, handler);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         finding.help = Some((*help).to_owned());
         Some(finding)
     })
@@ -58,10 +56,10 @@ pub(in crate::rules) fn proxy_ports(
         }
         let port = handler.port?;
         let owner = port_owner(pod, port)?;
-        let title = handler.title();
-        let message = format!("{title} targets port {port}, which belongs to the proxy ({owner})");
+        let sentence = Sentence::verb(("targets", "target"), " ")
+            .port(port, format!(", which belongs to the proxy ({owner})"));
         let span = handler.handler.field_span("port");
-        let mut finding = rule.finding_on_handler(pod, handler, span, message);
+        let mut finding = rule.finding_on_handler(pod, handler, span, sentence);
         finding.help = Some(help.to_owned());
         Some(finding)
     });
