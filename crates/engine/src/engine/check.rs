@@ -14,7 +14,6 @@ use meshprobe_rules::rules;
 use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
-use super::analysis::{AnalysisRequest, Fixes, Predicted};
 use super::context_fixes::{complete_findings, complete_not_judged, limit_to_targets};
 use super::fix_history::keep_suppressed_values;
 use super::input_diagnostics::{broken_texts, input_diagnostics, surrounding_diagnostics};
@@ -22,6 +21,7 @@ use super::levels::{Ignores, Levels};
 use super::not_judged::not_judged;
 use super::outcome::{Leveled, Outcome, UnknownEnvironments, apply_levels, unknown_environments};
 use super::place_fixes::place_fixes;
+use super::predicted::{AnalysisRequest, Fixes, Predicted};
 use super::rendered_templates::{explain_templates, merge_templates};
 use super::required::not_rewritten;
 use super::summary::{ConfiguredPredictions, Summary};

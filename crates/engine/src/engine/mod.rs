@@ -27,6 +27,7 @@ mod panic_report;
 mod place_fixes;
 #[cfg(debug_assertions)]
 pub mod planted_panic;
+mod predicted;
 mod predicted_probes;
 mod probe_report;
 mod rendered_templates;
@@ -41,10 +42,7 @@ mod vm;
 mod write;
 
 pub use added_suppressions::{AddedSuppressions, add_ignore, suppression_edit};
-pub(crate) use analysis::Predicted;
-pub use analysis::{
-    Analysis, AnalysisRequest, Fixes, Predictions, analyse, check, predict, rendered,
-};
+pub use analysis::{Analysis, Predictions, analyse, check, predict, rendered};
 pub use chart_run::{ChartRun, chart_runs};
 pub(crate) use check::{finish, judge, problems};
 pub use exit::{Exit, failing};
@@ -56,6 +54,8 @@ pub use meshprobe_rules::rules::notices::{Notice, PROBE_REGRESSION, explained, r
 pub use outcome::{Outcome, UnknownEnvironments};
 pub(crate) use panic_isolation::isolate_panics;
 pub use panic_report::{PanicReport, catch_panic, how_to_report, record_panic};
+pub(crate) use predicted::Predicted;
+pub use predicted::{AnalysisRequest, Fixes};
 pub use predicted_probes::report;
 pub use probe_report::{DocumentKey, ProbeReport, ReasonEntry, WorkloadReport};
 pub use probe_report::{PositionRange, RenderedEntry, source_location};

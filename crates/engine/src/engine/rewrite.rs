@@ -19,13 +19,13 @@ use meshprobe_yaml as yaml;
 use meshprobe_yaml::{Change, Edit, EditError, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use super::analysis::Predicted;
 use super::context_fixes::{complete_findings, complete_not_judged};
 use super::fix_round::replace;
 use super::input_diagnostics::input_diagnostics;
 use super::not_judged::not_judged;
 use super::outcome::with_levels;
 use super::panic_isolation::isolate_panics;
+use super::predicted::Predicted;
 use super::rendered_templates::unrendered_templates;
 use super::rewrite_counts::{WorkloadResult, ensure_undo, merged_notes, merged_refusals};
 use super::unsupported_parts::unsupported_parts;

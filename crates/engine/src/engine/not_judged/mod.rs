@@ -6,7 +6,7 @@ mod workload;
 
 use meshprobe_predict::context::{NotJudged, NotJudgedReason};
 
-use super::analysis::Predicted;
+use super::predicted::Predicted;
 
 pub(super) use charts::{ChartDeployments, ChartTree, chart_folders};
 pub(super) use releases::{FoundRelease, HelmInput, chart_releases};

@@ -9,7 +9,7 @@ use meshprobe_predict::predict::WorkloadPrediction;
 use meshprobe_tree::source::{Fault, NO_SUCH_FILE, SourceFile, SourceSet};
 use meshprobe_yaml::Span;
 
-use crate::engine::analysis::Predicted;
+use crate::engine::predicted::Predicted;
 use crate::engine::summary::MissingFacts;
 use crate::engine::unsupported_parts::renderings_of;
 
