@@ -10,7 +10,6 @@ mod explain;
 mod input;
 mod lsp;
 mod mcp;
-mod misnamed;
 mod output;
 mod panic;
 mod paths;

@@ -15,9 +15,7 @@ use super::args::{Cli, Command};
 use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
-use super::{
-    check, diff, explain, lsp, mcp, misnamed, panic, predict, rewrite, rule, schema, shell,
-};
+use super::{check, diff, explain, lsp, mcp, panic, predict, rewrite, rule, schema, shell};
 use crate::krm;
 use meshprobe_engine::engine::Exit;
 
@@ -71,12 +69,8 @@ fn run_command(arguments: &[OsString], session: &Session) -> Exit {
     let result = if is_called_as_function(arguments) {
         function(session, arguments.get(1).map(Path::new))
     } else {
-        reject_file_options(arguments, session).and_then(|()| {
-            let cli = Cli::try_parse_from(arguments).map_err(|error| {
-                misnamed::explain(&error, arguments).unwrap_or_else(|| Stop::from(error))
-            })?;
-            dispatch(session, cli)
-        })
+        reject_file_options(arguments, session)
+            .and_then(|()| dispatch(session, Cli::try_parse_from(arguments)?))
     };
     match result {
         Ok(exit) => exit,

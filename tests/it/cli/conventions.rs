@@ -13,55 +13,6 @@ use crate::support::rust_code::crate_folders;
 use crate::support::{PROGRAM, command, findings, run};
 
 #[test]
-fn names_of_other_tools_are_answered_with_the_right_one() {
-    let project = Project::new();
-    for (arguments, error, help) in [
-        (
-            &["check", "--format", "json"][..],
-            "unexpected argument `--format`",
-            "`--output-format FORMAT`; `--report FORMAT=FILE` writes",
-        ),
-        (
-            &["check", "-o", "x"],
-            "unexpected argument `-o`",
-            "`--output-format FORMAT`; `--report",
-        ),
-        (
-            &["predict", "-o", "json"],
-            "unexpected argument `-o`",
-            "use `--output-format FORMAT`\n",
-        ),
-        (
-            &["check", "-f", "a.yaml"],
-            "unexpected argument `-f`",
-            "pass the path without an option",
-        ),
-        (
-            &["lint", "."],
-            "unrecognized subcommand `lint`",
-            "use `meshprobe check PATH`",
-        ),
-        (
-            &["fix"],
-            "unrecognized subcommand `fix`",
-            "use `meshprobe check --fix PATH`",
-        ),
-    ] {
-        let run = project.run(arguments).exits(2);
-        let run = run.stderr_contains(&format!("error: {error}\nhelp: "));
-        run.stderr_contains(help);
-    }
-    // The answer of the parser for names that are misspelt.
-    project
-        .run(&["check", "--output-formt", "json"])
-        .exits(2)
-        .stderr_contains("a similar argument exists: '--output-format'");
-    // `-o` is an option of rewrite.
-    let run = project.run(&["rewrite", "--format", "x"]).exits(2);
-    assert!(!run.stderr.contains("--output-format"), "{}", run.stderr);
-}
-
-#[test]
 fn a_call_without_arguments_explains_itself() {
     let project = Project::new();
     let run = project.run(&[]).exits(2);

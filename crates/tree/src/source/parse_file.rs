@@ -229,7 +229,6 @@ struct SharedFile {
     chart_template: bool,
     text: Arc<str>,
     documents: Vec<Document>,
-    fault: Option<Fault>,
 }
 
 impl SharedFiles {
@@ -247,7 +246,7 @@ impl SharedFiles {
         }
     }
 
-    /// Sets the text, the documents and the fault of a file whose other fields are set. Returns `false` if there is no
+    /// Sets the text and the documents of a file whose other fields are set. Returns `false` if there is no
     /// equal file. Its values are not counted again.
     pub(in crate::source) fn fill(&self, file: &mut SourceFile, files: &FileSystem) -> bool {
         let (Some(known), Some(real)) = (self.files.get(&file.path), &file.real) else {
@@ -262,38 +261,25 @@ impl SharedFiles {
             file.chart_template = chart_template;
             file.text = Arc::clone(&known.text);
             file.documents.clone_from(&known.documents);
-            file.fault.clone_from(&known.fault);
         }
         is_equal
     }
 }
 
 impl SharedFile {
-    /// Returns the shared parts of a file; `None` if another state of the tree may contain more than could be read here.
+    /// Returns the shared parts of a file; `None` if it has a fault, which may be due to the other files.
     fn of(file: &SourceFile, real: &Path) -> Option<Self> {
-        let is_of_content = match &file.fault {
-            None | Some(Fault::NotUtf8 { .. } | Fault::TooLarge { .. } | Fault::Panicked(_)) => {
-                true
-            }
-            Some(
-                Fault::Unreadable(_)
-                | Fault::UnlistedIndex(_)
-                | Fault::DanglingLink
-                | Fault::NotRendered { .. },
-            ) => false,
-        };
         let mut documents = file.documents.clone();
         for document in &mut documents {
             // The kustomizations of each state determine which files are patches.
             document.patch = false;
         }
-        is_of_content.then(|| Self {
+        file.fault.is_none().then(|| Self {
             real: real.to_path_buf(),
             explicit: file.explicit,
             chart_template: file.chart_template,
             text: Arc::clone(&file.text),
             documents,
-            fault: file.fault.clone(),
         })
     }
 }
