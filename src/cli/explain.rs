@@ -1,21 +1,26 @@
-//! `meshprobe explain`.
+//! `meshprobe explain`, `rule` and `schema`: pages and schemas.
 
 use std::path::Path;
 
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{
+    Exit, Outcome, Predictions, ProbeReport, SymptomProbe, explained, failing, rule_names,
+    symptom_probes,
+};
 use meshprobe_mesh::finding::{RuleId, Severity};
+use meshprobe_mesh::settings;
 use meshprobe_mesh::settings::FailOn;
-use meshprobe_rules::symptoms::{self, Match, Symptom};
+use meshprobe_report as report;
+use meshprobe_report::{SymptomMatch, rule_page};
+use meshprobe_rules::symptoms;
+use meshprobe_rules::symptoms::{Match, Symptom};
 
-use super::args::{ExplainArgs, ExplainFormat};
+use super::args::{ExplainArgs, ExplainFormat, RuleArgs, RuleFormat, SchemaArgs, SchemaKind};
 use super::input::{RenderFallback, prepare, print_findings};
 use super::session::{OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::terminal_style;
-use meshprobe_engine::engine::{
-    self, Exit, Outcome, Predictions, ProbeReport, SymptomProbe, explained, failing, rule_names,
-    symptom_probes,
-};
-use meshprobe_report::{self as report, SymptomMatch, rule_page};
+use crate::krm;
 
 pub(super) fn run(session: &Session, args: &ExplainArgs) -> Result<Exit, Stop> {
     let Some(given) = args.text.as_deref() else {
@@ -211,4 +216,45 @@ impl ExplainArgs {
     fn is_json(&self) -> bool {
         self.output_format == ExplainFormat::Json
     }
+}
+
+/// Prints the page of a rule, or the list of all rules.
+pub(super) fn rule(session: &Session, args: &RuleArgs) -> Result<Exit, Stop> {
+    let notices = explained();
+    if args.output_format == RuleFormat::Json {
+        let text = report::rules_json().map_err(|error| Stop::usage(error.to_string()))?;
+        session.print_data(&text)?;
+        return Ok(Exit::Success);
+    }
+    if args.all {
+        let pages: Vec<String> = notices.iter().map(rule_page).collect();
+        session.print_text(&pages.join("\n"))?;
+        return Ok(Exit::Success);
+    }
+    match &args.id {
+        None => {
+            session.print_text(&report::rule_list())?;
+        }
+        Some(id) => {
+            let id = rule_names().parse(id).map_err(Stop::usage)?;
+            for notice in notices.iter().filter(|notice| notice.id == id) {
+                session.print_text(&rule_page(notice))?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints a schema.
+pub(super) fn schema(session: &Session, args: &SchemaArgs) -> Result<Exit, Stop> {
+    let text = match args.of {
+        SchemaKind::Config => serde_json::to_string_pretty(&settings::schema(rule_names()))
+            .map(|text| text + "\n")
+            .map_err(|error| Stop::usage(error.to_string()))?,
+        SchemaKind::Function => {
+            krm::definition().map_err(|error| Stop::usage(error.to_string()))?
+        }
+    };
+    session.print_data(&text)?;
+    Ok(Exit::Success)
 }

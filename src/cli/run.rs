@@ -1,12 +1,15 @@
-//! Runs the command that the arguments name.
+//! Runs the command that the arguments name, and reports panics that nothing else has caught.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use clap::{CommandFactory as _, Parser as _};
+use meshprobe_engine::engine::{Exit, PanicReport, how_to_report, record_panic};
 use meshprobe_mesh::mesh;
 use meshprobe_mesh::mesh::ProvenRelease;
 use meshprobe_tree::source::{io_error_reason, read_file};
@@ -15,9 +18,8 @@ use super::args::{Cli, Command};
 use super::session::Session;
 use super::stop::Stop;
 use super::threads::with_stack;
-use super::{check, diff, explain, lsp, mcp, panic, predict, rewrite, rule, schema, shell};
+use super::{check, diff, explain, lsp, mcp, predict, rewrite, shell};
 use crate::krm;
-use meshprobe_engine::engine::Exit;
 
 /// The time after which a program that waits for standard input explains itself.
 const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
@@ -25,7 +27,7 @@ const STDIN_NOTE_DELAY: Duration = Duration::from_secs(3);
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    panic::install_hook();
+    install_hook();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     ExitCode::from(run(&arguments, &Session::of_process()).code())
 }
@@ -38,7 +40,7 @@ pub fn main() -> ExitCode {
 #[must_use]
 pub fn run(arguments: &[OsString], session: &Session) -> Exit {
     with_stack(|| run_command(arguments, session)).unwrap_or_else(|panic| {
-        panic::report(session, &panic);
+        report_panic(session, &panic);
         Exit::Failure
     })
 }
@@ -55,7 +57,7 @@ pub(super) fn run_arguments(arguments: &[OsString], session: &Session) -> Exit {
         Err(stop) => stop.report(session),
     };
     with_stack(run).unwrap_or_else(|panic| {
-        panic::report(session, &panic);
+        report_panic(session, &panic);
         Exit::Failure
     })
 }
@@ -129,8 +131,8 @@ fn dispatch(session: &Session, cli: Cli) -> Result<Exit, Stop> {
         Some(Command::Krm { config }) => function(session, config.as_deref()),
         Some(Command::Explain(args)) => explain::run(session, &args),
         Some(Command::Mcp(args)) => mcp::run(session, &args),
-        Some(Command::Rule(args)) => rule::run(session, &args),
-        Some(Command::Schema(args)) => schema::run(session, &args),
+        Some(Command::Rule(args)) => explain::rule(session, &args),
+        Some(Command::Schema(args)) => explain::schema(session, &args),
         Some(Command::Completions { shell }) => shell::completions(session, shell),
         Some(Command::Man { command }) => shell::man(session, command.as_deref()),
         None if session.stdin_is_terminal() => {
@@ -226,4 +228,29 @@ fn describe(proven: ProvenRelease) -> String {
         pods,
     } = proven;
     format!("{release} ({reference}, commit {commit}, {pods} pods)")
+}
+
+/// Installs the panic hook. It does not print the panic: a panic on one file becomes a finding, and [`report_panic`] prints
+/// all others. It prints the stack if `RUST_BACKTRACE` is set, because only the hook knows it.
+fn install_hook() {
+    #[cfg(debug_assertions)]
+    if let Ok(stage) = std::env::var(meshprobe_engine::engine::planted_panic::VARIABLE) {
+        meshprobe_engine::engine::planted_panic::plant(stage);
+    }
+    std::panic::set_hook(Box::new(|info| {
+        record_panic(info);
+        let stack = Backtrace::capture();
+        if stack.status() == BacktraceStatus::Captured {
+            // The hook belongs to the process, so it does not know the session. If standard error is closed, the
+            // failure cannot be reported anywhere.
+            let _ = writeln!(std::io::stderr(), "stack backtrace:\n{stack}");
+        }
+    }));
+}
+
+/// Prints the panic, and how to report it.
+fn report_panic(session: &Session, panic: &PanicReport) {
+    let version = env!("CARGO_PKG_VERSION");
+    session.errln(&format!("error: meshprobe {version} panicked: {panic}"));
+    session.errln(&format!("help: {}", how_to_report("its input")));
 }

@@ -9,10 +9,10 @@ use meshprobe_tree::filesystem::without_dots;
 use meshprobe_tree::source::{SourceFile, SourceSet, shown_path};
 use meshprobe_yaml::Span;
 
-use super::buffers::Buffers;
-use super::client::Supports;
-use super::encoding::{Lines, path_of};
-use super::loader::Plan;
+use crate::client::Supports;
+use crate::documents::Buffers;
+use crate::encoding::{Lines, path_of};
+use crate::loader::Plan;
 
 /// An analysis of a folder. A request is a function from this type to its answer.
 pub(super) struct Analysis {

@@ -6,13 +6,11 @@
 //! `cli` provides the settings of a folder through [`Loader`].
 
 mod analysis;
-mod buffers;
 mod client;
 mod diagnostics;
 mod documents;
 mod encoding;
 mod insight;
-mod jobs;
 mod loader;
 mod publisher;
 mod requests;
@@ -20,7 +18,6 @@ mod server;
 mod session;
 mod shared;
 mod worker;
-mod workspaces;
 
 pub use loader::{Loader, Plan, Root, SettingsError, Suppress};
 pub use server::{Environment, serve};

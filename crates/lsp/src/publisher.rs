@@ -12,12 +12,12 @@ use gen_lsp_types::{
 use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::analysis::Analysis;
-use super::buffers::Buffers;
-use super::client::Client;
-use super::diagnostics;
-use super::diagnostics::ByFile;
-use super::encoding::path_of;
+use crate::analysis::Analysis;
+use crate::client::Client;
+use crate::diagnostics;
+use crate::diagnostics::ByFile;
+use crate::documents::Buffers;
+use crate::encoding::path_of;
 
 /// The diagnostics that the client has.
 #[derive(Debug, Default)]

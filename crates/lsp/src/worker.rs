@@ -1,23 +1,26 @@
-//! The thread that analyses one folder of the workspace, and serves its states one after the other.
+//! The thread that analyses one folder of the workspace, its jobs, and its states one after the other.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use gen_lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
 use lsp_server::Request;
-use meshprobe_engine::engine::{self, AnalysisRequest, Rendering, analyse, rendered};
+use meshprobe_engine::engine;
+use meshprobe_engine::engine::{AnalysisRequest, Rendering, analyse, rendered};
 use meshprobe_tree::git::ChangedPaths;
-use meshprobe_tree::source::{self, SharedFiles, SourceSet};
+use meshprobe_tree::source;
+use meshprobe_tree::source::{SharedFiles, SourceSet};
 use serde_json::Value;
 
-use super::analysis::Analysis;
-use super::client::Progress;
-use super::jobs::{Change, Job, Next, collect};
-use super::loader::{Plan, Root, SettingsError, innermost};
-use super::publisher::Publisher;
-use super::shared::Shared;
-use super::{diagnostics, requests};
+use crate::analysis::Analysis;
+use crate::client::Progress;
+use crate::documents::Buffers;
+use crate::loader::{Plan, Root, SettingsError, innermost};
+use crate::publisher::Publisher;
+use crate::shared::Shared;
+use crate::{diagnostics, requests};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
@@ -254,4 +257,69 @@ fn read(plan: &Plan, previous: Option<&State>, change: &Change) -> SourceSet {
     });
     set.context_option = plan.context_option.clone();
     set
+}
+
+/// The time without another change after which an analysis starts: changes that the client sends together are analysed
+/// together.
+const QUIET: Duration = Duration::from_millis(3);
+
+/// A job of a worker.
+pub(super) enum Job {
+    /// Something has changed.
+    Change(Change),
+    /// The client has sent a request about a document of the folder.
+    Query(Request),
+}
+
+/// What has changed since the last job.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Change {
+    /// All open documents.
+    pub(super) buffers: Arc<Buffers>,
+    /// The resolved paths whose content has changed.
+    pub(super) paths: Vec<PathBuf>,
+    /// Whether files may have been created or deleted.
+    pub(super) files: bool,
+    /// Whether any file may have changed, because the client does not watch files.
+    pub(super) anything: bool,
+    /// The new settings of the client; `None` if they have not changed.
+    pub(super) settings: Option<Value>,
+}
+
+impl Change {
+    /// Returns whether only the contents of the named files have changed.
+    pub(super) const fn is_of_contents(&self) -> bool {
+        !self.files && !self.anything && self.settings.is_none()
+    }
+
+    /// Adds a later change.
+    fn add(&mut self, later: Self) {
+        self.buffers = later.buffers;
+        self.paths.extend(later.paths);
+        self.files |= later.files;
+        self.anything |= later.anything;
+        self.settings = later.settings.or(self.settings.take());
+    }
+}
+
+/// A change, and the requests that the analysis after it answers.
+pub(super) struct Next {
+    pub(super) change: Change,
+    pub(super) queries: Vec<Request>,
+}
+
+/// Waits for the changes that follow `first`. Returns `None` if the server ends.
+pub(super) fn collect(jobs: &Receiver<Job>, first: Change) -> Option<Next> {
+    let mut next = Next {
+        change: first,
+        queries: Vec::new(),
+    };
+    loop {
+        match jobs.recv_timeout(QUIET) {
+            Ok(Job::Change(change)) => next.change.add(change),
+            Ok(Job::Query(query)) => next.queries.push(query),
+            Err(RecvTimeoutError::Timeout) => return Some(next),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use meshprobe_engine::engine;
 use meshprobe_mesh::settings::FailOn;
 use meshprobe_tree::filesystem::FileSystem;
 use meshprobe_tree::source::{Input, Rendered, RenderedChart, Request};
@@ -12,13 +13,11 @@ use super::stop::Stop;
 use super::terminal::Progress;
 use super::threads::{cores, pool};
 use super::{render, surroundings};
-use meshprobe_engine::engine;
 
-pub(super) use mode::RenderFallback;
 pub(super) use plan::{Planned, plan};
+pub(super) use request::RenderFallback;
 pub(super) use run::{NOTHING_READ, Run, print_files, print_findings};
 
-mod mode;
 mod plan;
 mod request;
 mod run;

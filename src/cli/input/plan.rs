@@ -7,13 +7,12 @@ use meshprobe_mesh::settings::Layer;
 use meshprobe_tree::filesystem::FileSystem;
 use meshprobe_tree::source::Request;
 
-use super::super::args::Common;
-use super::super::config::{self, LoadedConfig};
-use super::super::session::Session;
-use super::super::stop::Stop;
-use super::super::surroundings;
-use super::mode::RenderFallback;
-use super::request::request;
+use super::request::{RenderFallback, request};
+use crate::cli::args::Common;
+use crate::cli::config::LoadedConfig;
+use crate::cli::session::Session;
+use crate::cli::stop::Stop;
+use crate::cli::{config, surroundings};
 
 /// The settings of a run, and the files to read.
 pub(in crate::cli) struct Planned<'a> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use meshprobe_tree::source::{Exclude, Input, Request, WalkOptions};
 
-use super::mode::RenderFallback;
 use crate::cli::args::Common;
 use crate::cli::render;
 use crate::cli::session::Session;
@@ -86,4 +85,13 @@ fn input(session: &Session, path: &Path, common: &Common, directory: &Path) -> R
         bytes: bytes.into(),
         disk_path: filename.map(|name| directory.join(name)),
     })
+}
+
+/// The input that replaces a rendering that fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum RenderFallback {
+    /// The files that would be rendered.
+    Files,
+    /// Nothing: a rewrite of these files was not requested.
+    Nothing,
 }

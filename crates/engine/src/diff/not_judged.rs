@@ -7,8 +7,8 @@ use hashbrown::HashSet;
 use meshprobe_predict::context::{NotJudged, NotJudgedReason};
 use meshprobe_tree::source::{Content, SourceFile, SourceSet};
 
+use super::findings::{Pairing, Repeated};
 use super::inputs::files_named_by;
-use super::pairing::{Pairing, Repeated};
 use super::state::{State, below_root, relative, shown_path};
 
 /// Returns what is not judged in the second state, and was judged or did not exist in the first.

@@ -9,7 +9,7 @@ use super::cause::{Cause, Causes, NOT_FOUND};
 use super::change::{Change, Comparison, Subject};
 use super::class::{Class, Side, is_fault};
 use super::environments::{Environments, Relation};
-use super::pairing::{Pairing, Repeated};
+use super::findings::{Pairing, Repeated};
 use super::probe_state::ProbeState;
 use super::state::State;
 

@@ -1,5 +1,6 @@
 //! Runs all rules on a set of files.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use meshprobe_deploy::kustomize::{Note, Rendering};
@@ -7,10 +8,11 @@ use meshprobe_mesh::finding::{Finding, Severity};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_mesh::settings::Settings;
-use meshprobe_predict::context::{Context, NotJudged};
+use meshprobe_predict::context::{Context, Dataplane, NotJudged};
 use meshprobe_predict::predict;
-use meshprobe_predict::predict::WorkloadPrediction;
-use meshprobe_rules::rules;
+use meshprobe_predict::predict::{HandlerPrediction, WorkloadPrediction};
+use meshprobe_rules::rules::notices::NOT_REWRITTEN;
+use meshprobe_rules::{rewrite, rules};
 use meshprobe_tree::source::SourceSet;
 
 use super::ambiguous_config::ambiguous_configs;
@@ -23,7 +25,6 @@ use super::outcome::{Leveled, Outcome, UnknownEnvironments, apply_levels, unknow
 use super::place_fixes::place_fixes;
 use super::predicted::{AnalysisRequest, Fixes, Predicted};
 use super::rendered_templates::{explain_templates, merge_templates};
-use super::required::not_rewritten;
 use super::summary::{ConfiguredPredictions, Summary};
 use super::suppress::{AnnotatedPods, Suppressions, mark_configured};
 use super::unsupported_parts::{
@@ -267,4 +268,48 @@ fn unread_parts(predicted: &Predicted<'_>) -> Vec<Finding> {
         .chain(ambiguous_configs(predictions))
         .chain(policies_left_out(context, predictions))
         .collect()
+}
+
+/// Reports every handler that a rewrite would still change, or that it might change if the mesh is not known. A handler
+/// in a file that several overlays include is reported once.
+pub(super) fn not_rewritten(predictions: &[WorkloadPrediction<'_>]) -> Vec<Finding> {
+    let mut reported = BTreeSet::new();
+    predictions
+        .iter()
+        .flat_map(|pod| {
+            let outstanding = rewrite::unrewritten_handlers(pod).into_iter();
+            outstanding.map(move |handler| finding(pod, handler))
+        })
+        .filter(|finding| {
+            let label = &finding.primary;
+            reported.insert((label.path.clone(), label.span, finding.message.clone()))
+        })
+        .collect()
+}
+
+fn finding(pod: &WorkloadPrediction<'_>, outstanding: &HandlerPrediction<'_>) -> Finding {
+    let object = &pod.workload.object;
+    let label = object.label_at(outstanding.handler.key.span(), "");
+    let is_known = pod.dataplane.value != Dataplane::Unknown;
+    let title = outstanding.title();
+    let message = if is_known {
+        format!("{title} is not rewritten ahead of deployment")
+    } else {
+        format!("{title} may need a rewrite: the files do not show whether the pod is in a mesh")
+    };
+    let mut finding = Finding::new(NOT_REWRITTEN, Severity::Error, label, message);
+    finding.certainty = pod.dataplane.certainty;
+    finding.document = object.document.index;
+    finding.object = Some(object.reference());
+    finding.container = Some(outstanding.container.name().to_owned());
+    finding.field = Some(outstanding.handler.within.to_string());
+    let help = if is_known {
+        "run `meshprobe rewrite`; for a KRM function, build with `--enable-alpha-plugins \
+         --enable-exec`, because kustomize silently skips the function without the second flag"
+    } else {
+        "add the Namespace manifests with `--context`, or set `--assume injection=all` (`none` \
+         without a mesh)"
+    };
+    finding.help = Some(help.into());
+    finding
 }

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use meshprobe_mesh::finding::{Finding, Label, Severity};
+use meshprobe_mesh::finding::{Finding, Label, Severity, names_and_more};
 use meshprobe_predict::context::Context;
+use meshprobe_rules::rules::notices::{NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
 use meshprobe_tree::git::GitError;
 use meshprobe_tree::source::{Fault, FileLimit, NO_SUCH_FILE, Role, SourceFile, SourceSet};
 use meshprobe_yaml::Span;
 
-use crate::engine::document_diagnostics::{error_if, label, of_document};
-use crate::engine::encrypted;
-use crate::engine::left_out::files_left_out;
-use crate::engine::panic_isolation;
-use meshprobe_rules::rules::notices::{NOT_RENDERED, NOT_UTF8, SYNTAX_ERROR, UNREADABLE_FILE};
+use super::document_diagnostics::{error_if, label, of_document};
+use super::panic_isolation;
+use super::unsupported_parts::files_left_out;
 
 /// Reports everything that kept a file or document from being checked. Faults of files that the user did not name are
 /// only counted, see [`Summary`](crate::engine::Summary).
@@ -47,7 +46,7 @@ fn diagnostics(set: &SourceSet, is_wanted: fn(&SourceFile) -> bool) -> Vec<Findi
     }
     let left_out = set.files.iter().filter(|file| is_wanted(file));
     let wanted = set.files.iter().filter(|file| is_wanted(file));
-    found.extend(encrypted::notice(wanted));
+    found.extend(notice(wanted));
     found.extend(files_left_out(left_out.filter_map(left_out_file).collect()));
     found
 }
@@ -109,7 +108,7 @@ fn of_fault(file: &SourceFile, fault: &Fault) -> Option<Finding> {
         // One finding names all of them.
         Fault::TooLarge { .. } => None,
         Fault::NotUtf8 { kubernetes } => {
-            if file.role == Role::Context || encrypted::is_encrypted(file) {
+            if file.role == Role::Context || is_encrypted(file) {
                 return None;
             }
             let span = Span::empty(file.text.len());
@@ -166,4 +165,48 @@ fn unreadable(file: &SourceFile, reason: &str) -> Finding {
     let message = format!("cannot read `{}`: {reason}", file.path);
     let label = label(file, Span::empty(0));
     Finding::new(UNREADABLE_FILE, severity, label, message)
+}
+
+/// The maximum number of files that a message names.
+const NAMED: usize = 3;
+
+/// The first bytes of an encrypted file, and the command that decrypts the repository.
+/// Source: git-crypt, `commands.cpp`; Plural CLI, `cmd/command/crypto/crypto.go`.
+const TOOLS: [(&str, &str); 2] = [
+    ("\0GITCRYPT\0", "git-crypt unlock"),
+    ("CHARTMART-ENCRYPTED", "plural crypto unlock"),
+];
+
+/// Returns whether a file cannot be read because it is encrypted.
+pub(super) fn is_encrypted(file: &SourceFile) -> bool {
+    command(file).is_some()
+}
+
+fn command(file: &SourceFile) -> Option<&'static str> {
+    let is_unread = matches!(file.fault, Some(Fault::NotUtf8 { .. }));
+    let mut tools = TOOLS.iter().filter(|_| is_unread);
+    let (_, command) = tools.find(|(start, _)| file.text.starts_with(start))?;
+    Some(command)
+}
+
+/// Returns one note for all encrypted files.
+pub(super) fn notice<'f>(files: impl Iterator<Item = &'f SourceFile>) -> Option<Finding> {
+    let files: Vec<&SourceFile> = files
+        .filter(|file| file.role != Role::Context && is_encrypted(file))
+        .collect();
+    let first = files.first()?;
+    let named = names_and_more(files.iter().map(|file| format!("`{}`", file.path)), NAMED);
+    let verb = match files.len() {
+        1 => "it is",
+        _ => "they are",
+    };
+    let message = format!("not checked: {named}; {verb} encrypted");
+    let label = Label {
+        path: first.path.clone(),
+        span: Span::empty(0),
+        message: String::new(),
+    };
+    let mut finding = Finding::new(NOT_UTF8, Severity::Note, label, message);
+    finding.help = command(first).map(|command| format!("decrypt first: `{command}`"));
+    Some(finding)
 }

@@ -11,7 +11,7 @@ use meshprobe_tree::source::{
 };
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::panic_report::catch_panic;
+use super::panic_isolation::catch_panic;
 
 #[cfg(debug_assertions)]
 use super::planted_panic;

@@ -9,9 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    code_action, code_action_resolve, code_lens, completion, definition, hover, inlay_hint,
-};
+use super::{code_action, code_action_resolve, code_lens, completion, definition, hover};
 use crate::analysis::Analysis;
 use crate::client::Supports;
 use crate::diagnostics::SOURCE;
@@ -37,7 +35,7 @@ const REQUESTS: &[(&str, Handler)] = &[
         })
     }),
     ("textDocument/codeLens", |analysis, _, params| {
-        typed(params, |params| code_lens::answer(analysis, &params))
+        typed(params, |params| code_lens::lenses(analysis, &params))
     }),
     ("textDocument/completion", |analysis, _, params| {
         typed(params, |params| completion::answer(analysis, &params))
@@ -49,7 +47,7 @@ const REQUESTS: &[(&str, Handler)] = &[
         typed(params, |params| hover::answer(analysis, &params))
     }),
     ("textDocument/inlayHint", |analysis, _, params| {
-        typed(params, |params| inlay_hint::answer(analysis, &params))
+        typed(params, |params| code_lens::hints(analysis, &params))
     }),
     ("textDocument/references", |analysis, _, params| {
         typed(params, |params| definition::references(analysis, &params))

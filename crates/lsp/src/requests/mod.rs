@@ -10,7 +10,6 @@ mod completion;
 mod definition;
 mod dispatch;
 mod hover;
-mod inlay_hint;
 mod known_key;
 
 pub(super) use code_action::FIX_ALL;
