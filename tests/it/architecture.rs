@@ -287,10 +287,7 @@ fn git_is_run_in_one_place() {
     let calls = [
         ("Command::new(\"git\")", &["git/command.rs"][..]),
         ("Git::at_root(", &["git/command.rs"]),
-        (
-            "Git::in_git_folder(",
-            &["git/command.rs", "git/snapshot.rs"],
-        ),
+        ("Git::in_git_folder(", &["git/command.rs"]),
     ];
     for (call, places) in calls {
         let sources = sources();

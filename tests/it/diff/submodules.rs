@@ -99,12 +99,12 @@ fn a_submodule_that_becomes_a_folder_is_compared() {
 #[test]
 fn a_new_submodule_is_compared_and_a_new_commit_of_one_is_not() {
     let project = superproject(None);
-    let url = stored(&project, &rewritten());
+    let url = stored(&project, NOT_REWRITTEN);
     add_submodule(&project, &url, "deploy");
     commit_all(&project);
     assert_eq!(compare(&project).len(), 1);
     mark_base(&project);
-    stored(&project, NOT_REWRITTEN);
+    stored(&project, &rewritten());
     project.git("repo/deploy", &[&ALLOW[..], &["pull", "--quiet"]].concat());
     commit_all(&project);
     assert!(compare(&project).is_empty());

@@ -67,7 +67,8 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
     fn all(&self, folders: &mut Folders) -> Vec<WalkEntry> {
         let mut walked = Vec::new();
         let real = &self.root.real;
-        let is_ignoring = !self.options.no_ignore && !self.files.is_tracked(real);
+        let is_tracked = self.files.is_tracked(real);
+        let is_ignoring = !self.options.no_ignore && !is_tracked;
         let above = is_ignoring.then(|| Rules::above(real, self.files));
         let mut next = VecDeque::from([Folder {
             path: self.root.path.clone(),
@@ -89,8 +90,17 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             {
                 continue;
             }
+            let is_repository = entries.iter().any(|entry| entry.name == GIT);
+            // The files of a submodule in a revision are those of the working tree.
+            if is_repository
+                && is_tracked
+                && !self.options.no_ignore
+                && !self.files.is_tracked(&real)
+            {
+                folder.rules = usable(Rules::above(&real, self.files), &mut walked);
+            }
             folder.rules = self.rules_within(&folder, &entries, &mut walked);
-            if entries.iter().any(|entry| entry.name == GIT) {
+            if is_repository {
                 folder.repository = Some(real.into());
             }
             for entry in &entries {
