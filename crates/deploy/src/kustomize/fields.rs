@@ -195,11 +195,7 @@ impl FieldSpec {
     /// or `None` if the object has a value of another type on the path. Values with the same shared id
     /// change only when `written` is spread.
     fn set(&self, resource: &mut Resource, pair: &Pair<'_>, written: &mut Written) -> Option<bool> {
-        let object = if self.path.starts_with("metadata/") {
-            resource.change()
-        } else {
-            resource.change()
-        };
+        let object = resource.change();
         let steps: Vec<&str> = self.path.split('/').collect();
         let mut entry = Entry {
             pair,

@@ -390,7 +390,7 @@ mod tests {
                     continue;
                 };
                 let all = merge_all(object, patch, &keys, &merge_item, is_same).unwrap();
-                let [merged, all] = [merged.unwrap(), all].map(|items| with_items(items));
+                let [merged, all] = [merged.unwrap(), all].map(with_items);
                 assert!(equal(&merged, &all), "{object:?} {patch:?} {is_same}");
                 count += 1;
             }
