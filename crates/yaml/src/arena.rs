@@ -242,6 +242,12 @@ impl Arena {
         self.open.push(Open { node, kind, from });
     }
 
+    /// Returns the end of the innermost open collection, as far as it is known.
+    pub(super) fn open_end(&self) -> Option<usize> {
+        let open = self.open.last()?;
+        Some(self.tree.nodes.get(open.node as usize)?.span.span().end)
+    }
+
     /// Closes the innermost open collection at `end`, or at the end of its last child if `end` is
     /// `None`.
     pub(super) fn close(&mut self, end: Option<usize>) {
@@ -257,7 +263,7 @@ impl Arena {
             node.first = first;
             node.last = last;
             let span = node.span.span();
-            let end = end.unwrap_or(span.end).max(span.end);
+            let end = end.unwrap_or(span.end).max(span.start);
             node.span = CompactSpan::new(Span::new(span.start, end));
         });
     }

@@ -115,7 +115,7 @@ impl Composer {
 
     /// Ends the mapping or list that was begun last.
     pub fn end(&mut self) {
-        self.arena.close(Some(0));
+        self.arena.close(self.arena.open_end());
     }
 
     fn scalar(&mut self, value: &str, style: Style, place: (&Arc<str>, Span)) {

@@ -1,6 +1,7 @@
 //! `meshprobe diff`.
 
 mod changed_facts;
+mod loaded;
 mod notes;
 mod rejected;
 mod reports;
@@ -11,24 +12,24 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use meshprobe_engine::diff::{
-    Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
-    name_option,
-};
-use meshprobe_engine::engine::{Exit, UnknownEnvironments, unread_paths};
 use meshprobe_mesh::settings::RequiredVerdicts;
-use meshprobe_report::changes::{Changes, ReportedState};
 use meshprobe_tree::git::ChangedPaths;
 use meshprobe_tree::source::{Fault, SourceFile};
-use rejected::reject_unrelated_paths;
-use reports::Reports;
-use states::{Loaded, States};
 
 use super::args::{ChangeFormat, DiffArgs, DiffFailOnArg};
 use super::environments::reject_unknown_environments;
 use super::input::NOTHING_READ;
 use super::session::Session;
 use super::stop::Stop;
+use loaded::{Loaded, States};
+use meshprobe_engine::diff::{
+    Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
+    name_option,
+};
+use meshprobe_engine::engine::{Exit, UnknownEnvironments, unread_paths};
+use meshprobe_report::changes::{Changes, ReportedState};
+use rejected::reject_unrelated_paths;
+use reports::Reports;
 
 pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     let mut reports = Reports::new(session, args)?;

@@ -1,10 +1,10 @@
 //! What the user must know to read the result: assumed patch levels, and facts without effect.
 
-use meshprobe_engine::diff::patch_level_note;
 use meshprobe_mesh::settings::{FactScope, MeshKind, Version};
 
 use super::changed_facts::WhatIf;
-use super::states::{Loaded, States};
+use super::loaded::{Loaded, States};
+use meshprobe_engine::diff::patch_level_note;
 
 /// Returns the notes about a comparison, in the order of importance.
 pub(super) fn notes(states: &States) -> Vec<String> {

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use hashbrown::HashSet;
-use meshprobe_engine::diff::Comparison;
 use meshprobe_tree::filesystem::canonical;
 use meshprobe_tree::git::{Repository, TrackedPaths};
 use meshprobe_tree::source::{Content, SourceSet};
 
-use super::states::States;
-use crate::cli::args::DiffArgs;
-use crate::cli::session::Session;
-use crate::cli::stop::Stop;
+use super::super::args::DiffArgs;
+use super::super::session::Session;
+use super::super::stop::Stop;
+use super::loaded::States;
+use meshprobe_engine::diff::Comparison;
 
 /// Rejects a path that does not exist.
 ///

@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meshprobe_engine::engine::{Exit, unread_paths};
 use meshprobe_tree::git::{ChangedPaths, Commit, GitError, HEAD, Repository, Side, Snapshot};
 use meshprobe_tree::source::{SharedFiles, SourceSet, shown_path};
 
-use super::rejected::{reject_revisions_as_paths, reject_stored_outside};
-use super::states::{
+use super::super::args::DiffArgs;
+use super::super::config::LoadedConfig;
+use super::super::input::{RenderFallback, Run, prepare_in, print_files};
+use super::super::paths::resolve_named_path;
+use super::super::session::Session;
+use super::super::stop::Stop;
+use super::loaded::{
     Loaded, States, judged_both, judged_without_overrides, own_config, use_own_facts,
 };
-use crate::cli::args::DiffArgs;
-use crate::cli::config::LoadedConfig;
-use crate::cli::input::{RenderFallback, Run, prepare_in, print_files};
-use crate::cli::paths::resolve_named_path;
-use crate::cli::session::Session;
-use crate::cli::stop::Stop;
+use super::rejected::{reject_revisions_as_paths, reject_stored_outside};
+use meshprobe_engine::engine::{Exit, unread_paths};
 
 /// The second state: its name, its files, and how git finds what differs from it.
 struct After {

@@ -280,11 +280,17 @@ fn each_row_of_several_environments_names_its_own() {
         assert!(table.contains("  IN "), "{table}");
         let explained = project.run(&["predict", "--explain"]).exits(0).stdout;
         for name in names {
+            // A file with one Application names its environment.
+            let shown = if one_file {
+                format!("web-{name}")
+            } else {
+                name.to_owned()
+            };
             let row = table
                 .lines()
                 .find(|line| line.contains(&format!("/{name} ")));
-            assert!(row.unwrap().contains(&format!("  web-{name}  ")), "{table}");
-            let line = format!("  in          web-{name}\n");
+            assert!(row.unwrap().contains(&format!("  {shown}  ")), "{table}");
+            let line = format!("  in          {shown}\n");
             assert!(explained.contains(&line), "{explained}");
             let selected = project.run(&["predict", "--cluster", &format!("web-{name}")]);
             let rows = selected.exits(0).stdout;

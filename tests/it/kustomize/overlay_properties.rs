@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::random_tree::{Builder, Files, tree};
+use crate::support::rendered_text::stream;
 use crate::support::{kustomize, meshprobe};
 use meshprobe::engine;
 use meshprobe::finding::{Finding, Severity};
@@ -78,14 +79,10 @@ fn built(rendering: &Rendering) -> Vec<(ObjectId, Value)> {
 }
 
 /// Returns the text that a build would print.
-fn stream(rendering: &Rendering) -> String {
-    let documents = rendering.documents.iter();
-    let documents = documents.filter(|rendered| !is_kustomization(&rendered.document.path));
-    let documents = documents.map(|rendered| {
-        let tree = rendered.document.tree().unwrap();
-        rendered.document.segment.slice(tree.text()).to_owned()
-    });
-    documents.collect::<Vec<_>>().join("\n---\n")
+fn built_text(rendering: &Rendering) -> String {
+    stream(rendering, |rendered| {
+        !is_kustomization(&rendered.document.path)
+    })
 }
 
 fn values(text: &str) -> Vec<Value> {
@@ -210,7 +207,7 @@ fn compared(seed: u64, form: Form) -> (Count, Option<String>) {
     let pairs = renderings.iter().zip(&after);
     for (rendering, after) in pairs.filter(|(rendering, _)| is_built(rendering)) {
         let pairs = built(rendering);
-        let piped = rewritten_stream(&stream(rendering), form);
+        let piped = rewritten_stream(&built_text(rendering), form);
         assert_eq!(pairs.len(), piped.len(), "seed {seed}");
         assert_eq!(pairs.len(), after.len(), "seed {seed}");
         for (((id, old), (_, new)), wanted) in pairs.iter().zip(after).zip(&piped) {

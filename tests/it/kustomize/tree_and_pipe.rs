@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::kustomize;
+use crate::support::rendered_text::stream;
 use meshprobe::context::Context;
 use meshprobe::engine;
 use meshprobe::gitops::{render, render_relevant};
-use meshprobe::kustomize::Rendering;
 use meshprobe::predict::predict_all;
 use meshprobe::settings::Settings;
 use meshprobe::source::{Content, SourceFile, SourceSet};
@@ -73,16 +73,8 @@ fn case(text: &str, fields: &str) -> Option<Case> {
     if !rendering.notes.is_empty() || rendering.documents.is_empty() {
         return None;
     }
-    let piped = set(&[("manifest.yaml", &stream(rendering))]);
+    let piped = set(&[("manifest.yaml", &stream(rendering, |_| true))]);
     Some(Case { tree, piped })
-}
-
-fn stream(rendering: &Rendering) -> String {
-    let documents = rendering.documents.iter().map(|rendered| {
-        let tree = rendered.document.tree().unwrap();
-        rendered.document.segment.slice(tree.text()).to_owned()
-    });
-    documents.collect::<Vec<_>>().join("\n---\n")
 }
 
 /// Returns one line for each verdict.

@@ -133,11 +133,16 @@ fn rules_that_mention(
     sources: &[(&'static str, RuleSource)],
 ) -> Vec<&'static str> {
     let (path, name) = fault.id.rsplit_once("::").unwrap();
-    let mention = format!("{}::{name}", path.rsplit("::").next().unwrap());
+    let (file, module) = path.rsplit_once("::").unwrap();
+    let mention = format!("{module}::{name}");
+    // The folder of a mesh exports what a file in it contains.
+    let exported = format!("{}::{module}", file.rsplit_once("::").unwrap().0);
     sources
         .iter()
         .filter(|(_, source)| {
-            source.imports.iter().any(|import| import == path) && has_word(&source.code, &mention)
+            let mut imports = source.imports.iter();
+            imports.any(|import| *import == path || *import == exported)
+                && has_word(&source.code, &mention)
         })
         .map(|(rule, _)| *rule)
         .collect()

@@ -7,6 +7,7 @@ pub(crate) mod predictions;
 mod process;
 mod program;
 pub(crate) mod project;
+pub(crate) mod rendered_text;
 pub(crate) mod rust_code;
 
 use std::path::Path;
