@@ -10,7 +10,7 @@ use meshprobe_tree::source::{SourceFile, SourceSet, shown_path};
 use meshprobe_yaml::Span;
 
 use crate::client::Supports;
-use crate::documents::Buffers;
+use crate::buffers::Buffers;
 use crate::encoding::{Lines, path_of};
 use crate::loader::Plan;
 

@@ -6,6 +6,7 @@
 //! `cli` provides the settings of a folder through [`Loader`].
 
 mod analysis;
+mod buffers;
 mod client;
 mod diagnostics;
 mod documents;

@@ -16,7 +16,7 @@ use crate::analysis::Analysis;
 use crate::client::Client;
 use crate::diagnostics;
 use crate::diagnostics::ByFile;
-use crate::documents::Buffers;
+use crate::buffers::Buffers;
 use crate::encoding::path_of;
 
 /// The diagnostics that the client has.

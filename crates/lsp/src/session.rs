@@ -16,7 +16,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::client::Client;
-use crate::documents::{Documents, real_path};
+use crate::buffers::real_path;
+use crate::documents::Documents;
 use crate::encoding::path_of;
 use crate::loader::{Root, innermost};
 use crate::publisher::Reports;

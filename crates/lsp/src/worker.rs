@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 use crate::client::Progress;
-use crate::documents::Buffers;
+use crate::buffers::Buffers;
 use crate::loader::{Plan, Root, SettingsError, innermost};
 use crate::publisher::Publisher;
 use crate::shared::Shared;

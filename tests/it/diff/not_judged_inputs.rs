@@ -328,3 +328,31 @@ fn a_note_is_not_a_regression() {
     let run = trees(&before, &after).run(&JSON).exits(0);
     assert_eq!(changes(&run), ["changed kustomization-not-modelled"]);
 }
+
+/// A rendered object has no text, and its words do not state its structure or its types.
+#[test]
+fn the_structure_of_rendered_values_is_read() {
+    const KUSTOMIZATION: &str = "resources: [hr.yaml]\nnamespace: shop\n";
+    let release = |values: &str| {
+        format!(
+            "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: web}}\nspec:\n  chart: {{spec: \
+             {{chart: web, version: 1.0.0, sourceRef: {{kind: HelmRepository, name: charts}}}}}}\n  values: {values}\n"
+        )
+    };
+    let before = release("{probe: [{a: 1}, {b: 2}]}");
+    for values in [
+        "{probe: [{a: 1, b: 2}]}",
+        "{probe: [{a: \"1\"}, {b: 2}]}",
+        "{probe: [{a: 1}, {b: 3}]}",
+    ] {
+        let after = release(values);
+        let files = |text| {
+            [
+                ("flux/kustomization.yaml", KUSTOMIZATION),
+                ("flux/hr.yaml", text),
+            ]
+        };
+        let parts = listed(&files(&before), &files(&after));
+        assert_eq!(parts, ["after/flux/hr.yaml"], "{values}");
+    }
+}

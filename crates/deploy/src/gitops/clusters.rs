@@ -346,7 +346,7 @@ fn unused(used: &mut HashMap<Arc<str>, usize>, deployment: &Deployment<'_>) -> A
 }
 
 /// What distinguishes a deploying object from the others of its home.
-type Identity<'d> = (&'d str, &'d str, usize, Option<&'d str>, &'d str, &'d str);
+type Identity<'d> = (&'d str, &'d str, usize, Option<&'d str>, &'d str, String);
 
 fn identity<'d>(deployment: &'d Deployment<'_>) -> Identity<'d> {
     let object = &deployment.object;
@@ -356,6 +356,6 @@ fn identity<'d>(deployment: &'d Deployment<'_>) -> Identity<'d> {
         object.document.index,
         object.namespace(),
         object.name(),
-        object.node.source(),
+        object.node.content(),
     )
 }

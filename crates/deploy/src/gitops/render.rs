@@ -11,7 +11,7 @@ use hashbrown::HashSet;
 use meshprobe_mesh::kube::{Object, RenderingId};
 use meshprobe_tree::source::limits::{NESTED_DEPLOYMENTS, ValueCount};
 use meshprobe_tree::source::{Cluster, Document, SourceFile, SourceSet, is_kustomization, paths};
-use meshprobe_yaml::Span;
+use meshprobe_yaml::{NodeRef, Span};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::gitops::configs::{self, Configs, Siblings};
@@ -208,7 +208,7 @@ type Key = (
 );
 
 fn key(deployment: &Deployment<'_>, variables: Variables) -> Key {
-    let edit = deployment.edit.map(|edit| edit.source().to_owned());
+    let edit = deployment.edit.map(NodeRef::content);
     (
         Arc::clone(&deployment.environment),
         deployment.source,

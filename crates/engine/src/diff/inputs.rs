@@ -91,7 +91,7 @@ impl ObjectInputs {
 
 fn hash(object: &Object<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
-    object.node.source().hash(&mut hasher);
+    object.node.content().hash(&mut hasher);
     hasher.finish()
 }
 

@@ -342,7 +342,7 @@ impl<'t> Inventory<'t> {
             _ => is_config(object) && is_kustomization(object.path()),
         };
         for object in objects.filter(is_generated) {
-            let content = object.node.source();
+            let content = object.node.content();
             if !seen.insert((object.id(), content)) {
                 continue;
             }

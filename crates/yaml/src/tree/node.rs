@@ -123,6 +123,22 @@ impl<'t> NodeRef<'t> {
         values.unwrap_or_default()
     }
 
+    /// Returns a text that nodes of one kind of document have in common only if they have the same structure and the same
+    /// scalars, of the same types.
+    #[must_use]
+    pub fn content(self) -> String {
+        if !self.tree.is_composed() {
+            return self.source().to_owned();
+        }
+        let parts = self.all().map(|node| {
+            let text = node.text().unwrap_or_default();
+            let members = node.children().len();
+            let (kind, style) = (node.kind(), node.style());
+            format!("{kind:?}{style:?}{members},{}:{text}", text.len())
+        });
+        parts.collect()
+    }
+
     /// Iterates over the node and all nodes in it, in the order of the text; aliases are not followed.
     pub fn all(self) -> impl Iterator<Item = NodeRef<'t>> + use<'t> {
         let last = |node: &NodeRef<'t>| {
