@@ -38,9 +38,14 @@ impl Analysis {
     pub(super) fn file(&self, uri: &Uri) -> Option<&SourceFile> {
         let path = path_of(uri)?;
         let file = self.set.file(&shown_path(&path, &self.folder))?;
-        let buffer = self.buffers.get(&path);
-        let is_shown = buffer.is_none_or(|buffer| *buffer.text == *file.text);
-        is_shown.then_some(file)
+        self.is_shown(uri, file).then_some(file)
+    }
+
+    /// Returns whether positions in the analysed text of a file apply to the text that the client shows.
+    pub(super) fn is_shown(&self, uri: &Uri, file: &SourceFile) -> bool {
+        let path = path_of(uri);
+        let buffer = path.and_then(|path| self.buffers.get(&path));
+        buffer.is_none_or(|buffer| *buffer.text == *file.text)
     }
 
     /// Returns the lines of a file.
@@ -54,13 +59,16 @@ impl Analysis {
         Some(self.buffers.uri(&without_dots(path)))
     }
 
-    /// Returns the location of a span in the file shown as `path`.
+    /// Returns the location of a span in the file shown as `path`; the start of the file if the client shows another text
+    /// than the one that was analysed.
     pub(super) fn location(&self, path: &str, span: Span) -> Option<Location> {
         let file = self.set.file(path)?;
-        Some(Location {
-            uri: self.uri(file)?,
-            range: self.range(file, span),
-        })
+        let uri = self.uri(file)?;
+        let range = match self.is_shown(&uri, file) {
+            true => self.range(file, span),
+            false => Range::default(),
+        };
+        Some(Location { uri, range })
     }
 
     /// Returns the range of a span in a file.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::editor::Editor;
+use super::editor::{Editor, position};
 use super::requests::{MESH, WEB, broken_project, mesh, position_of, texts_at};
 use crate::support::manifest::{INJECTED, NOT_REWRITTEN};
 use crate::support::project::Project;
@@ -106,4 +106,29 @@ fn an_unsaved_document_is_the_source_of_positions() {
             .any(|location| is_policy(&location)),
         "{found:#}"
     );
+}
+
+#[test]
+fn a_document_that_shows_another_text_than_the_analysed_one_is_located_at_its_start() {
+    let project = broken_project();
+    let mut editor = Editor::open(&project);
+    editor.open_document(WEB, NOT_REWRITTEN);
+    // The last valid text is analysed, whose lines are not those that the editor shows.
+    let broken = format!("# 1\n# 2\n# 3\n{NOT_REWRITTEN}  x: [\n");
+    editor.change(WEB, &broken);
+    editor.settle();
+    let found = editor.ask("references", MESH, &mesh(), "STRICT");
+    let start = position(0, 0);
+    let expected = json!([{
+        "uri": editor.uri(WEB), "range": { "start": start, "end": start },
+    }]);
+    assert_eq!(found, expected);
+    let hover = editor.hover(MESH, &mesh(), "STRICT");
+    assert!(!hover.contains("#L"), "{hover}");
+    // The next valid text is analysed again.
+    editor.change(WEB, &format!("# 1\n# 2\n# 3\n{NOT_REWRITTEN}"));
+    editor.settle();
+    let found = editor.ask("references", MESH, &mesh(), "STRICT");
+    assert_eq!(found[0]["range"]["start"]["line"], 12);
+    assert!(editor.hover(MESH, &mesh(), "STRICT").contains("#L13)"));
 }

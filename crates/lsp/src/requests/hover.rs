@@ -121,6 +121,11 @@ fn item(analysis: &Analysis, decision: &Decision<'_>) -> String {
 /// Returns the URL of a place such as `apps/web.yaml:31`.
 fn url(analysis: &Analysis, place: &str) -> Option<String> {
     let (path, line) = place.rsplit_once(':')?;
-    let uri = analysis.uri(analysis.set.file(path)?)?;
-    Some(format!("{}#L{line}", uri.0))
+    let file = analysis.set.file(path)?;
+    let uri = analysis.uri(file)?;
+    // The line is one of the analysed text.
+    match analysis.is_shown(&uri, file) {
+        true => Some(format!("{}#L{line}", uri.0)),
+        false => Some(uri.0),
+    }
 }
