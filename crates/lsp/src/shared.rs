@@ -50,7 +50,7 @@ impl Shared {
     ) -> Result<Value, ResponseError> {
         let is_cancelled = locked(&self.pending).get(id).copied();
         if is_cancelled.unwrap_or_default() {
-            return Err(requests::error(ErrorCode::RequestCanceled, "cancelled"));
+            return Err(cancelled());
         }
         work()
     }
@@ -60,6 +60,11 @@ impl Shared {
         locked(&self.pending).remove(&id);
         self.client.respond(id, answer);
     }
+}
+
+/// Returns the answer to a request that is cancelled.
+pub(super) fn cancelled() -> ResponseError {
+    requests::error(ErrorCode::RequestCanceled, "cancelled")
 }
 
 /// Locks a value, which stays usable after a panic while it was locked.

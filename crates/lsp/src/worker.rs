@@ -19,7 +19,7 @@ use crate::client::Progress;
 use crate::buffers::Buffers;
 use crate::loader::{Plan, Root, SettingsError, innermost};
 use crate::publisher::Publisher;
-use crate::shared::Shared;
+use crate::shared::{Shared, cancelled};
 use crate::{diagnostics, requests};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
@@ -149,7 +149,7 @@ impl Worker {
         loop {
             match self.jobs.recv() {
                 Ok(Job::Query(query)) => self.answer(analysis, query),
-                Ok(Job::Change(change)) => return collect(&self.jobs, change),
+                Ok(Job::Change(change)) => return collect(&self.shared, &self.jobs, change),
                 Err(_) => return None,
             }
         }
@@ -206,7 +206,7 @@ impl Worker {
         loop {
             match self.jobs.recv() {
                 Ok(Job::Query(query)) => self.answer_without_analysis(query),
-                Ok(Job::Change(change)) => return collect(&self.jobs, change),
+                Ok(Job::Change(change)) => return collect(&self.shared, &self.jobs, change),
                 Err(_) => return None,
             }
         }
@@ -308,8 +308,8 @@ pub(super) struct Next {
     pub(super) queries: Vec<Request>,
 }
 
-/// Waits for the changes that follow `first`. Returns `None` if the server ends.
-pub(super) fn collect(jobs: &Receiver<Job>, first: Change) -> Option<Next> {
+/// Waits for the changes that follow `first`. If the server ends, cancels the requests between them and returns `None`.
+fn collect(shared: &Shared, jobs: &Receiver<Job>, first: Change) -> Option<Next> {
     let mut next = Next {
         change: first,
         queries: Vec::new(),
@@ -319,7 +319,12 @@ pub(super) fn collect(jobs: &Receiver<Job>, first: Change) -> Option<Next> {
             Ok(Job::Change(change)) => next.change.add(change),
             Ok(Job::Query(query)) => next.queries.push(query),
             Err(RecvTimeoutError::Timeout) => return Some(next),
-            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Disconnected) => {
+                for query in next.queries {
+                    shared.respond(query.id, Err(cancelled()));
+                }
+                return None;
+            }
         }
     }
 }

@@ -94,6 +94,41 @@ fn a_cancelled_request_is_answered_as_cancelled_or_in_full() {
 }
 
 #[test]
+fn requests_that_are_queued_at_the_end_are_answered() {
+    let project = Project::with(&[("a.yaml", NOT_REWRITTEN)]);
+    let folder = |editor: &Editor<'_>| json!({ "uri": editor.uri(""), "name": "project" });
+    for is_removed in [true, false] {
+        let mut editor = Editor::open(&project);
+        editor.open_document("a.yaml", NOT_REWRITTEN);
+        // The request arrives between a change and the analysis after it.
+        editor.change("a.yaml", &format!("# comment\n{NOT_REWRITTEN}"));
+        let params = json!({
+            "textDocument": { "uri": editor.uri("a.yaml") },
+            "position": { "line": 0, "character": 0 },
+        });
+        let query = editor.send("textDocument/hover", params);
+        let ended = match is_removed {
+            true => {
+                let event = json!({ "event": { "added": [], "removed": [folder(&editor)] } });
+                editor.notify("workspace/didChangeWorkspaceFolders", event);
+                None
+            }
+            false => Some(editor.send("shutdown", Value::Null)),
+        };
+        let answer = editor.answer(&query);
+        assert!(answer.is_ok() || answer == Err(CANCELLED), "{answer:?}");
+        match ended {
+            Some(ended) => {
+                editor.answer(&ended).unwrap();
+                editor.notify("exit", Value::Null);
+                assert_eq!(editor.exit(), Exit::Success);
+            }
+            None => assert_eq!(editor.shut_down(), Exit::Success),
+        }
+    }
+}
+
+#[test]
 fn position_encodings_are_negotiated() {
     let project = Project::with(&[(
         "a.yaml",
