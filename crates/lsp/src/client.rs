@@ -1,7 +1,7 @@
 //! The client: what it supports, and the messages to it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crossbeam_channel::Sender;
 use gen_lsp_types::{
@@ -14,6 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::encoding::Encoding;
+use super::shared::locked;
 
 /// What the client supports, as far as the server uses it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -102,7 +103,8 @@ impl Supports {
 /// Sends messages to the client, from any thread.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
-    sender: Sender<Message>,
+    /// `None` after the end of the connection.
+    sender: Arc<Mutex<Option<Sender<Message>>>>,
     next: Arc<AtomicI32>,
     /// What the client supports.
     pub(super) supports: Supports,
@@ -112,7 +114,7 @@ impl Client {
     /// Creates a client whose capabilities are not known yet.
     pub(super) fn new(sender: Sender<Message>) -> Self {
         Self {
-            sender,
+            sender: Arc::new(Mutex::new(Some(sender))),
             next: Arc::default(),
             supports: Supports::default(),
         }
@@ -187,9 +189,18 @@ impl Client {
         self.request("workspace/diagnostic/refresh", Value::Null);
     }
 
+    /// Ends the connection: later messages are dropped, and the thread that writes them can end.
+    pub(super) fn close(&self) {
+        *locked(&self.sender) = None;
+    }
+
     fn send(&self, message: Message) {
-        // A client that has closed the connection gets no answer.
-        let _ = self.sender.send(message);
+        // The lock is released before a message that the client may not read.
+        let sender = locked(&self.sender).clone();
+        if let Some(sender) = sender {
+            // A client that has closed the connection gets no answer.
+            let _ = sender.send(message);
+        }
     }
 }
 
@@ -201,9 +212,14 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Starts to show `title`, if the client supports it. `token` must not be in use.
-    pub(super) fn begin(client: &Client, token: String, title: String) -> Self {
-        let token = client.supports.progress.then_some(token);
+    /// Starts to show `title`, if the client supports it.
+    pub(super) fn begin(client: &Client, title: String) -> Self {
+        // A folder that is removed and added again may still be read.
+        let number = || client.next.fetch_add(1, Ordering::Relaxed);
+        let token = client
+            .supports
+            .progress
+            .then(|| format!("{title} {}", number()));
         if let Some(token) = &token {
             let create = WorkDoneProgressCreateParams {
                 token: token.clone().into(),

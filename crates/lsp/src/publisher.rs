@@ -26,57 +26,75 @@ pub(super) struct Publisher {
     published: HashMap<Uri, (Option<i32>, u64)>,
     /// Those that the client requests.
     reports: Reports,
+    /// Whether the folder is no longer checked: nothing is published any more.
+    is_ended: bool,
+}
+
+/// Returns the reports of an analysis, and of problems with the configuration. `owns` decides whether a path belongs to this
+/// folder of the workspace.
+pub(super) fn reports(
+    analysis: &Analysis,
+    found: ByFile,
+    problems: Vec<(PathBuf, Diagnostic)>,
+    owns: impl Fn(&Path) -> bool,
+) -> Vec<(Uri, Report)> {
+    let mut all: HashMap<Uri, Vec<Diagnostic>> = HashMap::new();
+    for (path, diagnostics) in found {
+        let location = analysis.set.file(&path).and_then(|file| analysis.uri(file));
+        // The configuration is not a file of the set.
+        let uri = location.unwrap_or_else(|| analysis.buffers.uri(&analysis.folder.join(&*path)));
+        all.entry(uri).or_default().extend(diagnostics);
+    }
+    add_problems(&mut all, &analysis.buffers, problems);
+    for buffer in analysis.buffers.iter() {
+        let uri = buffer.uri.clone();
+        let found = all.entry(uri).or_default();
+        if buffer.text != buffer.checked {
+            // The places of findings are those of another text.
+            let path = (analysis.folder.as_path(), buffer.path.as_path());
+            *found = diagnostics::invalid_document(path, &buffer.text, analysis.supports.encoding);
+        }
+    }
+    all.retain(|uri, _| path_of(uri).is_some_and(|path| owns(&path)));
+    reports_of(&analysis.buffers, all)
+}
+
+/// Returns the reports of a folder whose settings are not valid.
+pub(super) fn problem_reports(
+    buffers: &Buffers,
+    problems: Vec<(PathBuf, Diagnostic)>,
+) -> Vec<(Uri, Report)> {
+    let mut all = HashMap::new();
+    add_problems(&mut all, buffers, problems);
+    reports_of(buffers, all)
+}
+
+fn reports_of(buffers: &Buffers, all: HashMap<Uri, Vec<Diagnostic>>) -> Vec<(Uri, Report)> {
+    let mut all: Vec<(Uri, Vec<Diagnostic>)> = all.into_iter().collect();
+    all.sort_by(|one, other| one.0.0.cmp(&other.0.0));
+    let hashes: Vec<u64> = all.par_iter().map(|(_, found)| hash_of(found)).collect();
+    let report = |((uri, diagnostics), hash): ((Uri, Vec<Diagnostic>), u64)| {
+        let buffer = path_of(&uri).and_then(|path| buffers.get(&path));
+        let report = Report {
+            version: buffer.map(|buffer| buffer.version),
+            hash,
+            diagnostics,
+        };
+        (uri, report)
+    };
+    all.into_iter().zip(hashes).map(report).collect()
 }
 
 impl Publisher {
-    /// Publishes the diagnostics of an analysis, and problems with the configuration. `owns` decides whether a path belongs to
-    /// this folder of the workspace.
-    pub(super) fn publish(
-        &mut self,
-        client: &Client,
-        analysis: &Analysis,
-        found: ByFile,
-        problems: Vec<(PathBuf, Diagnostic)>,
-        owns: impl Fn(&Path) -> bool,
-    ) {
-        let mut all: HashMap<Uri, Vec<Diagnostic>> = HashMap::new();
-        for (path, diagnostics) in found {
-            let location = analysis.set.file(&path).and_then(|file| analysis.uri(file));
-            // The configuration is not a file of the set.
-            let uri =
-                location.unwrap_or_else(|| analysis.buffers.uri(&analysis.folder.join(&*path)));
-            all.entry(uri).or_default().extend(diagnostics);
-        }
-        add_problems(&mut all, &analysis.buffers, problems);
-        for buffer in analysis.buffers.iter() {
-            let uri = buffer.uri.clone();
-            let found = all.entry(uri).or_default();
-            if buffer.text != buffer.checked {
-                // The places of findings are those of another text.
-                let path = (analysis.folder.as_path(), buffer.path.as_path());
-                *found =
-                    diagnostics::invalid_document(path, &buffer.text, analysis.supports.encoding);
-            }
-        }
-        all.retain(|uri, _| path_of(uri).is_some_and(|path| owns(&path)));
-        self.send(client, &analysis.buffers, all);
+    /// Removes all diagnostics, and publishes nothing any more.
+    pub(super) fn end(&mut self, client: &Client) {
+        self.publish(client, Vec::new());
+        self.is_ended = true;
     }
 
-    /// Publishes the diagnostics of a folder whose settings are not valid.
-    pub(super) fn publish_only(
-        &mut self,
-        client: &Client,
-        buffers: &Buffers,
-        problems: Vec<(PathBuf, Diagnostic)>,
-    ) {
-        let mut all = HashMap::new();
-        add_problems(&mut all, buffers, problems);
-        self.send(client, buffers, all);
-    }
-
-    /// Removes all diagnostics.
-    pub(super) fn clear(&mut self, client: &Client) {
-        self.send(client, &Buffers::default(), HashMap::new());
+    /// Returns whether nothing is published any more.
+    pub(super) const fn is_ended(&self) -> bool {
+        self.is_ended
     }
 
     /// Returns the report of a document.
@@ -85,20 +103,11 @@ impl Publisher {
         self.reports.document(&params.text_document.uri, previous)
     }
 
-    fn send(&mut self, client: &Client, buffers: &Buffers, all: HashMap<Uri, Vec<Diagnostic>>) {
-        let mut all: Vec<(Uri, Vec<Diagnostic>)> = all.into_iter().collect();
-        all.sort_by(|one, other| one.0.0.cmp(&other.0.0));
-        let hashes: Vec<u64> = all.par_iter().map(|(_, found)| hash_of(found)).collect();
-        let report = |((uri, diagnostics), hash): ((Uri, Vec<Diagnostic>), u64)| {
-            let buffer = path_of(&uri).and_then(|path| buffers.get(&path));
-            let report = Report {
-                version: buffer.map(|buffer| buffer.version),
-                hash,
-                diagnostics,
-            };
-            (uri, report)
-        };
-        let reports: Vec<(Uri, Report)> = all.into_iter().zip(hashes).map(report).collect();
+    /// Publishes all reports of the folder.
+    pub(super) fn publish(&mut self, client: &Client, reports: Vec<(Uri, Report)>) {
+        if self.is_ended {
+            return;
+        }
         if !client.supports.pull_diagnostics {
             return self.publish_changes(client, reports);
         }

@@ -57,6 +57,8 @@ pub fn serve(connection: &Connection, environment: Environment) -> io::Result<Ex
     let mut session = Session::new(shared, folders(&params), settings);
     let exit = run(connection, &mut session, process);
     session.end();
+    // Workers may still be analysing.
+    session.client().close();
     exit
 }
 

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gen_lsp_types::{
     CancelParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
@@ -20,7 +19,7 @@ use crate::buffers::real_path;
 use crate::documents::Documents;
 use crate::encoding::path_of;
 use crate::loader::{Root, innermost};
-use crate::publisher::Reports;
+use crate::publisher::{Publisher, Reports};
 use crate::shared::{Shared, locked};
 use crate::worker::{Change, Job, STACK, Worker};
 use crate::{client, loader, requests};
@@ -59,11 +58,13 @@ impl Session {
         &self.shared.client
     }
 
-    /// Ends all analyses. Requests that were kept have no answer, because nothing was read.
+    /// Ends all workers without waiting for running analyses, and cancels the requests that are not answered yet. Requests
+    /// that were kept have no answer, because nothing was read.
     pub(crate) fn end(&mut self) {
         self.waiting.clear();
         self.query_held();
-        self.workspaces.end();
+        self.workspaces.end(&self.shared);
+        self.shared.cancel_pending();
     }
 
     /// Processes a notification. Those that are not known or not valid are ignored, as the protocol requires.
@@ -274,7 +275,7 @@ impl Session {
         let all = self.workspaces.iter().map(|known| known.root.clone());
         let ended = all.filter(|root| root.only.as_deref() == Some(path));
         for root in ended.collect::<Vec<_>>() {
-            self.workspaces.remove(&root);
+            self.workspaces.remove(&root, &self.shared);
             self.update_roots();
         }
     }
@@ -314,7 +315,8 @@ impl Session {
         for removed in params.event.removed {
             self.waiting.retain(|uri| *uri != removed.uri);
             if let Some(folder) = path_of(&removed.uri) {
-                self.workspaces.remove(&Root { folder, only: None });
+                let root = Root { folder, only: None };
+                self.workspaces.remove(&root, &self.shared);
             }
         }
         self.update_roots();
@@ -372,13 +374,13 @@ pub(super) struct Workspace {
     /// What is checked.
     pub(super) root: Root,
     jobs: Sender<Job>,
-    thread: JoinHandle<()>,
+    publisher: Arc<Mutex<Publisher>>,
 }
 
 impl Workspace {
     /// Passes a job to the worker of the folder.
     pub(super) fn send(&self, job: Job) {
-        // A worker only ends when the server does.
+        // A worker only ends after its folder is removed.
         let _ = self.jobs.send(job);
     }
 }
@@ -406,7 +408,8 @@ impl Workspaces {
         }
         let (jobs, receiver) = channel();
         let worker = Worker::new(root.clone(), Arc::clone(shared), receiver);
-        let thread = std::thread::Builder::new()
+        let publisher = Arc::clone(&worker.publisher);
+        std::thread::Builder::new()
             .name("lsp-worker".to_owned())
             .stack_size(STACK)
             .spawn(move || worker.run(first))?;
@@ -414,22 +417,22 @@ impl Workspaces {
             uri,
             root,
             jobs,
-            thread,
+            publisher,
         });
         Ok(())
     }
 
     /// Ends the worker of a folder.
-    pub(super) fn remove(&mut self, root: &Root) {
+    pub(super) fn remove(&mut self, root: &Root, shared: &Shared) {
         let all = std::mem::take(&mut self.all).into_iter();
         let (removed, kept) = all.partition(|known| known.root == *root);
         self.all = kept;
-        end(removed);
+        end(removed, shared);
     }
 
     /// Ends all workers.
-    pub(super) fn end(&mut self) {
-        end(std::mem::take(&mut self.all));
+    pub(super) fn end(&mut self, shared: &Shared) {
+        end(std::mem::take(&mut self.all), shared);
     }
 
     /// Iterates over the folders.
@@ -451,10 +454,9 @@ impl Workspaces {
     }
 }
 
-fn end(workspaces: Vec<Workspace>) {
+/// Ends workers, each of which finishes the step of its analysis in the background, and removes their diagnostics.
+fn end(workspaces: Vec<Workspace>, shared: &Shared) {
     for workspace in workspaces {
-        drop(workspace.jobs);
-        // A panic of a worker leaves nothing to do here.
-        let _ = workspace.thread.join();
+        locked(&workspace.publisher).end(&shared.client);
     }
 }

@@ -55,10 +55,20 @@ impl Shared {
         work()
     }
 
-    /// Answers a request that is pending.
+    /// Answers a request if it is still pending.
     pub(super) fn respond(&self, id: RequestId, answer: Result<Value, ResponseError>) {
-        locked(&self.pending).remove(&id);
-        self.client.respond(id, answer);
+        let pending = locked(&self.pending).remove(&id);
+        if pending.is_some() {
+            self.client.respond(id, answer);
+        }
+    }
+
+    /// Answers all pending requests as cancelled.
+    pub(super) fn cancel_pending(&self) {
+        let pending = std::mem::take(&mut *locked(&self.pending));
+        for id in pending.into_keys() {
+            self.client.respond(id, Err(cancelled()));
+        }
     }
 }
 

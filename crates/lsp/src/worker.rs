@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use gen_lsp_types::{Diagnostic, DiagnosticSeverity, Position, Range};
@@ -19,8 +19,8 @@ use crate::client::Progress;
 use crate::buffers::Buffers;
 use crate::loader::{Plan, Root, SettingsError, innermost};
 use crate::publisher::Publisher;
-use crate::shared::{Shared, cancelled};
-use crate::{diagnostics, requests};
+use crate::shared::{Shared, cancelled, locked};
+use crate::{diagnostics, publisher, requests};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
@@ -32,7 +32,8 @@ pub(super) struct Worker {
     pub(super) jobs: Receiver<Job>,
     /// The settings of the client.
     pub(super) settings: Value,
-    pub(super) publisher: Publisher,
+    /// Shared with the main thread, which ends it with the folder while the worker may still be analysing.
+    pub(super) publisher: Arc<Mutex<Publisher>>,
     /// The problems with the settings that the user has seen.
     pub(super) problems: Vec<SettingsError>,
 }
@@ -44,7 +45,7 @@ impl Worker {
             shared,
             jobs,
             settings: Value::Null,
-            publisher: Publisher::default(),
+            publisher: Arc::default(),
             problems: Vec::new(),
         }
     }
@@ -53,7 +54,7 @@ impl Worker {
     pub(super) fn run(mut self, first: Change) {
         let name = self.root.folder.display().to_string();
         let title = format!("meshprobe: reading {name}");
-        let mut progress = Some(Progress::begin(&self.shared.client, title.clone(), title));
+        let mut progress = Some(Progress::begin(&self.shared.client, title));
         let mut previous: Option<State> = None;
         let mut next = Some(Next {
             change: first,
@@ -75,21 +76,32 @@ impl Worker {
             previous = state;
         }
         drop(progress);
-        self.publisher.clear(&self.shared.client);
+    }
+
+    /// Returns whether the folder is no longer checked.
+    fn is_ended(&self) -> bool {
+        locked(&self.publisher).is_ended()
     }
 
     /// Analyses the folder after a change. While the settings are not valid, the last valid ones apply; returns `None` if
-    /// there are none.
+    /// there are none, or if the folder is no longer checked.
     fn analyse(&mut self, previous: Option<State>, change: &Change) -> Option<State> {
+        if self.is_ended() {
+            return None;
+        }
         let plan = self.plan(previous.as_ref(), change)?;
         let shared = Arc::clone(&self.shared);
-        Some(shared.pool.install(|| {
+        let publisher = Arc::clone(&self.publisher);
+        let proceed = || (!locked(&publisher).is_ended()).then_some(());
+        shared.pool.install(|| {
             let set = read(&plan, previous.as_ref(), change);
+            proceed()?;
             let before = previous.as_ref().and_then(|previous| {
                 Some((&previous.analysis.set, previous.renderings.as_deref()?))
             });
             let renderings = rendered(&set, before);
             drop(previous);
+            proceed()?;
             let engine::Analysis {
                 mut outcome,
                 workloads,
@@ -108,11 +120,11 @@ impl Worker {
                 buffers: Arc::clone(&change.buffers),
                 supports: shared.client.supports,
             };
-            State {
+            Some(State {
                 analysis,
                 renderings,
-            }
-        }))
+            })
+        })
     }
 
     /// Returns what to read and check.
@@ -141,8 +153,8 @@ impl Worker {
         Some(plan)
     }
 
-    /// Answers requests until something changes. Returns `None` if the server ends.
-    fn serve(&mut self, analysis: &Analysis, queries: Vec<Request>) -> Option<Next> {
+    /// Answers requests until something changes. Returns `None` if the folder is no longer checked.
+    fn serve(&self, analysis: &Analysis, queries: Vec<Request>) -> Option<Next> {
         for query in queries {
             self.answer(analysis, query);
         }
@@ -156,7 +168,7 @@ impl Worker {
     }
 
     /// Answers a request.
-    fn answer(&mut self, analysis: &Analysis, request: Request) {
+    fn answer(&self, analysis: &Analysis, request: Request) {
         match requests::is_pull(&request) {
             true => self.answer_pull(request),
             false => self.shared.answer(analysis, request),
@@ -164,7 +176,7 @@ impl Worker {
     }
 
     /// Answers a request about a folder that has never had valid settings.
-    fn answer_without_analysis(&mut self, request: Request) {
+    fn answer_without_analysis(&self, request: Request) {
         match requests::is_pull(&request) {
             true => self.answer_pull(request),
             false => self.shared.respond(request.id, Ok(Value::Null)),
@@ -172,34 +184,40 @@ impl Worker {
     }
 
     /// Answers a request for diagnostics from those that were computed last.
-    fn answer_pull(&mut self, request: Request) {
+    fn answer_pull(&self, request: Request) {
         let answer = self.shared.unless_cancelled(&request.id, || {
-            requests::typed(request.params, |params| self.publisher.report(&params))
+            requests::typed(request.params, |params| {
+                locked(&self.publisher).report(&params)
+            })
         });
         self.shared.respond(request.id, answer);
     }
 
     /// Publishes the diagnostics of an analysis.
-    fn publish(&mut self, analysis: &Analysis) {
+    fn publish(&self, analysis: &Analysis) {
+        if self.is_ended() {
+            return;
+        }
         let shared = &self.shared;
-        let (root, publisher, problems) = (&self.root, &mut self.publisher, &self.problems);
-        shared.pool.install(|| {
+        let (root, problems) = (&self.root, &self.problems);
+        let reports = shared.pool.install(|| {
             let owns = |path: &Path| {
                 let roots = shared.roots.read().unwrap_or_else(PoisonError::into_inner);
                 innermost(roots.iter(), path).is_none_or(|innermost| innermost == root)
             };
             let found = diagnostics::of_analysis(analysis);
             let problems = problem_diagnostics(problems);
-            publisher.publish(&shared.client, analysis, found, problems, owns);
+            publisher::reports(analysis, found, problems, owns)
         });
+        locked(&self.publisher).publish(&shared.client, reports);
         shared.client.refresh();
     }
 
     /// Waits for the next change of a folder that has never had valid settings.
-    pub(super) fn wait(&mut self, change: &Change, queries: Vec<Request>) -> Option<Next> {
+    pub(super) fn wait(&self, change: &Change, queries: Vec<Request>) -> Option<Next> {
         let problems = problem_diagnostics(&self.problems);
-        self.publisher
-            .publish_only(&self.shared.client, &change.buffers, problems);
+        let reports = publisher::problem_reports(&change.buffers, problems);
+        locked(&self.publisher).publish(&self.shared.client, reports);
         for query in queries {
             self.answer_without_analysis(query);
         }
@@ -308,7 +326,8 @@ pub(super) struct Next {
     pub(super) queries: Vec<Request>,
 }
 
-/// Waits for the changes that follow `first`. If the server ends, cancels the requests between them and returns `None`.
+/// Waits for the changes that follow `first`. If the folder is no longer checked, cancels the requests between
+/// them and returns `None`.
 fn collect(shared: &Shared, jobs: &Receiver<Job>, first: Change) -> Option<Next> {
     let mut next = Next {
         change: first,
