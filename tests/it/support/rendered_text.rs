@@ -13,8 +13,11 @@ pub(crate) fn stream(
     let documents = rendering.documents.iter();
     let documents = documents.filter(|rendered| is_printed(rendered));
     let texts = documents.map(|rendered| {
-        let mut text = String::new();
         let tree = rendered.document.tree().unwrap();
+        if !tree.is_composed() {
+            return rendered.document.segment.slice(tree.text()).to_owned();
+        }
+        let mut text = String::new();
         write_value(&mut text, tree.root().unwrap(), 0);
         text
     });
@@ -29,7 +32,7 @@ fn write_value(text: &mut String, node: NodeRef<'_>, indentation: usize) {
         Kind::Sequence if node.items().next().is_none() => text.push_str(" []"),
         Kind::Mapping => {
             for entry in node.entries() {
-                let key = serde_json::to_string(entry.key.text().unwrap()).unwrap();
+                let key = quoted(entry.key.text().unwrap());
                 write!(text, "\n{margin}{key}:").unwrap();
                 write_value(text, entry.value, indentation + 2);
             }
@@ -42,10 +45,25 @@ fn write_value(text: &mut String, node: NodeRef<'_>, indentation: usize) {
         }
         Kind::Scalar | Kind::Alias => match (node.scalar(), node.text()) {
             (Some(Scalar::Str(string)), _) => {
-                write!(text, " {}", serde_json::to_string(string).unwrap()).unwrap();
+                write!(text, " {}", quoted(string)).unwrap();
             }
             (_, Some(source)) if !source.is_empty() => write!(text, " {source}").unwrap(),
             _ => text.push_str(" null"),
         },
     }
+}
+
+/// Returns a string in double quotes, with an escape for each character that YAML does not allow or may fold.
+fn quoted(string: &str) -> String {
+    let mut text = String::from("\"");
+    for c in string.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            ' '..='~' | '\u{a1}'..='\u{d7ff}' if !matches!(c, '\u{2028}' | '\u{2029}') => {
+                text.push(c)
+            }
+            _ => write!(text, "\\U{:08X}", u32::from(c)).unwrap(),
+        }
+    }
+    text + "\""
 }
