@@ -65,7 +65,7 @@ pub(super) fn run_arguments(arguments: &[OsString], session: &Session) -> Exit {
 fn run_command(arguments: &[OsString], session: &Session) -> Exit {
     #[cfg(debug_assertions)]
     meshprobe_engine::engine::planted_panic::trip("main", "");
-    if let Some(shell) = session.variable(shell::COMPLETE) {
+    if let Some(shell) = shell::requesting_shell(session, arguments) {
         return shell::complete(session, shell, arguments);
     }
     let result = if is_called_as_function(arguments) {

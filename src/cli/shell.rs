@@ -1,9 +1,9 @@
 //! `meshprobe completions` and `meshprobe man`.
 
-use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _};
+use clap_complete::engine::complete as complete_word;
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate, Shell};
 use meshprobe_mesh::finding::RuleId;
@@ -19,7 +19,7 @@ use meshprobe_engine::engine;
 use meshprobe_engine::engine::{Exit, rule_names};
 
 /// The variable with the name of a shell, which calls the program with `--` and the words of a line to complete.
-pub(super) const COMPLETE: &str = "MESHPROBE_COMPLETE";
+const COMPLETE: &str = "MESHPROBE_COMPLETE";
 
 /// Prints the script that lets a shell call the program for completions.
 pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop> {
@@ -30,67 +30,134 @@ pub(super) fn completions(session: &Session, shell: Shell) -> Result<Exit, Stop>
             .write_registration(COMPLETE, NAME, NAME, NAME, &mut script)
             .map_err(|error| Stop::usage(error.to_string()))?;
     }
-    session.print_data(&String::from_utf8_lossy(&script))?;
+    let script = String::from_utf8_lossy(&script);
+    session.print_data(&match shell {
+        // Bash passes an empty word for `=` at the cursor. Without `set -f`, it can take an escaped candidate for a
+        // pattern, and insert the name of the file that matches.
+        Shell::Bash => script
+            .replace(
+                "[[ \"${BASH_VERSINFO[0]}\" -ge 4 ]]",
+                "[[ \"${BASH_VERSINFO[0]}\" -ge 4 && \"${words[COMP_CWORD]}\" != \"=\" ]]",
+            )
+            .replace(
+                "    local IFS=",
+                "    local - 2> /dev/null && set -f\n    local IFS=",
+            )
+            .into(),
+        // Zsh loads a file of its `fpath` at the first completion, which the file must then answer.
+        Shell::Zsh => script
+            .replace(
+                "\ncompdef _clap_dynamic_completer_meshprobe meshprobe\n",
+                "\nif [ \"$funcstack[1]\" = \"_meshprobe\" ]; then\n    \
+                 _clap_dynamic_completer_meshprobe \"$@\"\nelse\n    \
+                 compdef _clap_dynamic_completer_meshprobe meshprobe\nfi\n",
+            )
+            .into(),
+        _ => script,
+    })?;
     Ok(Exit::Success)
 }
 
+/// Returns the shell whose script calls the program. A variable that something else has set is ignored.
+pub(super) fn requesting_shell(session: &Session, arguments: &[OsString]) -> Option<Shell> {
+    let shell = session.variable(COMPLETE)?.to_str()?.parse().ok()?;
+    (arguments.get(1)? == "--").then_some(shell)
+}
+
 /// Completes a word of a line for a shell. Prints nothing if the line is wrong or files cannot be read.
-pub(super) fn complete(session: &Session, shell: &OsStr, arguments: &[OsString]) -> Exit {
-    let words = arguments.iter().skip_while(|word| *word != "--").skip(1);
-    let mut words: Vec<OsString> = words.cloned().collect();
-    let shells = Shells::builtins();
-    let shell = shell.to_str().and_then(|name| shells.completer(name));
-    let Some(shell) = shell.filter(|_| !words.is_empty()) else {
-        return Exit::Success;
-    };
-    // Bash and PowerShell insert a candidate as it is, although a name of the tree can contain a command.
-    let escape = match shell.name() {
-        "bash" => Some('\\'),
-        "powershell" => Some('`'),
-        _ => None,
-    };
-    if shell.name() == "bash" {
-        join_values(&mut words);
+pub(super) fn complete(session: &Session, shell: Shell, arguments: &[OsString]) -> Exit {
+    let mut words: Vec<OsString> = arguments.iter().skip(2).cloned().collect();
+    let variable = |name| session.variable(name).and_then(OsStr::to_str);
+    // Only these shells say which word is completed, and how candidates are separated.
+    let is_indexed = matches!(shell, Shell::Bash | Shell::Elvish | Shell::Zsh);
+    let mut index = variable("_CLAP_COMPLETE_INDEX")
+        .and_then(|index| index.parse().ok())
+        .filter(|_| is_indexed)
+        .unwrap_or(words.len().saturating_sub(1));
+    let separator = variable("_CLAP_IFS").filter(|_| is_indexed).unwrap_or("\n");
+    if shell == Shell::Zsh && words.len() == index {
+        words.push(OsString::new());
+    }
+    let mut prefix = String::new();
+    if shell == Shell::Bash {
+        (words, index, prefix) = joined(words, index);
     }
     let line = words.clone();
     let mut command = Cli::command()
         .mut_subcommands(|command| command.mut_args(|argument| with_values(argument, &line)));
-    let mut candidates = Vec::new();
-    let directory = session.directory().ok();
     // Neither a wrong line nor a closed stream is reported.
-    let _ = shell.write_complete(&mut command, words, directory, &mut candidates);
-    let candidates = String::from_utf8_lossy(&candidates);
-    let _ = session.print_data(&match escape {
-        Some(escape) => Cow::Owned(escaped(&candidates, escape)),
-        None => candidates,
-    });
+    let candidates =
+        complete_word(&mut command, words, index, session.directory().ok()).unwrap_or_default();
+    let candidates: Vec<String> = candidates
+        .iter()
+        .filter_map(|candidate| formatted(candidate, shell, &prefix))
+        .collect();
+    let mut text = candidates.join(separator);
+    if !is_indexed && !text.is_empty() {
+        text.push('\n');
+    }
+    let _ = session.print_data(&text);
     Exit::Success
 }
 
-/// Repeats an option instead of the `=` behind it, because bash passes `--cluster=a` as three words.
-fn join_values(words: &mut [OsString]) {
-    for at in 1..words.len() {
-        if let Some([option, sign]) = words.get_mut(at - 1..=at)
-            && sign == "="
-        {
-            sign.clone_from(option);
+/// Joins the words around `=`, because bash passes `--cluster=a` as three words. Returns also the index of the word to
+/// complete, and the text before the part of it that bash replaces.
+fn joined(words: Vec<OsString>, index: usize) -> (Vec<OsString>, usize, String) {
+    let mut joined: Vec<OsString> = Vec::new();
+    let (mut place, mut prefix) = (index, String::new());
+    let mut is_open = false;
+    for (at, word) in words.into_iter().enumerate() {
+        let is_sign = word == "=";
+        let part = word.to_string_lossy().into_owned();
+        match joined.last_mut() {
+            Some(start) if is_sign || is_open => start.push(word),
+            _ => joined.push(word),
+        }
+        is_open = is_sign && at != index;
+        if at == index {
+            place = joined.len() - 1;
+            let whole = joined.last().map(|word| word.to_string_lossy());
+            let whole = whole.unwrap_or_default();
+            let part = if is_sign { "" } else { &part };
+            prefix = whole.strip_suffix(part).unwrap_or_default().to_owned();
         }
     }
+    (joined, place, prefix)
 }
 
-/// Returns candidates in which an escape character precedes each character that can have a meaning for a shell. A
-/// description, which a tab precedes, is not inserted.
-fn escaped(candidates: &str, escape: char) -> String {
-    let mut text = String::new();
-    for line in candidates.split_inclusive(['\n', '\u{b}']) {
-        let (value, description) = line.split_at(line.find('\t').unwrap_or(line.len()));
-        for character in value.chars() {
-            if !character.is_alphanumeric() && !"-_./:=@%+,\n\u{b}".contains(character) {
-                text.push(escape);
-            }
-            text.push(character);
+/// Returns a candidate as the script of a shell reads it; `None` if it does not continue `prefix`, or contains a
+/// control character, such as the one that separates candidates.
+fn formatted(candidate: &CompletionCandidate, shell: Shell, prefix: &str) -> Option<String> {
+    let value = candidate.get_value().to_string_lossy();
+    let value = value
+        .strip_prefix(prefix)
+        .filter(|value| !value.contains(char::is_control))?;
+    // A name of the tree can contain a command. Bash and PowerShell insert a candidate as it is.
+    let mut text = match shell {
+        Shell::Bash => escaped(value, '\\'),
+        Shell::PowerShell => escaped(value, '`'),
+        Shell::Zsh => value.replace('\\', "\\\\").replace(':', "\\:"),
+        _ => value.to_owned(),
+    };
+    let help = candidate.get_help().map(ToString::to_string);
+    if let Some(help) = help.as_deref().and_then(|help| help.lines().next()) {
+        match shell {
+            Shell::Fish | Shell::PowerShell => text.extend(["\t", help]),
+            Shell::Zsh => text.extend([":", &help.replace('\\', "\\\\")]),
+            _ => {}
         }
-        text.push_str(description);
+    }
+    Some(text)
+}
+
+/// Returns a value in which an escape character precedes each character that can have a meaning for a shell.
+fn escaped(value: &str, escape: char) -> String {
+    let mut text = String::new();
+    for character in value.chars() {
+        if !character.is_alphanumeric() && !"-_./:=@%+,".contains(character) {
+            text.push(escape);
+        }
+        text.push(character);
     }
     text
 }

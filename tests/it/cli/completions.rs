@@ -56,6 +56,7 @@ fn names_of_environments_are_completed() {
                     "auto",
                     "--kustomize",
                     "base",
+                    "overlays",
                     "-",
                     "--overlay",
                     "pr",
@@ -72,9 +73,27 @@ fn names_of_environments_are_completed() {
             );
         }
     }
-    // Bash separates a value from its option.
-    let words = ["meshprobe", "check", "--cluster", "=", "pr"];
-    assert_eq!(completed(&project, "bash", &words), ["prod"]);
+}
+
+#[test]
+fn words_that_bash_splits_are_joined() {
+    let project = project();
+    for (words, expected) in [
+        (&["--cluster", "=", "pr"][..], &["prod"][..]),
+        (&["--assume", "mtls", "=", "S"], &["STRICT"]),
+        (&["--assume", "=", "mtls", "=", "S"], &["STRICT"]),
+        (
+            &["--assume", "mtls", "="],
+            &["DISABLE", "PERMISSIVE", "STRICT"],
+        ),
+        (
+            &["--assume", "mtls", "=", "STRICT", "--overlay", "s"],
+            &["staging"],
+        ),
+    ] {
+        let words = [&["meshprobe", "check"], words].concat();
+        assert_eq!(completed(&project, "bash", &words), expected, "{words:?}");
+    }
 }
 
 #[test]
@@ -119,14 +138,63 @@ fn a_name_of_the_tree_is_not_a_command() {
 
 #[test]
 #[cfg(unix)]
+fn a_name_with_a_control_character_is_not_completed() {
+    let project = project();
+    for separator in ["\t", "\n", "\u{b}", "\u{1b}"] {
+        let name = format!("prod{separator}$(touch pwned)");
+        let path = format!("overlays/{name}/kustomization.yaml");
+        project.write(&path, "namePrefix: a-\nresources: [../../base]\n");
+        project.write(&format!("{name}.yaml"), "a: b\n");
+    }
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let words = ["meshprobe", "check", "--cluster", "p"];
+        assert_eq!(completed(&project, shell, &words), ["prod"], "{shell}");
+        let words = ["meshprobe", "check", "p"];
+        assert!(completed(&project, shell, &words).is_empty(), "{shell}");
+    }
+}
+
+#[test]
+fn a_variable_that_no_script_has_set_does_not_change_a_command() {
+    for (shell, arguments) in [
+        ("", &["check", "nonexistent"][..]),
+        ("0", &["check", "nonexistent"]),
+        ("unknown", &["--", "meshprobe", "check", ""]),
+        ("bash", &["check", "nonexistent"]),
+    ] {
+        let project = Project::new();
+        let mut program = command(Path::new(PROGRAM), &project.path("."));
+        let program = program.env("MESHPROBE_COMPLETE", shell).args(arguments);
+        run(program, b"").exits(2);
+    }
+}
+
+#[test]
+#[cfg(unix)]
 fn the_script_of_bash_completes() {
     let project = project();
-    let script = "source <(meshprobe completions bash); COMP_WORDS=(meshprobe check --cluster p); COMP_CWORD=3; \
-                  _clap_complete_meshprobe meshprobe p; printf '%s\\n' \"${COMPREPLY[@]}\"";
-    let mut bash = command(Path::new("/bin/bash"), &project.path("."));
-    let folder = Path::new(PROGRAM).parent().unwrap();
-    let bash = bash.env("PATH", folder).args(["-c", script]);
-    assert_eq!(run(bash, b"").exits(0).stdout, "prod\n");
+    // The second argument of the function is the word at the cursor, which is empty if the line ends with `=`.
+    for (line, word, expected) in [
+        ("--cluster p", "p", "prod\n"),
+        ("--assume mtls '='", "", "DISABLE\nPERMISSIVE\nSTRICT\n"),
+    ] {
+        let script = format!(
+            "source <(meshprobe completions bash); COMP_WORDS=(meshprobe check {line}); \
+             COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _clap_complete_meshprobe meshprobe '{word}'; \
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        );
+        let mut bash = command(Path::new("/bin/bash"), &project.path("."));
+        let folder = Path::new(PROGRAM).parent().unwrap();
+        let bash = bash.env("PATH", folder).args(["-c", &script]);
+        assert_eq!(run(bash, b"").exits(0).stdout, expected);
+    }
+}
+
+#[test]
+fn the_script_of_zsh_can_be_loaded_at_the_first_completion() {
+    let run = Project::new().run(&["completions", "zsh"]).exits(0);
+    assert!(run.stdout.starts_with("#compdef meshprobe\n"));
+    run.stdout_contains("if [ \"$funcstack[1]\" = \"_meshprobe\" ]; then");
 }
 
 #[test]
@@ -141,10 +209,9 @@ fn each_shell_has_a_script() {
 fn a_line_that_is_wrong_completes_nothing() {
     let project = project();
     for (shell, words) in [
-        ("unknown", &["meshprobe", "check", "--overlay", ""][..]),
         (
             "fish",
-            &["meshprobe", "check", "--color", "x", "--overlay", ""],
+            &["meshprobe", "check", "--color", "x", "--overlay", ""][..],
         ),
         (
             "zsh",
