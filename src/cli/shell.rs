@@ -1,6 +1,7 @@
 //! `meshprobe completions` and `meshprobe man`.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _};
 use clap_complete::engine::complete as complete_word;
@@ -207,13 +208,18 @@ fn facts(word: &OsStr, others: &[&str]) -> Vec<CompletionCandidate> {
     matching.map(CompletionCandidate::new).collect()
 }
 
-/// Returns the names of the environments of the files that a line names. Runs no renderer, and reads no standard input.
+/// Returns the names of the environments of the files that a line names. Runs no renderer, and reads neither standard
+/// input nor anything else that can block.
 fn environments(line: &[OsString]) -> Option<Vec<CompletionCandidate>> {
+    let mut line = line.to_vec();
+    let command = line
+        .iter_mut()
+        .skip(1)
+        .find(|word| !word.as_encoded_bytes().starts_with(b"-"));
     // The language server has options of `check`, and reads the working directory.
-    let line = line.iter().map(|word| match word == "lsp" {
-        true => OsStr::new("check"),
-        false => word,
-    });
+    if let Some(command) = command.filter(|command| *command == "lsp") {
+        *command = OsString::from("check");
+    }
     let matches = Cli::command()
         .ignore_errors(true)
         .try_get_matches_from(line)
@@ -224,10 +230,22 @@ fn environments(line: &[OsString]) -> Option<Vec<CompletionCandidate>> {
         Command::Diff(args) => args.common,
         _ => return None,
     };
-    common.paths.retain(|path| path.as_os_str() != "-");
+    let session = Session::of_process();
+    let directory = session.directory().ok()?;
+    let metadata = |path: &Path| std::fs::metadata(directory.join(path)).ok();
+    let is_readable = |path: &Path| {
+        let readable = metadata(path).filter(|it| it.is_file() || it.is_dir());
+        path.as_os_str() != "-" && readable.is_some()
+    };
+    let reads_directory = common.paths.is_empty() && !common.renders();
+    common.paths.retain(|path| is_readable(path));
+    common.context.retain(|path| is_readable(path));
+    let is_config = |path: &PathBuf| metadata(path).is_some_and(|it| it.is_file());
+    if common.paths.is_empty() && !reads_directory || !common.config.iter().all(is_config) {
+        return None;
+    }
     (common.kustomize, common.helm) = (Vec::new(), Vec::new());
     common.quiet = true;
-    let session = Session::of_process();
     let files = session.files().clone();
     let Planned { layer, request, .. } =
         plan(&session, &common, RenderFallback::Files, None, files).ok()?;

@@ -63,6 +63,8 @@ fn names_of_environments_are_completed() {
                 ],
                 &["prod"],
             ),
+            (&["check", "-", "--overlay", ""], &[]),
+            (&["check", "--kustomize", "base", "--overlay", ""], &[]),
             (&["check", "nonexistent", "--overlay", ""], &[]),
         ] {
             let words = [&["meshprobe"], words].concat();
@@ -73,6 +75,15 @@ fn names_of_environments_are_completed() {
             );
         }
     }
+}
+
+#[test]
+fn a_path_can_have_the_name_of_a_command() {
+    let project = project();
+    project.write("lsp/kustomization.yaml", "resources: [web.yaml]\n");
+    project.write("lsp/web.yaml", project.read("base/web.yaml"));
+    let words = ["meshprobe", "check", "lsp", "--cluster", ""];
+    assert_eq!(completed(&project, "fish", &words), ["lsp"]);
 }
 
 #[test]
@@ -152,6 +163,31 @@ fn a_name_with_a_control_character_is_not_completed() {
         let words = ["meshprobe", "check", "p"];
         assert!(completed(&project, shell, &words).is_empty(), "{shell}");
     }
+}
+
+#[test]
+#[cfg(unix)]
+fn completion_does_not_wait_for_a_file() {
+    let project = project();
+    project.pipe_file("fifo");
+    for words in [
+        &["fifo", "--overlay", ""][..],
+        &["/dev/zero", "--overlay", ""],
+        &["overlays", "--config", "fifo", "--overlay", ""],
+    ] {
+        let words = [&["meshprobe", "check"], words].concat();
+        assert!(completed(&project, "fish", &words).is_empty(), "{words:?}");
+    }
+    let words = [
+        "meshprobe",
+        "check",
+        "overlays",
+        "--context",
+        "fifo",
+        "--overlay",
+        "s",
+    ];
+    assert_eq!(completed(&project, "fish", &words), ["staging"]);
 }
 
 #[test]
