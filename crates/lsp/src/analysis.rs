@@ -9,8 +9,8 @@ use meshprobe_tree::filesystem::without_dots;
 use meshprobe_tree::source::{SourceFile, SourceSet, shown_path};
 use meshprobe_yaml::Span;
 
-use crate::client::Supports;
 use crate::buffers::Buffers;
+use crate::client::Supports;
 use crate::encoding::{Lines, path_of};
 use crate::loader::Plan;
 

@@ -1,7 +1,7 @@
 //! The client: what it supports, and the messages to it.
 
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crossbeam_channel::Sender;
 use gen_lsp_types::{
@@ -14,7 +14,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::encoding::Encoding;
-use super::shared::locked;
 
 /// What the client supports, as far as the server uses it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -296,4 +295,9 @@ pub(super) fn register(client: &Client) {
             RegistrationParams { registrations },
         );
     }
+}
+
+/// Locks a value, which stays usable after a panic while it was locked.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

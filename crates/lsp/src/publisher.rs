@@ -13,10 +13,10 @@ use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use crate::analysis::Analysis;
+use crate::buffers::Buffers;
 use crate::client::Client;
 use crate::diagnostics;
 use crate::diagnostics::ByFile;
-use crate::buffers::Buffers;
 use crate::encoding::path_of;
 
 /// The diagnostics that the client has.

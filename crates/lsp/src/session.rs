@@ -14,13 +14,14 @@ use lsp_server::{Request, RequestId};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::client::Client;
 use crate::buffers::real_path;
+use crate::client::Client;
+use crate::client::locked;
 use crate::documents::Documents;
 use crate::encoding::path_of;
 use crate::loader::{Root, innermost};
 use crate::publisher::{Publisher, Reports};
-use crate::shared::{Shared, locked};
+use crate::shared::Shared;
 use crate::worker::{Change, Job, STACK, Worker};
 use crate::{client, loader, requests};
 

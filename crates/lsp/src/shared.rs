@@ -1,6 +1,6 @@
 //! What the main thread and the workers share.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use hashbrown::HashMap;
 use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
@@ -8,7 +8,7 @@ use rayon::ThreadPool;
 use serde_json::Value;
 
 use super::analysis::Analysis;
-use super::client::Client;
+use super::client::{Client, locked};
 use super::loader::{Loader, Root};
 use super::requests;
 use meshprobe_engine::engine::catch_panic;
@@ -75,9 +75,4 @@ impl Shared {
 /// Returns the answer to a request that is cancelled.
 pub(super) fn cancelled() -> ResponseError {
     requests::error(ErrorCode::RequestCanceled, "cancelled")
-}
-
-/// Locks a value, which stays usable after a panic while it was locked.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,11 +15,12 @@ use meshprobe_tree::source::{SharedFiles, SourceSet};
 use serde_json::Value;
 
 use crate::analysis::Analysis;
-use crate::client::Progress;
 use crate::buffers::Buffers;
+use crate::client::Progress;
+use crate::client::locked;
 use crate::loader::{Plan, Root, SettingsError, innermost};
 use crate::publisher::Publisher;
-use crate::shared::{Shared, cancelled, locked};
+use crate::shared::{Shared, cancelled};
 use crate::{diagnostics, publisher, requests};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.

@@ -2,6 +2,7 @@
 
 mod baseline;
 pub mod changes;
+mod command_report;
 mod diff;
 mod escape;
 mod explanation;
@@ -28,6 +29,7 @@ mod text;
 mod wording;
 
 pub use baseline::Baseline;
+pub use command_report::Report;
 pub use diff::diff;
 pub use escape::{
     URI_PATH, code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
@@ -44,7 +46,7 @@ pub use markdown::{SUMMARY_LIMIT, markdown};
 pub use not_judged::{missing_verdicts, not_judged_lines, not_judged_message};
 pub use predictions::{explanations, predictions};
 pub use report_root::ReportRoot;
-pub use results::{Report, Results};
+pub use results::Results;
 pub use rules::{rule_docs, rule_list, rule_page, rule_summary, rules_json};
 pub use sarif::sarif;
 pub use summary::{

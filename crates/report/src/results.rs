@@ -4,8 +4,6 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::settings::{FailOn, RequiredVerdicts};
 use meshprobe_tree::source::SourceSet;
 
-use super::changes::ChangeReport;
-use super::json::{CheckReport, PredictReport};
 use super::report_root::{ReportRoot, line_region, source_path};
 use meshprobe_engine::engine::Outcome;
 
@@ -53,14 +51,3 @@ impl<'a> Results<'a> {
 
 /// The severities in descending order.
 pub(super) const WORST_FIRST: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
-
-/// The report of a command as plain data, for callers in the same process.
-#[derive(Debug)]
-pub enum Report {
-    /// That of `check`.
-    Check(CheckReport),
-    /// That of `predict`.
-    Predict(PredictReport),
-    /// That of `diff`.
-    Changes(ChangeReport),
-}

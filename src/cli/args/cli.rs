@@ -73,8 +73,8 @@ pub(in crate::cli) const ENVIRONMENT: [(&str, &str); 10] = [
         "The folders that contain git, helm, kustomize and kubectl.",
     ),
     (
-        "MESHPROBE_COMPLETE",
-        "The shell that requests completions. Only the scripts of completions set it.",
+        "MESHPROBE_COMPLETE, _CLAP_COMPLETE_INDEX, _CLAP_IFS",
+        "The shell that requests completions, and the word. Only the scripts of completions set them.",
     ),
 ];
 

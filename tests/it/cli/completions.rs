@@ -83,7 +83,8 @@ fn a_path_can_have_the_name_of_a_command() {
     project.write("lsp/kustomization.yaml", "resources: [web.yaml]\n");
     project.write("lsp/web.yaml", project.read("base/web.yaml"));
     let words = ["meshprobe", "check", "lsp", "--cluster", ""];
-    assert_eq!(completed(&project, "fish", &words), ["lsp"]);
+    let names = completed(&project, "fish", &words);
+    assert!(names.contains(&"lsp".to_owned()), "{names:?}");
 }
 
 #[test]
