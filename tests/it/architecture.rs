@@ -57,7 +57,6 @@ const CRATE_USERS: &[(&str, &[&str])] = &[
     ("granit_parser", &["yaml/"]),
     ("similar", &["diff/text_diff.rs", "report/diff.rs"]),
     ("maud", &["report/html/"]),
-    ("quick_junit", &["report/junit.rs"]),
     // The folders for a kustomization that leads to the user's own, and for values of charts; and atomic writes.
     ("tempfile", &["cli/render/", "engine/write.rs"]),
     // The async runtime is only in the server.

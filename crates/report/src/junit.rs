@@ -7,9 +7,8 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::RequiredVerdicts;
 use meshprobe_predict::context::NotJudged;
-use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::escape::{escape_commands, escape_control};
+use super::escape::{escape_control, starts_command};
 use super::not_judged::{missing_verdicts, nothing_judged};
 use super::report_root::source_path;
 use super::results::Results;
@@ -17,71 +16,36 @@ use super::summary::left_out_sentences;
 use super::text::{finding_lines, path_of, related_lines, subject};
 use meshprobe_engine::engine::Summary;
 
-/// The name of the report, and of the cases about the run.
-const TOOL: &str = "meshprobe";
-
 /// Returns the report of all findings. Findings that make the run fail are failures, and suppressed findings are skipped. All
 /// others pass, with their text as output.
 #[must_use]
 pub fn junit(results: &Results<'_>) -> String {
-    let mut report = Report::new(TOOL);
-    report.add_test_suites(
-        files(results)
-            .iter()
-            .map(|(path, findings)| suite_of_file(results, path, findings))
-            .chain(not_judged(results))
-            .chain(nothing_judged_case(results))
-            .chain(left_out(results))
-            .chain(notes(results)),
+    let suites: Vec<Suite> = files(results)
+        .iter()
+        .map(|(path, findings)| suite(results, path, findings))
+        .chain(not_judged(results))
+        .chain(nothing_judged_case(results))
+        .chain(left_out(results))
+        .chain(notes(results))
+        .collect();
+    let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites name=\"meshprobe\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n",
+        sum(|suite| suite.tests),
+        sum(|suite| suite.failures),
     );
-    // Writing to memory cannot fail.
-    report.to_string().unwrap_or_else(|error| error.to_string())
-}
-
-/// Returns a suite of cases, each with its name, its class and its result. All names are made different, because programs
-/// identify a case by its name.
-fn suite(name: &str, cases: Vec<(String, String, TestCase)>) -> TestSuite {
-    let mut suite = TestSuite::new(safe(name));
-    let names = different_names(cases.iter().map(|(name, ..)| safe(name)));
-    let cases = cases.into_iter().zip(names);
-    suite.add_test_cases(cases.map(|((_, class, mut case), name)| {
-        case.name = name.into();
-        case.set_classname(safe(&class));
-        case
-    }));
-    suite
-}
-
-/// Returns a case without its name.
-fn case(status: TestCaseStatus) -> TestCase {
-    TestCase::new("", status)
-}
-
-fn skipped(why: &str) -> TestCase {
-    let mut status = TestCaseStatus::skipped();
-    status.set_message(safe(why));
-    case(status)
-}
-
-fn failed(message: &str, kind: &str, lines: &[String]) -> TestCase {
-    let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-    status.set_message(safe(message)).set_type(kind);
-    if !lines.is_empty() {
-        status.set_description(text(lines));
+    for suite in &suites {
+        out.push_str(&suite.text);
     }
-    case(status)
+    out.push_str("</testsuites>\n");
+    out
 }
 
-/// Returns lines as one text. Line breaks of manifests are escaped, so that each line stays one line.
-fn text(lines: &[String]) -> String {
-    let lines: Vec<String> = lines.iter().map(|line| safe(line)).collect();
-    lines.join("\n")
-}
-
-/// Returns a text of one line without control characters, characters that XML cannot represent, and commands of CI systems.
-fn safe(text: &str) -> String {
-    let text = escape_control(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
-    escape_commands(&text).into_owned()
+struct Suite {
+    tests: usize,
+    failures: usize,
+    text: String,
 }
 
 /// Returns every checked file with its findings. If nothing is judged, omits files without findings.
@@ -107,20 +71,39 @@ fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
 
 /// Returns a suite with a case for each thing that is not judged, which is skipped, or fails if all verdicts are required;
 /// `None` if everything is judged.
-fn not_judged(results: &Results<'_>) -> Option<TestSuite> {
-    let case = |found: &NotJudged| {
-        let source = source_path(results.set, &found.place);
+fn not_judged(results: &Results<'_>) -> Option<Suite> {
+    let found = &results.outcome.not_judged;
+    if found.is_empty() {
+        return None;
+    }
+    let tests = found.len();
+    let (result, failures) = match results.required {
+        RequiredVerdicts::All => ("failure type=\"error\"", tests),
+        RequiredVerdicts::None | RequiredVerdicts::One => ("skipped", 0),
+    };
+    let skipped = tests - failures;
+    let mut text = format!(
+        "  <testsuite name=\"not judged\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n"
+    );
+    let names = different_names(found.iter().map(not_judged_name));
+    for (found, name) in found.iter().zip(&names) {
+        let path = results
+            .root
+            .path(results.set, &source_path(results.set, &found.place));
         let place = results.place(&found.place);
         let message = format!("{place}: {}: {}", found.place.message, found.help);
-        let case = match results.required {
-            RequiredVerdicts::All => failed(&message, "error", &[]),
-            RequiredVerdicts::None | RequiredVerdicts::One => skipped(&message),
-        };
-        let class = results.root.path(results.set, &source);
-        (not_judged_name(found), class, case)
-    };
-    let cases: Vec<_> = results.outcome.not_judged.iter().map(case).collect();
-    (!cases.is_empty()).then(|| suite("not judged", cases))
+        text.push_str(&format!(
+            "    <testcase name=\"{name}\" classname=\"{}\">\n      <{result} message=\"{}\"/>\n    </testcase>\n",
+            xml(&path),
+            xml(&message)
+        ));
+    }
+    text.push_str("  </testsuite>\n");
+    Some(Suite {
+        tests,
+        failures,
+        text,
+    })
 }
 
 /// Returns the name of a case: why something is not judged, and the object.
@@ -131,13 +114,8 @@ fn not_judged_name(found: &NotJudged) -> String {
     }
 }
 
-/// Returns a suite with one case about the run.
-fn suite_of_run(name: &str, case: TestCase) -> TestSuite {
-    suite(TOOL, vec![(name.to_owned(), TOOL.to_owned(), case)])
-}
-
 /// Returns a suite with one case that is skipped, or fails if verdicts are required; `None` if something is judged.
-fn nothing_judged_case(results: &Results<'_>) -> Option<TestSuite> {
+fn nothing_judged_case(results: &Results<'_>) -> Option<Suite> {
     if !results.outcome.summary.judges_nothing() {
         return None;
     }
@@ -146,54 +124,113 @@ fn nothing_judged_case(results: &Results<'_>) -> Option<TestSuite> {
     let message = [vec!["no workloads.".to_owned()], sentences]
         .concat()
         .join(" ");
-    let message = format!("nothing was judged: {message}");
-    let case = match missing_verdicts(results.outcome, results.required) {
-        Some(missing) => failed(&missing, "error", &[message]),
-        None => skipped(&message),
+    let message = xml(&format!("nothing was judged: {message}"));
+    let missing = missing_verdicts(results.outcome, results.required);
+    let failures = usize::from(missing.is_some());
+    let result = match missing {
+        Some(missing) => format!(
+            "<failure message=\"{}\" type=\"error\">{message}</failure>",
+            xml(&missing)
+        ),
+        None => format!("<skipped message=\"{message}\"/>"),
     };
-    Some(suite_of_run("nothing was judged", case))
+    let text = format!(
+        "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\">\n    \
+         <testcase name=\"nothing was judged\" classname=\"meshprobe\">\n      {result}\n    </testcase>\n  \
+         </testsuite>\n",
+        1 - failures
+    );
+    Some(Suite {
+        tests: 1,
+        failures,
+        text,
+    })
 }
 
 /// Returns a suite with one skipped case that counts the findings that no other case shows; `None` if there are none.
-fn left_out(results: &Results<'_>) -> Option<TestSuite> {
+fn left_out(results: &Results<'_>) -> Option<Suite> {
+    let summary = &results.outcome.summary;
     let shown = Summary {
         suppressed: 0,
-        ..results.outcome.summary.clone()
+        ..summary.clone()
     };
     let sentences = left_out_sentences(results.set, &shown);
-    (!sentences.is_empty()).then(|| suite_of_run("left out", skipped(&sentences.join(" "))))
+    if sentences.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n    \
+         <testcase name=\"left out\" classname=\"meshprobe\">\n      \
+         <skipped message=\"{}\"/>\n    </testcase>\n  </testsuite>\n",
+        xml(&sentences.join(" "))
+    );
+    Some(Suite {
+        tests: 1,
+        failures: 0,
+        text,
+    })
 }
 
 /// Returns a suite with a skipped case for each note about the run; `None` if there are none.
-fn notes(results: &Results<'_>) -> Option<TestSuite> {
-    let notes = results.notes.iter();
-    let cases: Vec<_> = notes
-        .map(|note| ("note".to_owned(), TOOL.to_owned(), skipped(note)))
-        .collect();
-    (!cases.is_empty()).then(|| suite("notes", cases))
-}
-
-/// Returns the suite of a file, whose only case passes if there are no findings.
-fn suite_of_file(results: &Results<'_>, path: &str, findings: &[&Finding]) -> TestSuite {
-    let path = results.root.path(results.set, path);
-    let mut cases: Vec<_> = findings
-        .iter()
-        .map(|finding| (case_name(finding), path.clone(), result(results, finding)))
-        .collect();
-    if cases.is_empty() {
-        let passed = case(TestCaseStatus::success());
-        cases.push(("no findings".to_owned(), path.clone(), passed));
+fn notes(results: &Results<'_>) -> Option<Suite> {
+    let tests = results.notes.len();
+    if tests == 0 {
+        return None;
     }
-    let mut suite = suite(&path, cases);
-    suite.extra.insert("file".into(), safe(&path).into());
-    suite
+    let mut text = format!(
+        "  <testsuite name=\"notes\" tests=\"{tests}\" failures=\"0\" errors=\"0\" skipped=\"{tests}\">\n"
+    );
+    let names = different_names(results.notes.iter().map(|_| "note".to_owned()));
+    for (note, name) in results.notes.iter().zip(names) {
+        text.push_str(&format!(
+            "    <testcase name=\"{name}\" classname=\"meshprobe\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
+            xml(note)
+        ));
+    }
+    text.push_str("  </testsuite>\n");
+    Some(Suite {
+        tests,
+        failures: 0,
+        text,
+    })
 }
 
-/// Returns names, in the same order, of which equal ones are numbered.
+fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
+    let shown = xml(&results.root.path(results.set, path));
+    let is_reported = |finding: &&&Finding| finding.suppressed.is_none();
+    let failures = findings
+        .iter()
+        .filter(is_reported)
+        .filter(|finding| results.fails(finding))
+        .count();
+    let suppressed = findings.len() - findings.iter().filter(is_reported).count();
+    let tests = findings.len().max(1);
+    let mut text = format!(
+        "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{suppressed}\">\n"
+    );
+    let names = different_names(findings.iter().map(|finding| case_name(finding)));
+    for (finding, name) in findings.iter().zip(&names) {
+        text.push_str(&case(results, finding, name, &shown));
+    }
+    if findings.is_empty() {
+        let passed = format!("    <testcase name=\"no findings\" classname=\"{shown}\"/>\n");
+        text.push_str(&passed);
+    }
+    text.push_str("  </testsuite>\n");
+    Suite {
+        tests,
+        failures,
+        text,
+    }
+}
+
+/// Returns names of the cases of a suite as XML, in the same order. All are different, because programs identify a case by
+/// its name.
 fn different_names(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut used = BTreeSet::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let names = names.map(|first| {
+    let names = names.map(|name| {
+        let first = xml(&name);
         let count = counts.entry(first.clone()).or_default();
         loop {
             *count += 1;
@@ -228,23 +265,71 @@ fn short_field(field: &str) -> &str {
     of_container.map_or(field, |(_, field)| field)
 }
 
-fn result(results: &Results<'_>, finding: &Finding) -> TestCase {
+fn case(results: &Results<'_>, finding: &Finding, name: &str, shown: &str) -> String {
+    format!(
+        "    <testcase name=\"{name}\" classname=\"{shown}\">\n{}    </testcase>\n",
+        outcome(results, finding),
+    )
+}
+
+fn outcome(results: &Results<'_>, finding: &Finding) -> String {
+    let severity = finding.severity.as_str();
     if let Some(suppression) = &finding.suppressed {
-        return skipped(&match suppression.reason.as_str() {
+        let why = match suppression.reason.as_str() {
             "" => "suppressed".to_owned(),
             reason => format!("suppressed: {reason}"),
-        });
+        };
+        return format!("      <skipped message=\"{}\"/>\n", xml(&why));
     }
-    let severity = finding.severity.as_str();
-    let place = results.place(&finding.primary);
-    let mut lines = vec![format!("{place}: {severity}[{}]", finding.rule)];
+    let body = text(results, finding);
+    if results.fails(finding) {
+        let message = xml(&finding.message);
+        format!("      <failure message=\"{message}\" type=\"{severity}\">{body}</failure>\n")
+    } else {
+        format!("      <system-out>{body}</system-out>\n")
+    }
+}
+
+fn text(results: &Results<'_>, finding: &Finding) -> String {
+    let primary = &finding.primary;
+    let mut lines = vec![format!(
+        "{}: {}[{}]",
+        results.place(primary),
+        finding.severity.as_str(),
+        finding.rule
+    )];
     lines.extend(finding_lines(finding));
     let related = related_lines(finding).into_iter();
     lines.extend(related.map(|lines| lines.text(results)));
-    if results.fails(finding) {
-        return failed(&finding.message, severity, &lines);
+    // Line breaks of manifests are escaped, so that each line stays one line.
+    let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
+    lines.join("\n")
+}
+
+/// Escapes a text of one line for use as content or as value of an attribute.
+fn xml(text: &str) -> String {
+    let text = escape_control(text);
+    match text.trim_start().strip_prefix("::") {
+        // At the start of a line, GitHub Actions would execute it.
+        Some(rest) => format!("&#58;:{}", escaped(rest)),
+        None => escaped(&text),
     }
-    let mut passed = case(TestCaseStatus::success());
-    passed.set_system_out(text(&lines));
-    passed
+}
+
+/// Escapes special characters. XML 1.0 cannot represent U+FFFE and U+FFFF, so they are written as `\u{…}`.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '#' if starts_command(rest.as_str()) => out.push_str("&#35;"),
+            '\u{fffe}' | '\u{ffff}' => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
 }

@@ -127,9 +127,9 @@ fn reports_without_findings_are_complete() {
     assert_eq!(
         text("junit"),
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuites name=\"meshprobe\" tests=\"1\" skipped=\"0\" failures=\"0\" errors=\"0\">\n    \
-         <testsuite name=\"a.yaml\" tests=\"1\" skipped=\"0\" errors=\"0\" failures=\"0\" file=\"a.yaml\">\n        \
-         <testcase name=\"no findings\" classname=\"a.yaml\"/>\n    </testsuite>\n</testsuites>\n"
+         <testsuites name=\"meshprobe\" tests=\"1\" failures=\"0\" errors=\"0\">\n  \
+         <testsuite name=\"a.yaml\" file=\"a.yaml\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\">\n    \
+         <testcase name=\"no findings\" classname=\"a.yaml\"/>\n  </testsuite>\n</testsuites>\n"
     );
     assert_eq!(
         text("summary"),
