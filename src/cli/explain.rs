@@ -4,8 +4,8 @@ use std::path::Path;
 
 use meshprobe_engine::engine;
 use meshprobe_engine::engine::{
-    Exit, Outcome, Predictions, ProbeReport, SymptomProbe, explained, failing, rule_names,
-    symptom_probes,
+    AnalysisRequest, Exit, Outcome, Predictions, ProbeReport, SymptomProbe, analyse, explained,
+    failing, rule_names, symptom_probes,
 };
 use meshprobe_mesh::finding::{RuleId, Severity};
 use meshprobe_mesh::settings;
@@ -148,8 +148,12 @@ fn analysed(session: &Session, args: &ExplainArgs) -> Result<Analysed, Stop> {
     let mut settings = run.layer.resolved(FailOn::default());
     settings.min_severity = None;
     let (predictions, outcome) = run.on_threads(session, || {
-        let predictions = engine::predict(&run.set, &settings);
-        (predictions, engine::check(&run.set, &settings))
+        let renderings = engine::rendered(&run.set, None);
+        let request = AnalysisRequest {
+            renderings: renderings.as_deref(),
+            ..AnalysisRequest::new(&run.set, &settings)
+        };
+        (engine::predict(&request), analyse(&request).outcome)
     });
     print_findings(session, &run.set, &predictions.findings, &args.common);
     if !args.common.quiet {

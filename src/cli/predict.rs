@@ -12,7 +12,7 @@ use super::session::{Audience, OutputStream, Session};
 use super::stop::Stop;
 use super::terminal::{line_width, terminal_style};
 use meshprobe_engine::engine;
-use meshprobe_engine::engine::{Exit, Predictions, failing, write_report};
+use meshprobe_engine::engine::{AnalysisRequest, Exit, Predictions, failing, write_report};
 use meshprobe_report as report;
 use meshprobe_report::{PredictReport, Report, TerminalStyle};
 
@@ -32,7 +32,9 @@ pub(super) fn run(session: &Session, args: &PredictArgs) -> Result<Exit, Stop> {
     let mut settings = run.layer.resolved(FailOn::default());
     settings.only_environments = args.environments.names();
     print_files(session, &run.set, &args.common);
-    let predictions = run.on_threads(session, || engine::predict(&run.set, &settings));
+    let predictions = run.on_threads(session, || {
+        engine::predict(&AnalysisRequest::new(&run.set, &settings))
+    });
     reject_unknown_environments(
         &args.environments,
         predictions.unknown_environments.as_ref(),

@@ -82,7 +82,7 @@ impl<'a> Reports<'a> {
     /// Returns the predictions if a report shows them, for files that were changed after the check.
     pub(super) fn probes(&self, set: &SourceSet) -> Vec<WorkloadReport> {
         match self.shows_probes() {
-            true => engine::predict(set, self.settings)
+            true => engine::predict(&AnalysisRequest::new(set, self.settings))
                 .workloads
                 .unwrap_or_default(),
             false => Vec::new(),

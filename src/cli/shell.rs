@@ -17,7 +17,7 @@ use super::session::Session;
 use super::stop::Stop;
 use super::threads::{cores, pool};
 use meshprobe_engine::engine;
-use meshprobe_engine::engine::{Exit, rule_names};
+use meshprobe_engine::engine::{AnalysisRequest, Exit, rule_names};
 
 /// The variable with the name of a shell, which calls the program with `--` and the words of a line to complete.
 const COMPLETE: &str = "MESHPROBE_COMPLETE";
@@ -251,7 +251,8 @@ fn environments(line: &[OsString]) -> Option<Vec<CompletionCandidate>> {
         plan(&session, &common, RenderFallback::Files, None, files).ok()?;
     let settings = layer.resolved(FailOn::default());
     let pool = pool(common.threads.map_or_else(cores, usize::from)).ok()?;
-    let predicted = pool.install(|| engine::predict(&engine::load(&request), &settings));
+    let predicted =
+        pool.install(|| engine::predict(&AnalysisRequest::new(&engine::load(&request), &settings)));
     predicted.workloads.as_ref()?;
     let names = predicted.environments.into_iter();
     Some(names.map(CompletionCandidate::new).collect())

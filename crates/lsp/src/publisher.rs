@@ -26,7 +26,7 @@ pub(super) struct Publisher {
     published: HashMap<Uri, (Option<i32>, u64)>,
     /// Those that the client requests.
     reports: Reports,
-    /// Whether the folder is no longer checked: nothing is published any more.
+    /// Whether the folder was removed. Its results are then not published.
     is_ended: bool,
 }
 
@@ -92,7 +92,7 @@ impl Publisher {
         self.is_ended = true;
     }
 
-    /// Returns whether nothing is published any more.
+    /// Returns whether the folder was removed.
     pub(super) const fn is_ended(&self) -> bool {
         self.is_ended
     }

@@ -79,13 +79,13 @@ impl Worker {
         drop(progress);
     }
 
-    /// Returns whether the folder is no longer checked.
+    /// Returns whether the folder was removed.
     fn is_ended(&self) -> bool {
         locked(&self.publisher).is_ended()
     }
 
     /// Analyses the folder after a change. While the settings are not valid, the last valid ones apply; returns `None` if
-    /// there are none, or if the folder is no longer checked.
+    /// the settings were never valid, or if the folder was removed.
     fn analyse(&mut self, previous: Option<State>, change: &Change) -> Option<State> {
         if self.is_ended() {
             return None;
@@ -154,7 +154,7 @@ impl Worker {
         Some(plan)
     }
 
-    /// Answers requests until something changes. Returns `None` if the folder is no longer checked.
+    /// Answers requests until something changes. Returns `None` if the folder was removed.
     fn serve(&self, analysis: &Analysis, queries: Vec<Request>) -> Option<Next> {
         for query in queries {
             self.answer(analysis, query);
@@ -327,8 +327,8 @@ pub(super) struct Next {
     pub(super) queries: Vec<Request>,
 }
 
-/// Waits for the changes that follow `first`. If the folder is no longer checked, cancels the requests between
-/// them and returns `None`.
+/// Waits for the changes that follow `first`. If the folder was removed, cancels the requests between them and returns
+/// `None`.
 fn collect(shared: &Shared, jobs: &Receiver<Job>, first: Change) -> Option<Next> {
     let mut next = Next {
         change: first,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use meshprobe_deploy::gitops::{render_relevant, render_relevant_again};
+use meshprobe_deploy::gitops::render_relevant_again;
 use meshprobe_deploy::kustomize::Rendering;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::mesh::{Mesh, Version};
@@ -87,9 +87,10 @@ pub struct Predictions {
 
 /// Predicts all probes of the files, without rules.
 #[must_use]
-pub fn predict(set: &SourceSet, settings: &Settings) -> Predictions {
+pub fn predict(request: &AnalysisRequest<'_>) -> Predictions {
+    let (set, settings) = (request.set, request.settings);
     let isolated = isolate_panics(set, |part| {
-        let renderings = render_relevant(part);
+        let renderings = request.renderings_of(part);
         let predicted = Predicted::of(part, &renderings, settings).sorted();
         let (context, predictions) = (&predicted.context, &predicted.predictions);
         Predictions {

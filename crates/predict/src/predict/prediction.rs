@@ -526,7 +526,7 @@ pub enum Reinjection {
     Merged,
     /// The injector appends its own env, and the last of two takes effect.
     Replaced,
-    /// The injector drops recorded probes, because there is no env to add them to.
+    /// The injector drops recorded probes, because the container has no env to which it could add them.
     Dropped,
 }
 

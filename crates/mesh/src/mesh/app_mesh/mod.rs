@@ -49,8 +49,11 @@ const SOURCE: SetupSource = SetupSource::Documentation(
     "AWS App Mesh, API reference of ListenerTls; its controller, pkg/inject/proxy.go",
 );
 
-/// Namespace `shop` with injection, and a listener that accepts plaintext.
-const PERMISSIVE: &str = "\
+/// Namespace `shop` with injection, and a listener with a TLS mode.
+macro_rules! with_listener {
+    ($mode:literal) => {
+        concat!(
+            "\
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop, labels: {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}
@@ -60,37 +63,27 @@ kind: VirtualNode
 metadata: {name: web, namespace: shop}
 spec:
   podSelector: {}
-  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: PERMISSIVE}}]
+  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: ",
+            $mode,
+            "}}]
 ---
-";
-
-/// Namespace `shop` with injection, and a listener that requires TLS.
-const STRICT: &str = "\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop, labels: {appmesh.k8s.aws/sidecarInjectorWebhook: enabled}}
----
-apiVersion: appmesh.k8s.aws/v1beta2
-kind: VirtualNode
-metadata: {name: web, namespace: shop}
-spec:
-  podSelector: {}
-  listeners: [{portMapping: {port: 8080, protocol: http}, tls: {mode: STRICT}}]
----
-";
+"
+        )
+    };
+}
 
 pub(super) const SETUPS: &[MeshSetup] = &[
     MeshSetup {
         title: "App Mesh, listener `PERMISSIVE`",
         releases: &[(1, 13)],
-        objects: PERMISSIVE,
+        objects: with_listener!("PERMISSIVE"),
         source: SOURCE,
         ..MeshSetup::NONE
     },
     MeshSetup {
         title: "App Mesh, listener `STRICT`",
         releases: &[(1, 13)],
-        objects: STRICT,
+        objects: with_listener!("STRICT"),
         source: SOURCE,
         ..MeshSetup::NONE
     },

@@ -321,7 +321,7 @@ pub enum MismatchReason {
     Token,
     /// These fields of the rules have other values than the request.
     Fields(Vec<String>),
-    /// There is no rule that could match.
+    /// The policy has no rule that could match.
     NoRule,
     /// The rule holds for all callers.
     AllCallers,

@@ -343,7 +343,7 @@ pub(in crate::source) struct Root {
     pub(in crate::source) path: PathBuf,
     /// Its resolved path.
     pub(in crate::source) real: PathBuf,
-    /// The resolved path of the folder that links must not leave if there is no repository.
+    /// The resolved path of the folder that links must not leave outside of a repository.
     around: PathBuf,
     pub(in crate::source) files: FileSystem,
 }

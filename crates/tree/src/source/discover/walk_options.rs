@@ -105,7 +105,7 @@ pub(in crate::source) enum WalkEntry {
 /// tree.
 pub const TEMPORARY: (&str, &str) = (".meshprobe-", ".tmp");
 
-/// Reason why a link is not followed if there is no repository.
+/// Reason why a link is not followed outside of a repository.
 pub(in crate::source) const LEADS_FAR: &str = "it leads out of the tree";
 
 /// Reason why a link is not followed in a repository.
@@ -214,7 +214,7 @@ impl Rules {
         }
     }
 
-    /// Returns whether there are no patterns.
+    /// Returns whether the list of patterns is empty.
     pub(in crate::source) fn are_empty(&self) -> bool {
         self.0.iter().all(|globs| globs.0.is_none())
     }

@@ -270,7 +270,7 @@ pub(in crate::source) struct Origin {
 pub(in crate::source) struct Origins(BTreeMap<(usize, usize), Origin>);
 
 impl Origins {
-    /// Creates the index, unless there are no origins.
+    /// Creates the index; `None` without origins.
     pub(in crate::source) fn new(origins: BTreeMap<(usize, usize), Origin>) -> Option<Self> {
         (!origins.is_empty()).then_some(Self(origins))
     }
