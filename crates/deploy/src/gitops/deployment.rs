@@ -57,7 +57,7 @@ pub struct Deployment<'t> {
     pub(crate) edit: Option<NodeRef<'t>>,
     /// The number of the source of the object that names the folder.
     pub(crate) source: usize,
-    /// The position of the object among those that were passed to [`all`].
+    /// The position of the object among those that were passed to `all`.
     pub position: usize,
 }
 

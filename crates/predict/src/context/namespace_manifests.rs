@@ -21,7 +21,7 @@ use crate::context::nearest::are_related;
 const SETTLE: &str = "--override injection=all|none";
 
 impl<'c, 't> NamespaceOf<'c, 't> {
-    /// Returns the first of [`NamespaceOf::manifests`].
+    /// Returns the first manifest of the Namespace: the one that adds pods to the mesh, if any does.
     #[must_use]
     pub fn manifest(self) -> Option<&'c Object<'t>> {
         self.manifests().next()

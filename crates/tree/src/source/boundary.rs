@@ -287,10 +287,10 @@ pub fn resolved_within(
     FileSystem::default().resolved_within(folder, path, boundary)
 }
 
-/// Returns [`FileSystem::resolved_as_named`] on disk.
+/// Returns `FileSystem::resolved_as_named` on disk.
 ///
 /// # Errors
-/// The same as of [`FileSystem::resolved_as_named`].
+/// The same as of `FileSystem::resolved_as_named`.
 pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
     FileSystem::default().resolved_as_named(path, &mut Tracked::default())
 }

@@ -135,7 +135,7 @@ pub struct UndecidablePolicy<'t> {
 }
 
 impl<'c, 't> PodFacts<'c, 't> {
-    /// Returns the policy that makes [`PodFacts::decide`] of a request unknown, and the value that
+    /// Returns the policy that makes [`PodFacts::authorization`] of a request unknown, and the value that
     /// it depends on; `None` if every policy can be decided.
     #[must_use]
     pub fn undecidable_policy(&self, request: &Request) -> Option<UndecidablePolicy<'t>> {

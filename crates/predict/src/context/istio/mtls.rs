@@ -97,7 +97,7 @@ impl<'c, 't> PodFacts<'c, 't> {
         }
     }
 
-    /// Returns other modes that may apply to `port` instead of the one that [`Istio::mtls`] returns,
+    /// Returns other modes that may apply to `port` instead of the one that [`PodFacts::mtls`] returns,
     /// each with whether the tree contains evidence for it.
     ///
     /// These are the modes of conflicting policies and of other environments, STRICT if another tool fills in the mode, and STRICT

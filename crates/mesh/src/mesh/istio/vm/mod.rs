@@ -114,7 +114,7 @@ impl MeshConfig {
 /// written, without defaults, and, if the mesh configuration is known, all fields that follow from it.
 ///
 /// # Errors
-/// [`UnreadableValue`] for a value, or a `proxy.istio.io/config`, that makes istioctl fail.
+/// `UnreadableValue` for a value, or a `proxy.istio.io/config`, that makes istioctl fail.
 pub fn mesh_yaml(
     group: &Object<'_>,
     namespace: &str,

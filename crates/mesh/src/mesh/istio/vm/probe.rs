@@ -101,7 +101,7 @@ pub fn placeholder_value(probe: NodeRef<'_>) -> Option<NodeRef<'_>> {
 /// Reads a probe; zero, empty and unknown values are omitted, as in the output of istioctl.
 ///
 /// # Errors
-/// [`UnreadableValue`] for the first value whose type makes istioctl fail.
+/// `UnreadableValue` for the first value whose type makes istioctl fail.
 pub fn read(probe: NodeRef<'_>) -> Result<Value, UnreadableValue> {
     let mut found = fields(probe, NUMBERS, &FieldPath::root())?;
     // Methods that are not used must be readable, too.
