@@ -1,7 +1,9 @@
-"""Generates a tree of manifests like those in GitOps repositories: `tree.py FOLDER FILES`.
+"""Generates a tree of manifests like those in GitOps repositories: `tree.py FOLDER FILES [ENVIRONMENTS]`.
 
 The tree contains Deployments with probes, Services, kustomizations with overlays, ConfigMaps, and definitions of
-resources, which have most of the bytes. The same arguments generate the same bytes.
+resources, which have most of the bytes. With ENVIRONMENTS, the tree is the monorepo of a platform: each environment is
+a namespace whose overlay includes five of the first 200 applications; Flux deploys every second one, and Argo CD the
+others. The same arguments generate the same bytes.
 """
 
 import pathlib
@@ -73,6 +75,47 @@ spec:
           properties:
 {1}
 """
+ENVIRONMENT = """namespace: env-{0}
+resources: [namespace.yaml, {1}]
+patches:
+  - target: {{kind: Deployment}}
+    patch: '[{{"op": "replace", "path": "/spec/replicas", "value": 3}}]'
+"""
+ENVIRONMENT_NAMESPACE = """apiVersion: v1
+kind: Namespace
+metadata: {{name: env-{0}, labels: {{istio-injection: enabled}}}}
+"""
+FLUX = """apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {{name: env-{0}, namespace: flux-system}}
+spec:
+  interval: 10m
+  path: ./environments/env-{0}
+  prune: true
+  sourceRef: {{kind: GitRepository, name: flux-system}}
+"""
+ARGO = """apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: env-{0}, namespace: argocd}}
+spec:
+  project: default
+  source: {{repoURL: "https://git.example/platform.git", path: environments/env-{0}, targetRevision: main}}
+  destination: {{server: "https://kubernetes.default.svc", namespace: env-{0}}}
+"""
+SHARED = 200
+INCLUDED = 5
+
+
+def environment(number):
+    """Returns path -> text for the files of one environment."""
+    bases = ", ".join(f"../../apps/app-{(number * 7 + i) % SHARED}/base" for i in range(INCLUDED))
+    deployer, tool = (ARGO, "argocd") if number % 2 else (FLUX, "flux")
+    folder = f"environments/env-{number}"
+    return {
+        f"{folder}/kustomization.yaml": ENVIRONMENT.format(number, bases),
+        f"{folder}/namespace.yaml": ENVIRONMENT_NAMESPACE.format(number),
+        f"clusters/{tool}/env-{number}.yaml": deployer.format(number),
+    }
 
 
 def files_of(number):
@@ -97,15 +140,21 @@ def files_of(number):
     return made
 
 
+def write(folder, files):
+    for path, text in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+    return len(files)
+
+
 def main():
     folder, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-    written = number = 0
+    environments = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+    written = sum(write(folder, environment(number)) for number in range(environments))
+    number = 0
     while written < count:
-        for path, text in files_of(number).items():
-            target = folder / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(text)
-            written += 1
+        written += write(folder, files_of(number))
         number += 1
 
 
