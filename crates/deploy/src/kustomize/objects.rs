@@ -102,7 +102,8 @@ fn has_kind_and_name(object: NodeRef<'_>) -> bool {
 /// Returns whether the text is a template of variables such as `${NAME}` only.
 fn is_substitution(text: &str) -> bool {
     let is_variable = |marker: TemplateMarker| marker.shown.starts_with("${");
-    template_marker(text).is_some_and(is_variable) && !text.contains("{{")
+    // The search for the first tag of any engine is slow.
+    text.contains("${") && !text.contains("{{") && template_marker(text).is_some_and(is_variable)
 }
 
 /// Returns whether a file contains text or a document that no tool can read.
