@@ -199,5 +199,5 @@ impl ReadFiles for OpenDocuments {
 
 fn stored(buffer: &Arc<Buffer>) -> OpenFile {
     let text = Arc::clone(&buffer.checked);
-    OpenFile::stored(text.len() as u64, move || Ok(text.as_bytes().to_vec()))
+    OpenFile::stored(text.len() as u64, move |_| Ok(text.as_bytes().to_vec()))
 }

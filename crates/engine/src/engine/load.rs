@@ -19,6 +19,10 @@ use super::planted_panic;
 /// Finds, reads and parses the files of a run, and the local files that its kustomizations name.
 #[must_use]
 pub fn load(request: &Request) -> SourceSet {
+    let request = &Request {
+        filesystem: request.filesystem.for_one_run(),
+        ..request.clone()
+    };
     let mut folders = Folders::of(request.filesystem.clone());
     let candidates = find(request, &mut folders);
     let count = ValueCount::new(PARSED_VALUES);

@@ -57,6 +57,10 @@ impl ReadFiles for Disk {
         }
     }
 
+    fn open_listed(&self, path: &Path) -> io::Result<OpenFile> {
+        self.open_following(path)
+    }
+
     fn open_following(&self, path: &Path) -> io::Result<OpenFile> {
         OpenFile::on_disk(File::open(path)?)
     }
@@ -140,6 +144,14 @@ pub trait ReadFiles: Debug + Send + Sync {
     /// The error of the system; also if the path is a link, or is not a regular file.
     fn open_file(&self, path: &Path) -> io::Result<OpenFile>;
 
+    /// Opens the file at a resolved path for reading, which a listing contains as a regular file.
+    ///
+    /// # Errors
+    /// The error of the system.
+    fn open_listed(&self, path: &Path) -> io::Result<OpenFile> {
+        self.open_file(path)
+    }
+
     /// Returns whether the entry at a resolved path comes from git, which tracks it.
     fn is_tracked(&self, _path: &Path) -> bool {
         false
@@ -150,6 +162,26 @@ pub trait ReadFiles: Debug + Send + Sync {
     /// # Errors
     /// The error of the system.
     fn open_following(&self, path: &Path) -> io::Result<OpenFile>;
+
+    /// Returns whether a path leads to a folder.
+    fn is_dir(&self, path: &Path) -> bool {
+        self.kind(path).is_ok_and(|kind| kind == Kind::Folder)
+    }
+
+    /// Returns whether a path leads to a regular file.
+    fn is_file(&self, path: &Path) -> bool {
+        self.kind(path).is_ok_and(|kind| kind == Kind::File)
+    }
+
+    /// Returns whether a path is a symbolic link.
+    fn is_symlink(&self, path: &Path) -> bool {
+        self.symlink_kind(path).is_ok_and(|kind| kind == Kind::Link)
+    }
+
+    /// Returns whether a path leads to an entry.
+    fn exists(&self, path: &Path) -> bool {
+        self.kind(path).is_ok()
+    }
 }
 
 /// Resolves links and `..`, and returns an absolute path.

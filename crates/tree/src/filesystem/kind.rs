@@ -114,6 +114,12 @@ pub fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
+/// Returns whether a path ends with `/` or `/.`, so that it only leads to a folder.
+pub(crate) fn ends_with_slash(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    bytes.len() > 1 && (bytes.ends_with(b"/") || bytes.ends_with(b"/."))
+}
+
 /// File that is open for reading, with its length.
 #[derive(Debug)]
 pub struct OpenFile {
@@ -124,7 +130,7 @@ pub struct OpenFile {
 /// The bytes of a file, which are not read yet.
 enum Content {
     Disk(File),
-    Stored(Box<dyn FnOnce() -> io::Result<Vec<u8>> + Send>),
+    Stored(Box<dyn FnOnce(u64) -> io::Result<Vec<u8>> + Send>),
 }
 
 impl fmt::Debug for Content {
@@ -148,10 +154,10 @@ impl OpenFile {
         })
     }
 
-    /// Creates a file of `length` bytes, which `read` reads.
+    /// Creates a file of `length` bytes. `read` returns its content, of which no more than the given number of bytes is used.
     pub fn stored(
         length: u64,
-        read: impl FnOnce() -> io::Result<Vec<u8>> + Send + 'static,
+        read: impl FnOnce(u64) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Self {
         Self {
             length,
@@ -173,12 +179,15 @@ impl OpenFile {
         match self.content {
             Content::Disk(file) => {
                 let mut bytes = Vec::new();
-                bytes.try_reserve_exact(usize::try_from(self.length).unwrap_or_default())?;
-                file.take(limit).read_to_end(&mut bytes)?;
+                let length = self.length.min(limit);
+                bytes.try_reserve_exact(usize::try_from(length).unwrap_or_default())?;
+                // The length of a pipe or a device is 0. That of other files saves a call that finds the end.
+                let length = if length == 0 { limit } else { length };
+                file.take(length).read_to_end(&mut bytes)?;
                 Ok(bytes)
             }
             Content::Stored(read) => {
-                let mut bytes = read()?;
+                let mut bytes = read(limit)?;
                 bytes.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
                 Ok(bytes)
             }

@@ -7,6 +7,7 @@ mod confined;
 mod disk;
 mod file_system;
 mod kind;
+mod listed;
 #[cfg(unix)]
 #[cfg(test)]
 mod tests;
@@ -14,4 +15,5 @@ mod tests;
 pub use confined::Confinement;
 pub use disk::{Disk, ReadFiles, canonical, path_error};
 pub use file_system::FileSystem;
+pub(crate) use kind::ends_with_slash;
 pub use kind::{Entry, Kind, OpenFile, PathProblem, without_dots};

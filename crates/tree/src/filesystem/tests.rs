@@ -29,6 +29,58 @@ fn a_link_is_not_opened_as_a_file() {
 }
 
 #[test]
+fn listings_answer_as_the_disk_does() {
+    let (_directory, root) = tree();
+    fs::write(root.join("real/Other"), "").unwrap();
+    let files = FileSystem::default().for_one_run();
+    for folder in ["", "real"] {
+        files.entries(&root.join(folder)).unwrap();
+    }
+    let kind_of = |error: std::io::Error| error.kind();
+    for path in [
+        "real",
+        "real/",
+        "real/.",
+        "real/file",
+        "real/file/",
+        "real/file/x",
+        "real/none",
+        "real/none/x",
+        "real/../real/file",
+        "real/none/../file",
+        "real/OTHER",
+        "link",
+        "link/",
+        "link/x",
+        "folder",
+        "folder/file",
+        "folder/../link",
+        "none/..",
+        "..",
+    ] {
+        let path = root.join(path);
+        let (ours, disk) = (files.canonical(&path), Disk.canonical(&path));
+        assert_eq!(ours.map_err(kind_of), disk.map_err(kind_of), "{path:?}");
+        assert_eq!(
+            files.kind(&path).map_err(kind_of),
+            Disk.kind(&path).map_err(kind_of),
+            "{path:?}"
+        );
+        let (ours, disk) = (files.symlink_kind(&path), Disk.symlink_kind(&path));
+        assert_eq!(ours.map_err(kind_of), disk.map_err(kind_of), "{path:?}");
+        let (ours, disk) = (files.read_link(&path), Disk.read_link(&path));
+        assert_eq!(ours.map_err(kind_of), disk.map_err(kind_of), "{path:?}");
+        let open =
+            |file: std::io::Result<super::OpenFile>| file.and_then(|file| file.read(9)).is_ok();
+        assert_eq!(
+            open(files.open_file(&path)),
+            open(Disk.open_file(&path)),
+            "{path:?}"
+        );
+    }
+}
+
+#[test]
 fn entries_are_listed_with_their_kinds() {
     let (_directory, root) = tree();
     let mut found: Vec<(String, Kind)> = Disk

@@ -7,11 +7,13 @@
 //! The folders of a repository, and where it stores what git reads.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::{fmt, io};
+use std::{fmt, io, thread};
 
 use crate::filesystem::{FileSystem, canonical};
+use crate::source::limits::{LISTED_PATHS, STREAM_SIZE};
 
 /// Settings that override those of the repository and of the user.
 const SETTINGS: [&str; 10] = [
@@ -60,6 +62,9 @@ const REMOVED: [&str; 13] = [
     "GIT_NOGLOB_PATHSPECS",
     "GIT_ICASE_PATHSPECS",
 ];
+
+/// Maximum length in bytes of the messages of a command that are read.
+const MESSAGES: u64 = 64 << 10;
 
 /// The command `git` in a folder.
 #[derive(Clone, Debug)]
@@ -140,10 +145,39 @@ impl Git {
     }
 
     /// Runs a command, and returns its output, whether or not it succeeds.
+    ///
+    /// # Errors
+    /// Git cannot be started, or prints more than the limits.
     pub(super) fn output<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Result<Output, GitError> {
-        self.command(arguments)
-            .output()
-            .map_err(|error| start_error(&error))
+        let failed = |error: io::Error| start_error(&error);
+        let mut command = self.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let messages = child.stderr.take().map(|mut pipe| {
+            thread::spawn(move || {
+                let mut messages = Vec::new();
+                let _ = pipe.by_ref().take(MESSAGES).read_to_end(&mut messages);
+                let _ = io::copy(&mut pipe, &mut io::sink());
+                messages
+            })
+        });
+        let mut stdout = Vec::new();
+        let is_whole = match child.stdout.take() {
+            Some(pipe) => read_listing(pipe, &mut stdout).map_err(failed)?,
+            None => true,
+        };
+        if !is_whole {
+            let _ = child.kill();
+        }
+        let status = child.wait().map_err(failed)?;
+        if !is_whole {
+            return Err(GitError::TooManyPaths);
+        }
+        let stderr = messages.and_then(|messages| messages.join().ok());
+        Ok(Output {
+            status,
+            stdout,
+            stderr: stderr.unwrap_or_default(),
+        })
     }
 
     /// Runs a command, and returns what it prints.
@@ -186,6 +220,25 @@ impl Git {
             .collect::<Vec<_>>()
             .join(" ");
         GitError::Failed(command, summary(&message))
+    }
+}
+
+/// Reads what git prints, and returns whether it is within the limits.
+fn read_listing(pipe: impl io::Read, listing: &mut Vec<u8>) -> io::Result<bool> {
+    let mut pipe = BufReader::with_capacity(1 << 16, pipe);
+    let mut paths = 0;
+    loop {
+        let chunk = pipe.fill_buf()?;
+        let length = chunk.len();
+        if length == 0 {
+            return Ok(true);
+        }
+        paths += memchr::memchr_iter(0, chunk).count();
+        listing.extend_from_slice(chunk);
+        pipe.consume(length);
+        if paths > LISTED_PATHS || listing.len() as u64 > STREAM_SIZE {
+            return Ok(false);
+        }
     }
 }
 
@@ -278,6 +331,8 @@ pub enum GitError {
         /// Whether the clone leaves out objects.
         is_partial: bool,
     },
+    /// A revision or a difference has more paths than the limit.
+    TooManyPaths,
     /// Git would not check out a path of a revision.
     InvalidPath(String),
     /// The index contains a merge conflict in this file.
@@ -342,6 +397,9 @@ impl fmt::Display for GitError {
                     "object `{object}` is not stored in the repository"
                 )
             }
+            Self::TooManyPaths => {
+                write!(formatter, "git lists more than {LISTED_PATHS} paths")
+            }
             Self::InvalidPath(path) => {
                 write!(
                     formatter,
@@ -404,6 +462,7 @@ impl GitError {
             }
             Self::MissingObject { .. } => "check the repository with `git fsck`".to_owned(),
             Self::Unmerged(_) => "resolve the conflict, and add the file".to_owned(),
+            Self::TooManyPaths => "compare two checkouts of a part: `meshprobe diff BEFORE AFTER`".to_owned(),
             Self::InvalidPath(_) | Self::UnexpectedOutput(_) | Self::Failed(..) => return None,
         })
     }
@@ -679,6 +738,14 @@ fn real_path(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn listings_are_limited() {
+        let is_whole = |listing: &mut dyn io::Read| read_listing(listing, &mut Vec::new()).unwrap();
+        assert!(is_whole(&mut &b"a\0b\0"[..]));
+        assert!(is_whole(&mut io::repeat(0).take(LISTED_PATHS as u64)));
+        assert!(!is_whole(&mut io::repeat(0)));
+    }
 
     #[test]
     fn the_help_fetches_what_is_named() {

@@ -16,6 +16,7 @@ use sha1::{Digest as _, Sha1};
 
 use super::command::{GitError, path_of};
 use super::repository::Repository;
+use super::resolve::LONGEST_PATH;
 use super::tree::{EAGER, Node, Object, Tree, is_partial};
 use crate::filesystem::{Disk, Entry, Kind, OpenFile, PathProblem, ReadFiles, path_error};
 
@@ -40,9 +41,14 @@ impl ObjectReader {
         }))
     }
 
-    /// Returns the bytes of an object.
-    pub(super) fn bytes(&self, path: &Path, object: &Object) -> io::Result<Vec<u8>> {
-        self.found(path, object, object.blobs.bytes(&object.name))
+    /// Returns the target of a link, which the system limits.
+    fn target(&self, path: &Path, object: &Object) -> io::Result<PathBuf> {
+        let limit = LONGEST_PATH as u64 + 1;
+        let target = self.found(path, object, object.blobs.start(&object.name, limit))?;
+        match target.len() > LONGEST_PATH {
+            true => Err(path_error(PathProblem::TooLong)),
+            false => Ok(path_of(&target)),
+        }
     }
 
     /// Returns the content of an object that the file at its path has as well. A checkout may convert line breaks or
@@ -84,19 +90,18 @@ impl ObjectReader {
             Some(bytes) => bytes,
             None => {
                 let found = self.found(path, object, object.blobs.find(&object.name))?;
-                match found.bytes {
-                    Some(bytes) => bytes,
-                    None => {
-                        let (reader, path, object) =
-                            (self.clone(), path.to_path_buf(), object.clone());
-                        return Ok(OpenFile::stored(found.length, move || {
-                            reader.bytes(&path, &object)
-                        }));
-                    }
-                }
+                let length = found.length;
+                let Some(bytes) = found.whole() else {
+                    let (reader, path, object) = (self.clone(), path.to_path_buf(), object.clone());
+                    return Ok(OpenFile::stored(length, move |limit| {
+                        let start = object.blobs.start(&object.name, limit);
+                        reader.found(&path, &object, start)
+                    }));
+                };
+                bytes
             }
         };
-        Ok(OpenFile::stored(bytes.len() as u64, || Ok(bytes)))
+        Ok(OpenFile::stored(bytes.len() as u64, |_| Ok(bytes)))
     }
 
     /// Returns the length of a file in bytes.
@@ -249,7 +254,7 @@ impl ObjectFiles {
 
     /// Returns the target of a link of the tree.
     pub(super) fn target(&self, path: &Path, object: &Object) -> io::Result<PathBuf> {
-        Ok(path_of(&self.reader.bytes(path, object)?))
+        self.reader.target(path, object)
     }
 
     /// Returns the kind of the entry at a path without links and `..`.

@@ -246,7 +246,7 @@ impl Repository {
     /// Returns whether a commit is recorded as a parent of another one.
     fn is_parent(&self, parent: &Commit, child: &Commit) -> bool {
         let found = self.known.blobs.find(&child.hash).ok().flatten();
-        let content = found.and_then(|found| found.bytes).unwrap_or_default();
+        let content = found.map(|found| found.bytes).unwrap_or_default();
         // Source: git 2.47, `Documentation/user-manual.txt` ("Commit Object"). An empty line ends the header.
         let lines = content.split(|byte| *byte == b'\n');
         let mut header = lines.take_while(|line| !line.is_empty());

@@ -7,7 +7,7 @@ use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use super::object_reader::{ObjectFiles, Place};
 use super::tree::Node;
-use crate::filesystem::{Disk, Kind, PathProblem, ReadFiles as _, path_error};
+use crate::filesystem::{Disk, Kind, PathProblem, ReadFiles as _, ends_with_slash, path_error};
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
@@ -16,7 +16,7 @@ const LINKS: usize = 40;
 const LONGEST_NAME: usize = 255;
 
 /// Maximum length of a path in bytes, as in Linux.
-const LONGEST_PATH: usize = 4095;
+pub(super) const LONGEST_PATH: usize = 4095;
 
 impl ObjectFiles {
     /// Resolves a path. Follows a link at its end only if `follows`.
@@ -203,9 +203,4 @@ fn check_text(path: &Path) -> io::Result<()> {
         return Err(path_error(PathProblem::Missing));
     }
     Ok(())
-}
-
-fn ends_with_slash(path: &Path) -> bool {
-    let bytes = path.as_os_str().as_encoded_bytes();
-    bytes.len() > 1 && (bytes.ends_with(b"/") || bytes.ends_with(b"/."))
 }

@@ -283,8 +283,15 @@ pub(super) struct Answer {
     /// The full name of the object.
     pub(super) object: String,
     pub(super) length: u64,
-    /// `None` if the object is longer than the caller wants to read.
-    pub(super) bytes: Option<Vec<u8>>,
+    /// The start of the content, up to the limit of the caller.
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// Returns the content; `None` if it is longer than what was read.
+    pub(super) fn whole(self) -> Option<Vec<u8>> {
+        (self.bytes.len() as u64 == self.length).then_some(self.bytes)
+    }
 }
 
 impl Batch {
@@ -311,8 +318,8 @@ impl Batch {
         })
     }
 
-    /// Reads an object, given by a name of one line. Returns the answer, which is `None` if the object is not known,
-    /// and the program, which is `None` if it was ended so that a content of more than `limit` bytes is not read.
+    /// Reads up to `limit` bytes of an object, given by a name of one line. Returns the answer, which is `None` if the object
+    /// is not known, and the program, which is `None` if it was ended so that the rest is not read.
     ///
     /// # Errors
     /// The program ended, or its output is not as documented.
@@ -329,22 +336,22 @@ impl Batch {
         let Some((object, length)) = found(&header, name)? else {
             return Ok((None, Some(self)));
         };
-        let mut answer = Answer {
-            object: object.to_owned(),
-            length,
-            bytes: None,
-        };
-        if length > limit {
-            return Ok((Some(answer), None));
-        }
-        let capacity = usize::try_from(length).map_err(io::Error::other)?;
+        let wanted = usize::try_from(length.min(limit)).map_err(io::Error::other)?;
         let mut bytes = Vec::new();
-        bytes.try_reserve_exact(capacity)?;
-        bytes.resize(capacity, 0);
+        bytes.try_reserve_exact(wanted)?;
+        bytes.resize(wanted, 0);
         self.answers.read_exact(&mut bytes)?;
-        self.answers.read_exact(&mut [0])?;
-        answer.bytes = Some(bytes);
-        Ok((Some(answer), Some(self)))
+        let is_whole = length <= limit;
+        if is_whole {
+            self.answers.read_exact(&mut [0])?;
+        }
+        let object = object.to_owned();
+        let answer = Answer {
+            object,
+            length,
+            bytes,
+        };
+        Ok((Some(answer), is_whole.then_some(self)))
     }
 }
 
@@ -405,15 +412,15 @@ impl Blobs {
         Ok(self.find(object)?.map(|found| found.length))
     }
 
-    /// Returns the object with a name, without its content if it is longer than [`EAGER`]; `None` if it is not known.
-    /// The name is that of an object or of a revision, without a line break.
+    /// Returns the object with a name, with up to [`EAGER`] bytes of its content; `None` if it is not known. The name is that
+    /// of an object or of a revision, without a line break.
     pub(super) fn find(&self, name: &str) -> io::Result<Option<Answer>> {
         self.read(name, EAGER)
     }
 
-    /// Returns the bytes of an object; `None` if it is not stored.
-    pub(super) fn bytes(&self, object: &str) -> io::Result<Option<Vec<u8>>> {
-        Ok(self.read(object, u64::MAX)?.and_then(|answer| answer.bytes))
+    /// Returns up to `limit` bytes of an object; `None` if it is not stored.
+    pub(super) fn start(&self, object: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.read(object, limit)?.map(|answer| answer.bytes))
     }
 
     /// Ends the program, which is started again for the next object.

@@ -76,7 +76,7 @@ fn directories<'s>(set: &'s SourceSet, folders: &Folders) -> Vec<&'s Path> {
                 break;
             }
             directories.push(above);
-            if folders.is_repository(above) {
+            if folders.files.is_repository(above) {
                 break;
             }
         }
@@ -132,7 +132,7 @@ fn patches_of(file: &SourceFile, directory: &Path, files: &FileSystem) -> Vec<Pa
 /// Returns the resolved paths of the patch files that the kustomization in `directory` lists, if there is one.
 fn patches_in(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     let files = &folders.files;
-    let text = folders
+    let text = files
         .kustomization_in(directory)
         .map(|path| files.resolved_or_folded(&path))
         .filter(|real| files.is_within(directory, real))

@@ -17,7 +17,12 @@ impl FileSystem {
     /// Returns the nearest repository that contains a folder, given by its resolved path.
     pub(in crate::source) fn repository_root<'p>(&self, folder: &'p Path) -> Option<&'p Path> {
         let mut above = folder.ancestors();
-        above.find(|folder| self.exists(&folder.join(".git")))
+        above.find(|folder| self.is_repository(folder))
+    }
+
+    /// Returns whether a folder is the root of a repository.
+    pub(in crate::source) fn is_repository(&self, folder: &Path) -> bool {
+        self.exists(&folder.join(".git"))
     }
 }
 

@@ -26,7 +26,7 @@ use crate::source::repository::remote_urls;
 use crate::source::shown_path::shown_path;
 
 /// Lists the files of a run, sorted by path. A file with several names is listed once, under the first name; a
-/// file that is both target and context is a target. Records the listed folders in `folders`.
+/// file that is both target and context is a target.
 #[must_use]
 pub fn find(request: &Request, folders: &mut Folders) -> Vec<Candidate> {
     let mut found: Vec<Candidate> = Vec::new();
@@ -343,7 +343,7 @@ impl<'s> Roots<'_, 's> {
                 break;
             }
             visited.push(above);
-            if self.folders.is_repository(above) {
+            if self.folders.files.is_repository(above) {
                 let root = match shown_path(above, self.working_directory).as_str() {
                     "." => Arc::from(""),
                     shown => format!("{}/", shown.trim_end_matches('/')).into(),

@@ -1,4 +1,4 @@
-//! Walks directories. Each one is listed once, and later code uses the recorded listing.
+//! Walks directories.
 //!
 //! Folders that a walk leaves out, whatever ignore files contain.
 //!
@@ -9,13 +9,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::candidate::{FolderContent, Folders, Input, Request};
+use super::candidate::{Folders, Input, Request};
 use super::walk_options::{
     LEADS_FAR, LEADS_OUT, Rules, WalkEntry, WalkOptions, is_manifest, is_script, is_temporary,
 };
 use crate::filesystem::{Entry, FileSystem, Kind};
 use crate::source::boundary::CONFIG_NAMES;
-use crate::source::classify::NAMES;
 use crate::source::read::io_error_reason;
 use crate::source::repository::is_linked_worktree;
 
@@ -25,7 +24,7 @@ const GIT: &str = ".git";
 
 /// Lists the manifests below `root`. Follows symbolic links to files of the same repository, but not to
 /// directories, and never opens pipes and devices. Omits files that ignore files hide, unless git tracks them or
-/// `--no-ignore` is given, but includes hidden files, because `.github`, `.tekton` and the like contain manifests. Records the listed folders in `folders`.
+/// `--no-ignore` is given, but includes hidden files, because `.github`, `.tekton` and the like contain manifests.
 pub(in crate::source) fn walk(
     root: &Root,
     options: &WalkOptions,
@@ -106,7 +105,6 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             for entry in &entries {
                 self.visit(entry, &folder, folders, &mut next, &mut walked);
             }
-            folders.add(folder.path, holds(&entries));
         }
         walked
     }
@@ -250,18 +248,6 @@ fn entries(
     }
     found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
-}
-
-fn holds(entries: &[Entry]) -> FolderContent {
-    let holds = |names: &[&str]| {
-        entries
-            .iter()
-            .any(|entry| names.iter().any(|name| entry.name == *name))
-    };
-    FolderContent {
-        git: holds(&[".git"]),
-        kustomization: holds(&NAMES),
-    }
 }
 
 /// Folders that a walk leaves out. Without folders, a walk visits everything below its root.
