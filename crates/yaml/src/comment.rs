@@ -1,7 +1,5 @@
 //! Comments, and the markers of documents.
 
-use std::borrow::Cow;
-
 use crate::span::Span;
 use crate::tree::{Kind, Style, Tree};
 
@@ -159,20 +157,6 @@ const MARK: char = '\u{feff}';
 
 fn without_mark(text: &str) -> &str {
     text.strip_prefix(MARK).unwrap_or(text)
-}
-
-/// Returns the text of a document with a marker in place of a separator that is not a marker in YAML 1.2. All offsets
-/// remain the same.
-pub(super) fn with_marker(source: &str) -> Cow<'_, str> {
-    let line = source.get(..marker_line_end(source)).unwrap_or_default();
-    let line = line.trim_end_matches(['\n', '\r']);
-    if !is_separator(line) || is_marker(line, "---") {
-        return Cow::Borrowed(source);
-    }
-    let rest = source.get(line.len()..).unwrap_or_default();
-    // A comment of the same length follows the blank.
-    let comment = "#".repeat(line.len().saturating_sub(4));
-    Cow::Owned(format!("--- {comment}{rest}"))
 }
 
 /// Returns the content of a document behind its separator, where that is not a marker in YAML 1.2, and behind its byte

@@ -202,7 +202,6 @@ pub(super) struct Emitter<'t> {
     pub(super) lines: Lines<'t>,
     layout: OnceCell<Layout>,
     edits: Vec<Edit>,
-    pub(super) scalar_end_guard: Option<ScalarEndGuard>,
 }
 
 impl<'t> Emitter<'t> {
@@ -212,7 +211,6 @@ impl<'t> Emitter<'t> {
             lines: Lines::new(tree.text(), tree.segment()),
             layout: OnceCell::new(),
             edits: Vec::new(),
-            scalar_end_guard: None,
         }
     }
 
@@ -245,14 +243,6 @@ impl<'t> Emitter<'t> {
     /// # Errors
     /// [`EditError`] if two edits overlap.
     pub(super) fn finish(mut self) -> Result<Vec<Edit>, EditError> {
-        if let Some(guard) = self.scalar_end_guard.take() {
-            let apart = |edit: &Edit| {
-                edit.span.end <= guard.scalar.start || edit.span.start >= guard.scalar.end
-            };
-            if self.edits.iter().all(apart) {
-                self.edits.push(guard.header);
-            }
-        }
         self.edits.sort_by_key(|edit| edit.span);
         let mut joined: Vec<Edit> = Vec::with_capacity(self.edits.len());
         for edit in std::mem::take(&mut self.edits) {
@@ -305,13 +295,4 @@ impl<'t> Emitter<'t> {
             }
         }
     }
-}
-
-/// Edit that keeps the value of a block scalar at the end of a file if text is inserted after it.
-#[derive(Clone, Debug)]
-pub(super) struct ScalarEndGuard {
-    /// The span of the scalar. The edit is not needed if the scalar itself is edited.
-    pub(super) scalar: Span,
-    /// The edit of its header, so that the value ends without a line break.
-    pub(super) header: Edit,
 }

@@ -1,11 +1,11 @@
 //! Insertion and removal of entries.
 
-use super::emit::{Child, Emitter, ScalarEndGuard, last_leaf};
+use super::emit::{Child, Emitter, last_leaf};
 use super::layout;
 use super::layout::dash_width;
 use super::node_plan::{Addition, InsertPosition};
 use super::writer::{TextAfter, ValueAnchor, Writer};
-use crate::span::{Edit, EditError, Span};
+use crate::span::EditError;
 use crate::tree::{Kind, NodeRef, Style};
 
 impl<'t> Emitter<'t> {
@@ -43,7 +43,6 @@ impl<'t> Emitter<'t> {
     /// Inserts lines after the last line of `child` and the comments that belong to it. Other comments stay below the
     /// inserted lines.
     fn insert_after(&mut self, node: NodeRef<'t>, child: &Child<'t>, added: &[Addition]) {
-        self.guard_scalar_end(child.value);
         let column = self.comment_column(child);
         let at = self.end_with_comments(child.span().end, column, false);
         self.insert_lines(node, at, added);
@@ -163,31 +162,6 @@ impl<'t> Emitter<'t> {
         TextAfter {
             comment: is_comment.then_some(indent),
             terminated: self.lines.is_terminated(at),
-        }
-    }
-
-    /// Plans a `-` in the header of a block scalar that ends with the file without a line break: text inserted after it
-    /// would add a line break to its value.
-    pub(super) fn guard_scalar_end(&mut self, node: NodeRef<'t>) {
-        let leaf = last_leaf(node);
-        let cut_off = !self.lines.is_terminated(leaf.span().end);
-        if !cut_off || !matches!(leaf.style(), Style::Literal | Style::Folded) {
-            return;
-        }
-        let header = leaf
-            .source()
-            .split(char::is_whitespace)
-            .next()
-            .unwrap_or_default();
-        if !header.contains('-') {
-            let start = leaf.span().start;
-            self.scalar_end_guard = Some(ScalarEndGuard {
-                scalar: leaf.span(),
-                header: Edit {
-                    span: Span::new(start, start + header.len()),
-                    text: format!("{}-", header.replace('+', "")),
-                },
-            });
         }
     }
 

@@ -1,17 +1,13 @@
 //! Plans the edits for the changes of a document, and verifies them.
 
-use std::sync::Arc;
-
 use serde::de::IgnoredAny;
 
 use super::emit::children;
 use super::intent::effective_changes;
 use super::{emit, intent};
 use crate::change::Change;
-use crate::comment::with_marker;
 use crate::field_path::Step;
 use crate::merge::ambiguities;
-use crate::parse::parse;
 use crate::span::{Edit, EditError, Span, shift, splice};
 use crate::tree::{Kind, NodeRef, Style, Tree};
 use crate::verify;
@@ -124,8 +120,12 @@ pub fn apply_embedded(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
 pub fn verify_edits(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), EditError> {
     verify_as_written(tree, changes, edits)?;
     match cut_off_block_scalar(tree) {
-        Some(scalar) if !edits.is_empty() => {
-            with_final_break(tree, changes, edits).ok_or_else(|| changed_by_kubectl(scalar))
+        Some(scalar)
+            if edits
+                .last()
+                .is_some_and(|last| last.span.start >= scalar.span().end) =>
+        {
+            Err(changed_by_kubectl(scalar))
         }
         _ => Ok(()),
     }
@@ -156,7 +156,10 @@ pub(super) fn verify_as_written(
         });
     }
     let segment = tree.segment();
-    let (before, after) = texts(tree, edits);
+    let before = segment.slice(tree.text());
+    let mut local = edits.to_vec();
+    shift(&mut local, segment.start, 0);
+    let after = splice(before, &local);
     if segment.end < tree.text().len() && before.ends_with('\n') && !after.ends_with('\n') {
         return Err(EditError {
             offset: segment.start,
@@ -170,33 +173,16 @@ pub(super) fn verify_as_written(
     })
 }
 
-/// Returns the text of the document before and after its edits.
-fn texts<'t>(tree: &'t Tree, edits: &[Edit]) -> (&'t str, String) {
-    let segment = tree.segment();
-    let before = segment.slice(tree.text());
-    let mut local = edits.to_vec();
-    shift(&mut local, segment.start, 0);
-    (before, splice(before, &local))
-}
-
-/// Returns the block scalar at the end of a file that has no final line break.
+/// Returns the block scalar at the end of a file without a final line break, if its value depends on one.
 fn cut_off_block_scalar(tree: &Tree) -> Option<NodeRef<'_>> {
     let text = tree.text();
     if tree.segment().end < text.len() || text.ends_with('\n') {
         return None;
     }
     let last = tree.all().last()?;
-    matches!(last.style(), Style::Literal | Style::Folded).then_some(last)
-}
-
-/// Verifies the edits in the text that kubectl reads, which ends with a line break.
-fn with_final_break(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Option<()> {
-    let (before, mut after) = texts(tree, edits);
-    if !after.ends_with('\n') {
-        after.push('\n');
-    }
-    let before = reparse(&format!("{before}\n"))?;
-    verify::check_edit(&before, changes, &after).ok()
+    let header = last.source().split(char::is_whitespace).next()?;
+    let is_block = matches!(last.style(), Style::Literal | Style::Folded);
+    (is_block && !header.contains('-')).then_some(last)
 }
 
 fn changed_by_kubectl(scalar: NodeRef<'_>) -> EditError {
@@ -207,13 +193,6 @@ fn changed_by_kubectl(scalar: NodeRef<'_>) -> EditError {
                  line break"
             .to_owned(),
     }
-}
-
-/// Parses the text of one document of a file. It may start with a separator that splits only the whole file.
-pub(super) fn reparse(text: &str) -> Option<Tree> {
-    let text = Arc::from(with_marker(text));
-    let segment = Span::new(0, str::len(&text));
-    parse(&text, segment).ok().flatten()
 }
 
 /// Verifies that a document of a JSON stream is still one JSON object, so that the start of the next document does not
