@@ -21,7 +21,7 @@ const LABELS: usize = 8;
 const PROBES: usize = 4;
 
 /// The width of line numbers and the frame.
-const GUTTER: usize = 12;
+pub(super) const GUTTER: usize = 12;
 
 /// Returns all findings with their lines.
 #[must_use]

@@ -6,7 +6,7 @@ use meshprobe_mesh::finding::{Finding, Severity};
 
 use super::escape::{escape_control, escape_control_in_lines, escape_inline_commands};
 use super::not_judged::missing_verdicts;
-use super::report_root::{line_region, source_path};
+use super::report_root::line_region;
 use super::results::{Results, WORST_FIRST};
 use super::summary::left_out_sentences;
 use super::text::{counted, finding_lines, related_lines};
@@ -60,9 +60,7 @@ pub fn github(results: &Results<'_>) -> String {
 }
 
 fn command(results: &Results<'_>, finding: &Finding) -> String {
-    let path = results
-        .root
-        .path(results.set, &source_path(results.set, &finding.primary));
+    let path = results.places().path(&finding.primary);
     let mut properties = format!("file={}", file(&path));
     if let Some(region) = line_region(results.set, &finding.primary) {
         let (line, column, end) = (region.line, region.column, region.end_column);

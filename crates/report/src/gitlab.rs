@@ -8,7 +8,7 @@ use meshprobe_predict::context::NotJudged;
 use serde::Serialize;
 
 use super::json::json;
-use super::report_root::{LineRegion, line_region, source_path};
+use super::report_root::{LineRegion, line_region};
 use super::results::Results;
 use super::text::finding_lines;
 
@@ -83,10 +83,9 @@ fn not_judged_issue(
 }
 
 fn location(results: &Results<'_>, label: &Label) -> Location {
-    let path = source_path(results.set, label);
     let region = line_region(results.set, label).unwrap_or(LineRegion::START);
     Location {
-        path: results.root.path(results.set, &path),
+        path: results.places().path(label),
         lines: Lines { begin: region.line },
     }
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::settings::RequiredVerdicts;
-use meshprobe_predict::context::NotJudged;
 
 use super::escape::{escape_control, starts_command};
 use super::not_judged::{missing_verdicts, nothing_judged};
@@ -16,36 +15,112 @@ use super::summary::left_out_sentences;
 use super::text::{finding_lines, path_of, related_lines, subject};
 use meshprobe_engine::engine::Summary;
 
+/// The suites and the class of cases that are not about a file.
+const RUN: &str = "meshprobe";
+
 /// Returns the report of all findings. Findings that make the run fail are failures, and suppressed findings are skipped. All
 /// others pass, with their text as output.
 #[must_use]
 pub fn junit(results: &Results<'_>) -> String {
+    let about_run = [
+        ("not judged", not_judged(results)),
+        (RUN, nothing_judged_case(results).into_iter().collect()),
+        (RUN, left_out(results).into_iter().collect()),
+        ("notes", notes(results)),
+    ];
+    let about_run = about_run.into_iter().filter(|(_, cases)| !cases.is_empty());
     let suites: Vec<Suite> = files(results)
         .iter()
         .map(|(path, findings)| suite(results, path, findings))
-        .chain(not_judged(results))
-        .chain(nothing_judged_case(results))
-        .chain(left_out(results))
-        .chain(notes(results))
+        .chain(about_run.map(|(name, cases)| Suite {
+            name: name.to_owned(),
+            is_file: false,
+            cases,
+        }))
         .collect();
-    let sum = |count: fn(&Suite) -> usize| suites.iter().map(count).sum::<usize>();
-    let mut out = format!(
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let failures: usize = suites.iter().map(|suite| suite.count("failure")).sum();
+    let suites: String = suites.into_iter().map(Suite::text).collect();
+    format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuites name=\"meshprobe\" tests=\"{}\" failures=\"{}\" errors=\"0\">\n",
-        sum(|suite| suite.tests),
-        sum(|suite| suite.failures),
-    );
-    for suite in &suites {
-        out.push_str(&suite.text);
-    }
-    out.push_str("</testsuites>\n");
-    out
+         <testsuites name=\"meshprobe\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n{suites}</testsuites>\n"
+    )
 }
 
 struct Suite {
-    tests: usize,
-    failures: usize,
-    text: String,
+    name: String,
+    is_file: bool,
+    cases: Vec<Case>,
+}
+
+struct Case {
+    name: String,
+    class: String,
+    /// The element below the case: its name, its attributes and its lines; `None` for a case that passes.
+    result: Option<(&'static str, Vec<(&'static str, String)>, Vec<String>)>,
+}
+
+impl Suite {
+    fn count(&self, element: &str) -> usize {
+        let results = self.cases.iter().filter_map(|case| case.result.as_ref());
+        results.filter(|(name, ..)| *name == element).count()
+    }
+
+    /// Returns the element. All names of its cases are different, because programs identify a case by its name.
+    fn text(self) -> String {
+        let (tests, name) = (self.cases.len(), xml(&self.name));
+        let (failures, skipped) = (self.count("failure"), self.count("skipped"));
+        let file = match self.is_file {
+            true => format!(" file=\"{name}\""),
+            false => String::new(),
+        };
+        let mut out = format!(
+            "  <testsuite name=\"{name}\"{file} tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n"
+        );
+        let names = different_names(self.cases.iter().map(|case| xml(&case.name)));
+        for (case, name) in self.cases.into_iter().zip(names) {
+            let class = xml(&case.class);
+            out.push_str(&format!(
+                "    <testcase name=\"{name}\" classname=\"{class}\""
+            ));
+            let Some((element, attributes, lines)) = case.result else {
+                out.push_str("/>\n");
+                continue;
+            };
+            let attributes = attributes.iter();
+            let attributes: String = attributes
+                .map(|(name, value)| format!(" {name}=\"{}\"", xml(value)))
+                .collect();
+            let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
+            let end = match lines.as_slice() {
+                [] => "/>".to_owned(),
+                lines => format!(">{}</{element}>", lines.join("\n")),
+            };
+            out.push_str(&format!(
+                ">\n      <{element}{attributes}{end}\n    </testcase>\n"
+            ));
+        }
+        out + "  </testsuite>\n"
+    }
+}
+
+impl Case {
+    fn skipped(name: &str, message: String) -> Self {
+        Self {
+            name: name.to_owned(),
+            class: RUN.to_owned(),
+            result: Some(("skipped", vec![("message", message)], Vec::new())),
+        }
+    }
+
+    /// Makes the case fail, with the message that it is skipped with.
+    fn failed(mut self) -> Self {
+        if let Some((element, attributes, _)) = &mut self.result {
+            *element = "failure";
+            attributes.push(("type", "error".to_owned()));
+        }
+        self
+    }
 }
 
 /// Returns every checked file with its findings. If nothing is judged, omits files without findings.
@@ -69,168 +144,93 @@ fn files<'a>(results: &Results<'a>) -> BTreeMap<Arc<str>, Vec<&'a Finding>> {
     files
 }
 
-/// Returns a suite with a case for each thing that is not judged, which is skipped, or fails if all verdicts are required;
-/// `None` if everything is judged.
-fn not_judged(results: &Results<'_>) -> Option<Suite> {
-    let found = &results.outcome.not_judged;
-    if found.is_empty() {
-        return None;
-    }
-    let tests = found.len();
-    let (result, failures) = match results.required {
-        RequiredVerdicts::All => ("failure type=\"error\"", tests),
-        RequiredVerdicts::None | RequiredVerdicts::One => ("skipped", 0),
-    };
-    let skipped = tests - failures;
-    let mut text = format!(
-        "  <testsuite name=\"not judged\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\">\n"
-    );
-    let names = different_names(found.iter().map(not_judged_name));
-    for (found, name) in found.iter().zip(&names) {
-        let path = results
-            .root
-            .path(results.set, &source_path(results.set, &found.place));
+/// Returns a case for each thing that is not judged, which is skipped, or fails if all verdicts are required.
+fn not_judged(results: &Results<'_>) -> Vec<Case> {
+    let found = results.outcome.not_judged.iter();
+    let cases = found.map(|found| {
+        let object = found.object.as_ref().map(path_of);
+        let object = object.map_or_else(String::new, |object| format!(": {object}"));
+        let name = format!("not judged ({}){object}", found.reason.id());
         let place = results.place(&found.place);
         let message = format!("{place}: {}: {}", found.place.message, found.help);
-        text.push_str(&format!(
-            "    <testcase name=\"{name}\" classname=\"{}\">\n      <{result} message=\"{}\"/>\n    </testcase>\n",
-            xml(&path),
-            xml(&message)
-        ));
-    }
-    text.push_str("  </testsuite>\n");
-    Some(Suite {
-        tests,
-        failures,
-        text,
-    })
+        let case = Case {
+            class: results.places().path(&found.place),
+            ..Case::skipped(&name, message)
+        };
+        match results.required {
+            RequiredVerdicts::All => case.failed(),
+            RequiredVerdicts::None | RequiredVerdicts::One => case,
+        }
+    });
+    cases.collect()
 }
 
-/// Returns the name of a case: why something is not judged, and the object.
-fn not_judged_name(found: &NotJudged) -> String {
-    match &found.object {
-        Some(object) => format!("not judged ({}): {}", found.reason.id(), path_of(object)),
-        None => format!("not judged ({})", found.reason.id()),
-    }
-}
-
-/// Returns a suite with one case that is skipped, or fails if verdicts are required; `None` if something is judged.
-fn nothing_judged_case(results: &Results<'_>) -> Option<Suite> {
+/// Returns a case that is skipped, or fails if verdicts are required; `None` if something is judged.
+fn nothing_judged_case(results: &Results<'_>) -> Option<Case> {
     if !results.outcome.summary.judges_nothing() {
         return None;
     }
     let commands = "The skipped test cases name the commands that would judge the workloads.";
-    let sentences = nothing_judged(results.outcome, commands);
-    let message = [vec!["no workloads.".to_owned()], sentences]
-        .concat()
-        .join(" ");
-    let message = xml(&format!("nothing was judged: {message}"));
-    let missing = missing_verdicts(results.outcome, results.required);
-    let failures = usize::from(missing.is_some());
-    let result = match missing {
-        Some(missing) => format!(
-            "<failure message=\"{}\" type=\"error\">{message}</failure>",
-            xml(&missing)
-        ),
-        None => format!("<skipped message=\"{message}\"/>"),
+    let mut message = "nothing was judged: no workloads.".to_owned();
+    for sentence in nothing_judged(results.outcome, commands) {
+        message.push_str(&format!(" {sentence}"));
+    }
+    let name = "nothing was judged";
+    let Some(missing) = missing_verdicts(results.outcome, results.required) else {
+        return Some(Case::skipped(name, message));
     };
-    let text = format!(
-        "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"{}\">\n    \
-         <testcase name=\"nothing was judged\" classname=\"meshprobe\">\n      {result}\n    </testcase>\n  \
-         </testsuite>\n",
-        1 - failures
-    );
-    Some(Suite {
-        tests: 1,
-        failures,
-        text,
-    })
+    let mut case = Case::skipped(name, missing).failed();
+    if let Some((.., lines)) = &mut case.result {
+        lines.push(message);
+    }
+    Some(case)
 }
 
-/// Returns a suite with one skipped case that counts the findings that no other case shows; `None` if there are none.
-fn left_out(results: &Results<'_>) -> Option<Suite> {
-    let summary = &results.outcome.summary;
+/// Returns a skipped case that counts the findings that no other case shows; `None` if there are none.
+fn left_out(results: &Results<'_>) -> Option<Case> {
+    // Suppressed findings have cases.
     let shown = Summary {
         suppressed: 0,
-        ..summary.clone()
+        ..results.outcome.summary.clone()
     };
     let sentences = left_out_sentences(results.set, &shown);
-    if sentences.is_empty() {
-        return None;
-    }
-    let text = format!(
-        "  <testsuite name=\"meshprobe\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n    \
-         <testcase name=\"left out\" classname=\"meshprobe\">\n      \
-         <skipped message=\"{}\"/>\n    </testcase>\n  </testsuite>\n",
-        xml(&sentences.join(" "))
-    );
-    Some(Suite {
-        tests: 1,
-        failures: 0,
-        text,
-    })
+    (!sentences.is_empty()).then(|| Case::skipped("left out", sentences.join(" ")))
 }
 
-/// Returns a suite with a skipped case for each note about the run; `None` if there are none.
-fn notes(results: &Results<'_>) -> Option<Suite> {
-    let tests = results.notes.len();
-    if tests == 0 {
-        return None;
-    }
-    let mut text = format!(
-        "  <testsuite name=\"notes\" tests=\"{tests}\" failures=\"0\" errors=\"0\" skipped=\"{tests}\">\n"
-    );
-    let names = different_names(results.notes.iter().map(|_| "note".to_owned()));
-    for (note, name) in results.notes.iter().zip(names) {
-        text.push_str(&format!(
-            "    <testcase name=\"{name}\" classname=\"meshprobe\">\n      <skipped message=\"{}\"/>\n    </testcase>\n",
-            xml(note)
-        ));
-    }
-    text.push_str("  </testsuite>\n");
-    Some(Suite {
-        tests,
-        failures: 0,
-        text,
-    })
+/// Returns a skipped case for each note about the run.
+fn notes(results: &Results<'_>) -> Vec<Case> {
+    let notes = results.notes.iter();
+    notes
+        .map(|note| Case::skipped("note", note.clone()))
+        .collect()
 }
 
 fn suite(results: &Results<'_>, path: &str, findings: &[&Finding]) -> Suite {
-    let shown = xml(&results.root.path(results.set, path));
-    let is_reported = |finding: &&&Finding| finding.suppressed.is_none();
-    let failures = findings
-        .iter()
-        .filter(is_reported)
-        .filter(|finding| results.fails(finding))
-        .count();
-    let suppressed = findings.len() - findings.iter().filter(is_reported).count();
-    let tests = findings.len().max(1);
-    let mut text = format!(
-        "  <testsuite name=\"{shown}\" file=\"{shown}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{suppressed}\">\n"
-    );
-    let names = different_names(findings.iter().map(|finding| case_name(finding)));
-    for (finding, name) in findings.iter().zip(&names) {
-        text.push_str(&case(results, finding, name, &shown));
+    let name = results.root.path(results.set, path);
+    let case = |finding: &&Finding| Case {
+        name: case_name(finding),
+        class: name.clone(),
+        result: Some(result(results, finding)),
+    };
+    let mut cases: Vec<Case> = findings.iter().map(case).collect();
+    if cases.is_empty() {
+        cases.push(Case {
+            name: "no findings".to_owned(),
+            class: name.clone(),
+            result: None,
+        });
     }
-    if findings.is_empty() {
-        let passed = format!("    <testcase name=\"no findings\" classname=\"{shown}\"/>\n");
-        text.push_str(&passed);
-    }
-    text.push_str("  </testsuite>\n");
     Suite {
-        tests,
-        failures,
-        text,
+        name,
+        is_file: true,
+        cases,
     }
 }
 
-/// Returns names of the cases of a suite as XML, in the same order. All are different, because programs identify a case by
-/// its name.
 fn different_names(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut used = BTreeSet::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let names = names.map(|name| {
-        let first = xml(&name);
+    let names = names.map(|first| {
         let count = counts.entry(first.clone()).or_default();
         loop {
             *count += 1;
@@ -265,52 +265,38 @@ fn short_field(field: &str) -> &str {
     of_container.map_or(field, |(_, field)| field)
 }
 
-fn case(results: &Results<'_>, finding: &Finding, name: &str, shown: &str) -> String {
-    format!(
-        "    <testcase name=\"{name}\" classname=\"{shown}\">\n{}    </testcase>\n",
-        outcome(results, finding),
-    )
-}
-
-fn outcome(results: &Results<'_>, finding: &Finding) -> String {
-    let severity = finding.severity.as_str();
+fn result(
+    results: &Results<'_>,
+    finding: &Finding,
+) -> (&'static str, Vec<(&'static str, String)>, Vec<String>) {
     if let Some(suppression) = &finding.suppressed {
         let why = match suppression.reason.as_str() {
             "" => "suppressed".to_owned(),
             reason => format!("suppressed: {reason}"),
         };
-        return format!("      <skipped message=\"{}\"/>\n", xml(&why));
+        return ("skipped", vec![("message", why)], Vec::new());
     }
-    let body = text(results, finding);
-    if results.fails(finding) {
-        let message = xml(&finding.message);
-        format!("      <failure message=\"{message}\" type=\"{severity}\">{body}</failure>\n")
-    } else {
-        format!("      <system-out>{body}</system-out>\n")
-    }
-}
-
-fn text(results: &Results<'_>, finding: &Finding) -> String {
-    let primary = &finding.primary;
-    let mut lines = vec![format!(
-        "{}: {}[{}]",
-        results.place(primary),
-        finding.severity.as_str(),
-        finding.rule
-    )];
+    let severity = finding.severity.as_str();
+    let place = results.place(&finding.primary);
+    let mut lines = vec![format!("{place}: {severity}[{}]", finding.rule)];
     lines.extend(finding_lines(finding));
     let related = related_lines(finding).into_iter();
     lines.extend(related.map(|lines| lines.text(results)));
-    // Line breaks of manifests are escaped, so that each line stays one line.
-    let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
-    lines.join("\n")
+    if !results.fails(finding) {
+        return ("system-out", Vec::new(), lines);
+    }
+    let attributes = vec![
+        ("message", finding.message.clone()),
+        ("type", severity.to_owned()),
+    ];
+    ("failure", attributes, lines)
 }
 
 /// Escapes a text of one line for use as content or as value of an attribute.
 fn xml(text: &str) -> String {
     let text = escape_control(text);
     match text.trim_start().strip_prefix("::") {
-        // At the start of a line, GitHub Actions would execute it.
+        // CI systems read commands from the lines of their log, into which a report may be printed.
         Some(rest) => format!("&#58;:{}", escaped(rest)),
         None => escaped(&text),
     }

@@ -24,6 +24,7 @@ mod sarif;
 mod sarif_message;
 mod summary;
 mod symptoms;
+mod table;
 mod terminal_style;
 mod text;
 mod wording;

@@ -6,7 +6,6 @@ use meshprobe_mesh::finding::{Finding, docs_url};
 
 use super::escape::escape_control;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_lines, nothing_judged};
-use super::report_root::{line_region, source_path};
 use super::results::Results;
 use super::summary::{counted_files, milder, not_shown};
 use super::text::{counted, fix_text};
@@ -93,10 +92,6 @@ fn heading(results: &Results<'_>) -> String {
 }
 
 fn row(results: &Results<'_>, finding: &Finding) -> String {
-    let path = results
-        .root
-        .path(results.set, &source_path(results.set, &finding.primary));
-    let line = line_region(results.set, &finding.primary).map(|region| format!(":{}", region.line));
     let mut cell = prose(&finding.message);
     if let Some(environments) = finding.environments_line() {
         cell.push_str("<br>in: ");
@@ -117,10 +112,7 @@ fn row(results: &Results<'_>, finding: &Finding) -> String {
     format!(
         "| {} | [{rule}]({url}) | {} | {cell} |\n",
         finding.severity.as_str(),
-        plain(&escape_control(&format!(
-            "{path}{}",
-            line.unwrap_or_default()
-        ))),
+        plain(&escape_control(&results.place(&finding.primary))),
         rule = finding.rule,
         url = docs_url(finding.rule),
     )

@@ -4,7 +4,7 @@ use meshprobe_mesh::finding::{Finding, Label, Severity};
 use meshprobe_mesh::settings::{FailOn, RequiredVerdicts};
 use meshprobe_tree::source::SourceSet;
 
-use super::report_root::{ReportRoot, line_region, source_path};
+use super::report_root::{Places, ReportRoot};
 use meshprobe_engine::engine::Outcome;
 
 /// The result of a run, with the settings of its reports.
@@ -34,13 +34,17 @@ impl<'a> Results<'a> {
         findings
     }
 
+    /// Returns the places of the report.
+    pub(super) const fn places(&self) -> Places<'a> {
+        Places {
+            set: self.set,
+            root: Some(self.root),
+        }
+    }
+
     /// Returns the place of a label: the path of its source file, and the line if it is known.
     pub(super) fn place(&self, label: &Label) -> String {
-        let path = self.root.path(self.set, &source_path(self.set, label));
-        match line_region(self.set, label) {
-            Some(region) => format!("{path}:{}", region.line),
-            None => path,
-        }
+        self.places().place(label)
     }
 
     /// Returns whether a finding makes the run fail.

@@ -164,7 +164,7 @@ fn reports_name_the_missing_verdicts() {
     );
     run("junit")
         .stdout_contains("failures=\"1\"")
-        .stdout_contains("<failure type=\"error\" message=\"a.yaml:3: HelmRelease/web");
+        .stdout_contains("<failure message=\"a.yaml:3: HelmRelease/web");
     let project = Project::with(&[("a.yaml", POLICY)]);
     let required = ["check", "--require-workloads", "--output-format", "github"];
     project

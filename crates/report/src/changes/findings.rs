@@ -5,7 +5,7 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::{Certainty, Finding, Label, ProbeRef, Severity};
 
 use super::Changes;
-use meshprobe_engine::diff::{Change, Class, ProbeState};
+use meshprobe_engine::diff::{Change, Class, ProbeState, Side, groups};
 use meshprobe_engine::engine::{Outcome, PROBE_REGRESSION};
 
 /// Returns the changes that are regressions or additions with a fault as the result of a check. Each finding has the
@@ -47,15 +47,13 @@ pub fn regressions(changes: &Changes<'_>) -> Outcome {
 /// Adds a finding at each cause, so that the line of a pull request that breaks several probes is annotated once.
 #[must_use]
 pub fn with_causes(changes: &Changes<'_>, mut outcome: Outcome) -> Outcome {
-    let groups = meshprobe_engine::diff::groups(&changes.comparison.changes);
+    let groups = groups(&changes.comparison.changes);
     let causes = groups
         .iter()
         .filter(|group| group.class == Class::Regression);
     let at_causes: Vec<Finding> = causes
         .filter_map(|group| {
-            let cause = group
-                .cause
-                .filter(|cause| cause.side == meshprobe_engine::diff::Side::After)?;
+            let cause = group.cause.filter(|cause| cause.side == Side::After)?;
             let label = cause.place.clone()?;
             group.changes.first()?.probe()?;
             Some(Finding::new(
@@ -87,12 +85,12 @@ fn as_finding(changes: &Changes<'_>, change: &Change) -> Option<Finding> {
     };
     match (&cause.place, cause.side) {
         (Some(label), _) if finding.primary.is_at(label) => {}
-        (Some(label), meshprobe_engine::diff::Side::After) => {
+        (Some(label), Side::After) => {
             finding.related.retain(|other| !other.is_at(label));
             finding.related.insert(0, label.clone());
         }
-        (Some(label), meshprobe_engine::diff::Side::Before) => {
-            let line = changes.line(changes.before.set, label);
+        (Some(label), Side::Before) => {
+            let line = changes.places(changes.before).place(label);
             let text = format!("; cause: the removal of {line}: {}", cause.message);
             finding.message.push_str(&text);
         }

@@ -1,10 +1,9 @@
 //! Changes as Markdown, for a comment on a pull request or the summary of a job.
 
-use super::Changes;
-use super::words::summary;
+use super::{Changes, ProbeChange, finding_of, summary};
 use crate::markdown::prose;
 use crate::text::counted;
-use meshprobe_engine::diff::{Change, Class, Group, ProbeState, groups};
+use meshprobe_engine::diff::{Change, Class, Group, groups};
 
 /// The first line, by which a workflow finds its earlier comment to update it.
 const MARKER: &str = "<!-- meshprobe diff -->\n";
@@ -67,11 +66,7 @@ fn verdict(changes: &Changes<'_>) -> &'static str {
 /// Returns the changes of a group that fit into `room` bytes; `None` if none does.
 fn block(changes: &Changes<'_>, group: &Group<'_>, room: usize) -> Option<String> {
     let title = group.class.as_str();
-    if let Some((change, finding)) = group
-        .changes
-        .first()
-        .and_then(|change| Some((change, change.finding()?)))
-    {
+    if let Some((change, finding)) = finding_of(group) {
         let place = code(&changes.place(change));
         let rule = finding.rule;
         let message = prose(&finding.message);
@@ -80,10 +75,8 @@ fn block(changes: &Changes<'_>, group: &Group<'_>, room: usize) -> Option<String
     }
     let mut out = format!("\n**{title}**: {}\n\n", prose(&changes.sentence(group)));
     out.push_str("| workload | probe | before | after | why |\n|---|---|---|---|---|\n");
-    let kubelet = group.changes.iter().find_map(|change| {
-        let (_, after) = change.probe_states();
-        after?.kubelet.as_deref()
-    });
+    let after = group.changes.iter().map(|change| change.probe_states().1);
+    let kubelet = after.flatten().find_map(|state| state.kubelet.as_deref());
     let kubelet = kubelet.filter(|_| is_fault(group.class));
     let kubelet = kubelet.map_or_else(String::new, |text| format!("\nkubelet: {}\n", code(text)));
     let room = room.saturating_sub(kubelet.len() + RESERVE);
@@ -106,20 +99,22 @@ fn block(changes: &Changes<'_>, group: &Group<'_>, room: usize) -> Option<String
 }
 
 fn row(changes: &Changes<'_>, change: &Change) -> Option<String> {
-    let probe = change.probe()?;
-    let (before, after) = change.probe_states();
-    let outcome = |state: Option<&ProbeState>| state.map_or("–", |state| state.outcome.as_str());
+    let view = changes.probe_change(change)?;
+    let [before, after] = view.outcomes("–");
+    let ProbeChange {
+        probe, why, place, ..
+    } = &view;
     let environment = probe.environment_name.as_deref();
     let environment = environment.map(|name| format!(" in {}", code(name)));
     Some(format!(
         "| {}{} ({}) | {} | {} | {} | {} |\n",
         code(&probe.id.workload()),
         environment.unwrap_or_default(),
-        code(&changes.place(change)),
+        code(place),
         prose(&probe.title()),
-        outcome(before),
-        outcome(after),
-        prose(&changes.why(change, probe)),
+        before,
+        after,
+        prose(why),
     ))
 }
 

@@ -6,12 +6,12 @@ use super::filters::filters;
 use super::finding_block::{
     Shown, certainty, deciding_lines, field_list, finding_block, place_of, tag,
 };
-use super::page::{Message, Page, Places, Text, Tile, change_class, outcome_class, tiles};
+use super::page::{Message, Page, Text, Tile, change_class, outcome_class, tiles};
 use super::probe_card::{WayTexts, way};
 use super::workloads::DecidingLine;
-use crate::changes::{Changes, ReportedState, last_lines, summary};
+use crate::changes::{Changes, ProbeChange, ReportedState, finding_of, left_out, summary};
 use crate::explanation::own_certainty;
-use crate::terminal_style::TerminalStyle;
+use crate::report_root::Places;
 use meshprobe_engine::diff::{Change, Class, Group, ProbeState, groups};
 
 /// Returns the changes between two states as one HTML file.
@@ -74,31 +74,19 @@ fn run_facts(changes: &Changes<'_>) -> Markup {
     ];
     let notes = changes.comparison.notes.iter();
     rows.extend(notes.map(|note| ("note", message(note))));
-    let lines = last_lines(changes, TerminalStyle::PLAIN);
-    // The header contains the first line.
-    let lines = lines.lines().skip(1);
-    let is_listed = |line: &&str| changes.not_judged_lines().iter().any(|known| known == line);
-    rows.extend(
-        lines
-            .filter(|line| !is_listed(line))
-            .map(|line| ("note", message(line))),
-    );
+    rows.extend(left_out(changes).iter().map(|line| ("note", message(line))));
     field_list(rows)
 }
 
 /// Returns the changes with one cause.
 fn block(changes: &Changes<'_>, group: &Group<'_>) -> Markup {
     let class = change_class(group.class);
-    let finding = group.changes.first().and_then(|change| change.finding());
-    let text = match finding {
-        Some(finding) => format!("finding {}", finding.rule),
+    let text = match finding_of(group) {
+        Some((_, finding)) => format!("finding {}", finding.rule),
         None => changes.sentence(group),
     };
     let cause = group.cause.and_then(|cause| {
-        let places = Places {
-            set: changes.state_of(cause.side).set,
-            root: changes.root,
-        };
+        let places = changes.places(changes.state_of(cause.side));
         let label = cause.place.as_ref()?;
         Some((places.place(label), places.line(label)))
     });
@@ -115,17 +103,16 @@ fn block(changes: &Changes<'_>, group: &Group<'_>) -> Markup {
 
 /// Returns a change as an item that opens.
 pub(super) fn change_item(changes: &Changes<'_>, change: &Change) -> Markup {
-    let Some(probe) = change.probe() else {
+    let Some(view) = changes.probe_change(change) else {
         return finding_item(changes, change);
     };
-    let (before, after) = change.probe_states();
     html! {
         details class={ "item probe " (change_class(change.class)) } data-kind="change"
             data-s=(change.class.as_str()) {
-            summary { (item_summary(&changes.why(change, probe), probe, before, after)) }
+            summary { (item_summary(&view)) }
             div class="body sides" {
-                (side(changes, "Before", changes.before, before))
-                (side(changes, "After", changes.after, after))
+                (side(changes, "Before", changes.before, view.before))
+                (side(changes, "After", changes.after, view.after))
             }
         }
     }
@@ -135,7 +122,7 @@ fn finding_item(changes: &Changes<'_>, change: &Change) -> Markup {
     let Some(finding) = change.finding() else {
         return Markup::default();
     };
-    let places = places_of(changes, changes.state_of_change(change));
+    let places = changes.places(changes.state_of_change(change));
     html! {
         div.item data-kind="change" data-s=(change.class.as_str()) {
             @if change.is_gone() {
@@ -146,20 +133,8 @@ fn finding_item(changes: &Changes<'_>, change: &Change) -> Markup {
     }
 }
 
-const fn places_of<'a>(changes: &Changes<'a>, state: ReportedState<'a>) -> Places<'a> {
-    Places {
-        set: state.set,
-        root: changes.root,
-    }
-}
-
-fn item_summary(
-    why: &str,
-    probe: &ProbeState,
-    before: Option<&ProbeState>,
-    after: Option<&ProbeState>,
-) -> Markup {
-    let id = &probe.id;
+fn item_summary(view: &ProbeChange<'_>) -> Markup {
+    let (probe, id) = (view.probe, &view.probe.id);
     html! {
         span.name {
             b { (Text(&id.workload())) }
@@ -169,11 +144,11 @@ fn item_summary(
         }
         span.results {
             span.result {
-                (outcome(before))
+                (outcome(view.before))
                 span.arrow aria-hidden="true" { "→" }
                 span.sr { "then" }
-                (outcome(after))
-                span.why { (Message(why)) }
+                (outcome(view.after))
+                span.why { (Message(&view.why)) }
             }
         }
     }
@@ -197,7 +172,7 @@ fn side<'a>(
         div.variant {
             h4.in { (title) ": " (Message(reported.name)) }
             @match state {
-                Some(state) => { (prediction(places_of(changes, reported), state)) }
+                Some(state) => { (prediction(changes.places(reported), state)) }
                 None => { p.lead { "The probe does not exist." } }
             }
         }

@@ -10,11 +10,11 @@ use super::filters::{filters, overview};
 use super::finding_block::{
     SharedFacts, Shown, assumptions, finding_block, not_judged_list, run_facts, status,
 };
-use super::page::{Page, Places, Tile, tiles};
+use super::page::{Page, Tile, tiles};
 use super::probe_card::workload_list;
 use super::workloads::Workloads;
 use crate::not_judged::{COMMANDS_ABOVE, nothing_judged};
-use crate::report_root::ReportRoot;
+use crate::report_root::{Places, ReportRoot};
 use crate::results::Results;
 use crate::summary::{counted_files, milder, not_shown, unproven_release_note};
 use crate::text::counted;
@@ -43,10 +43,7 @@ pub fn html_check(results: &Results<'_>, reports: &[WorkloadReport]) -> String {
     ];
     let parts = Parts {
         title: "Health probes in the mesh",
-        places: Places {
-            set: results.set,
-            root: Some(results.root),
-        },
+        places: results.places(),
         findings: outcome.all(),
         tiles: numbers
             .map(|(class, name, count)| Tile { class, name, count })

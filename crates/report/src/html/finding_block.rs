@@ -8,9 +8,10 @@ use meshprobe_mesh::finding::{Finding, Label, docs_url};
 use meshprobe_mesh::mesh::Mesh;
 use meshprobe_predict::context::NotJudged;
 
-use super::page::{Message, Places, Text, severity_class};
+use super::page::{Message, Text, severity_class};
 use super::workloads::DecidingLine;
 use crate::explanation::Line;
+use crate::report_root::Places;
 use crate::terminal_style::name_list;
 use crate::text::{counted, fix_text, subject};
 use meshprobe_engine::engine::{ProbeReport, WorkloadReport};

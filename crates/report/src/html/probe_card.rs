@@ -10,8 +10,9 @@ use super::filters::{joined, namespace_title};
 use super::finding_block::{
     SharedFacts, Shown, certainty, deciding_lines, field_list, finding_block, place_of, status, tag,
 };
-use super::page::{Message, Places, Text, hop_class, hop_text, outcome_class};
+use super::page::{Message, Text, hop_class, hop_text, outcome_class};
 use super::workloads::{ProbeCard, Variant, WorkloadCard, Workloads, rank};
+use crate::report_root::Places;
 use crate::terminal_style::name_list;
 use crate::text::counted;
 

@@ -6,8 +6,8 @@ use hashbrown::HashMap;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_predict::predict::Outcome;
 
-use super::page::Places;
 use crate::explanation::{Line, Noted, fact_lines, noted, own_certainty};
+use crate::report_root::Places;
 use meshprobe_engine::engine::{ProbeReport, WorkloadReport};
 
 /// The prediction for a probe in one or more environments that do not differ.
