@@ -113,7 +113,6 @@ fn scenarios() -> Vec<Scenario> {
     let init = "  initContainers:\n  - name: log\n    image: log\n    restartPolicy: Always\n    livenessProbe: {httpGet: {path: /, port: 8081}}\n";
     let loopback = "    args: ['--listen=127.0.0.1:8080']\n    livenessProbe: {httpGet: {path: /, port: 8080}}\n";
     let policy = "apiVersion: authentication.istio.io/v1alpha1\nkind: Policy\nmetadata: {name: default, namespace: shop}\nspec: {peers: [{mtls: {mode: STRICT}}]}\n";
-    let template = "apiVersion: security.istio.io/v1\nkind: AuthorizationPolicy\nmetadata: {name: web, namespace: shop}\nspec: {action: ALLOW, rules: [{to: [{operation: {paths: ['/{x}/y']}}]}]}\n";
     let group = "apiVersion: networking.istio.io/v1\nkind: WorkloadGroup\nmetadata: {name: web, namespace: shop}\nspec:\n  template: {serviceAccount: web}\n  probe: {failureThreshold: 3, httpGet: {port: 8443, scheme: HTTPS}}\n";
     let excluding = "apiVersion: install.istio.io/v1alpha1\nkind: IstioOperator\nmetadata: {name: istio, namespace: istio-system}\nspec: {values: {cni: {ambient: {enabled: true}, excludeNamespaces: [shop]}}}\n";
     let tag = "apiVersion: v1\nkind: Service\nmetadata: {name: istiod-tag-prod, namespace: istio-system, labels: {istio.io/rev: canary, istio.io/tag: prod}}\nspec: {ports: [{port: 15012}]}\n";
@@ -241,13 +240,6 @@ fn scenarios() -> Vec<Scenario> {
             join(&[INJECTED, STRICT, tcp_off, &tcp]),
             "improvement web livenessProbe: always-passes -> ok",
             "regression web livenessProbe: ok -> always-passes",
-        ),
-        Scenario::new(
-            "since Istio 1.22, ",
-            ("1.21", "1.22"),
-            join(&[INJECTED, template, PROBED]),
-            "regression policy-invalid",
-            "improvement policy-invalid",
         ),
         Scenario::new(
             "since Istio 1.22.2, ",

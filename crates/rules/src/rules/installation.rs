@@ -32,8 +32,7 @@ fn policy_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
         rejections.map(move |rejection| (policy, "PeerAuthentication", rejection))
     });
     let authorization = inventory.authorization_policies.iter().flat_map(|policy| {
-        let release = cx.context.istio_near(policy).version();
-        let rejections = admission::authorization_policy(policy, release).into_iter();
+        let rejections = admission::authorization_policy(policy).into_iter();
         rejections.map(move |rejection| (policy, "AuthorizationPolicy", rejection))
     });
     peer.chain(authorization)
@@ -208,17 +207,13 @@ fn check_mesh_config_invalid(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let planes = cx.context.inventory.installations.iter();
     let planes = planes.filter(|object| admission::is_control_plane(object));
     findings.extend(planes.flat_map(|plane| {
-        let rejections = admission::control_plane(plane);
-        rejected(plane, (plane.kind, "control plane"), rejections)
+        let names = (plane.kind, "control plane");
+        let finding = move |rejection: Rejection| {
+            finding_on_rejection(&MESH_CONFIG_INVALID, plane, names, &rejection)
+        };
+        admission::control_plane(plane).into_iter().map(finding)
     }));
     findings
-}
-
-fn rejected(object: &Object<'_>, names: (&str, &str), rejections: Vec<Rejection>) -> Vec<Finding> {
-    let rejections = rejections.iter();
-    rejections
-        .map(|rejection| finding_on_rejection(&MESH_CONFIG_INVALID, object, names, rejection))
-        .collect()
 }
 
 fn mesh_config_invalid(cx: &RuleContext<'_, '_>, place: &Label) -> Finding {

@@ -142,15 +142,6 @@ pub(super) const FACTS: &[ReleaseFact] = &[
         rules: &["tcp-probe-always-passes"],
     },
     ReleaseFact {
-        effect: Effect::PathTemplatesRead,
-        change: since(22),
-        edge: Edge::Begins,
-        release: "1.22",
-        text: "AuthorizationPolicies may contain path templates",
-        source: "pkg/config/security/security.go",
-        rules: &["policy-invalid"],
-    },
-    ReleaseFact {
         effect: Effect::HostPodsExcludedFirst,
         change: HOST_PODS_EXCLUDED_FIRST,
         edge: Edge::Begins,

@@ -39,7 +39,6 @@ pub(super) enum Effect {
     InterfacesValidated,
     PrometheusPortsChecked,
     MachineCertificatesVerified,
-    PathTemplatesRead,
     OwnInterfacesInAmbient,
 }
 

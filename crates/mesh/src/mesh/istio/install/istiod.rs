@@ -12,15 +12,15 @@ use super::values::{Descent, Found, Layer, Values};
 use super::version::{of_tag, version_of_image};
 use crate::finding::Label;
 use crate::kube::Requirements;
-use crate::mesh::istio::config_schema::{INTERCEPTION_MODES, MESH_CONFIG};
 use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT, LOCALHOST_PROBES};
-use crate::mesh::istio::proto_type::{TypeFault, enumeration, faults, original_name};
+use crate::mesh::istio::proto_type::{
+    INTERCEPTION_MODES, MESH_CONFIG, TypeFault, enumeration, faults, original_name,
+};
 use crate::mesh::istio::rewrite::parse_bool;
-use crate::mesh::{Fact, Reason, ReleaseChange, Version};
+use crate::mesh::{Fact, Reason, Version};
 
 /// Reads the values of the istiod chart into `install`. Existing values are kept.
 pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
-    // The release decides which fields of the mesh configuration exist.
     if install.version.is_none() {
         install.version = version(values);
     }
@@ -261,7 +261,8 @@ pub(super) fn enablement_selector(node: NodeRef<'_>) -> EnablementSelector {
     }
 }
 
-fn selectors(values: &Values<'_>, path: &str) -> Option<Fact<Vec<Requirements>>> {
+/// Reads a list of selectors.
+pub(super) fn selectors(values: &Values<'_>, path: &str) -> Option<Fact<Vec<Requirements>>> {
     let items = values.list(path);
     let label = items.first()?.label(format!("`{path}` is set here"));
     let read = items
@@ -288,7 +289,7 @@ const KEY: &str = "meshConfig";
 /// Records the first value of a wrong type in `meshConfig`. istiod then rejects the whole configuration and keeps the
 /// last valid one, so none of its facts apply.
 pub(super) fn reject_wrong_types(install: &mut Install, values: &Values<'_>) {
-    let Some(rejected) = first_fault(install, values) else {
+    let Some(rejected) = first_fault(values) else {
         return;
     };
     install.rejected_config = Some(rejected);
@@ -303,18 +304,14 @@ pub(super) fn reject_wrong_types(install: &mut Install, values: &Values<'_>) {
 }
 
 /// Returns the first value that istiod rejects. A value that a stronger layer replaces is ignored.
-fn first_fault(install: &Install, values: &Values<'_>) -> Option<Label> {
-    let release = install.version.as_ref().map(|version| version.value);
-    // A field of a later release is checked only if the release is known.
-    let is_checked = |change: &ReleaseChange| release.is_some() && change.is_in(release);
+fn first_fault(values: &Values<'_>) -> Option<Label> {
     for (index, layer) in values.layers.iter().enumerate() {
         let Descent::Node(node) = layer.descend(&[KEY]) else {
             continue;
         };
         let stronger = values.layers.get(..index).unwrap_or_default();
-        let fault = config_faults(node).into_iter().find(|fault| {
-            fault.since.is_none_or(is_checked) && !is_replaced(&fault.path, stronger)
-        });
+        let mut faults = config_faults(node).into_iter();
+        let fault = faults.find(|fault| !is_replaced(&fault.path, stronger));
         if let Some(fault) = fault {
             let message = format!(
                 "Istio rejects the whole mesh configuration: {}",
@@ -339,7 +336,6 @@ fn config_faults(node: NodeRef<'_>) -> Vec<TypeFault> {
         path: String::new(),
         span: node.span(),
         message: "it must be a mapping".to_owned(),
-        since: None,
     }]
 }
 

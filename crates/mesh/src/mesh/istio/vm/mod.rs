@@ -120,7 +120,7 @@ pub fn mesh_yaml(
     namespace: &str,
     config: Option<&MeshConfig>,
 ) -> Result<Json, UnreadableValue> {
-    if let Some(rejection) = admission::unreadable_template(group) {
+    if let Some(rejection) = admission::workload_template(group).into_iter().next() {
         return Err(UnreadableValue {
             span: rejection.span,
             route: rejection.route,
