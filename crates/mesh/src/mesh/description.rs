@@ -125,6 +125,22 @@ impl KnownKey {
     }
 }
 
+/// Declares the labels and annotations of a mesh, a row for each: the key, the objects on which it has an effect, its usual
+/// values, the rules about it, and its meaning.
+macro_rules! known_keys {
+    ($($name:expr, $map:ident of $($owner:ident)+, $values:expr, [$($rule:literal),*], $meaning:literal;)+) => {
+        &[$($crate::mesh::description::KnownKey {
+            name: $name,
+            map: $crate::mesh::description::KeyMap::$map,
+            owners: &[$($crate::mesh::description::KeyOwner::$owner),+],
+            values: $values,
+            meaning: $meaning,
+            rules: &[$($rule),*],
+        }),+]
+    };
+}
+pub(in crate::mesh) use known_keys;
+
 /// The markers by which a mesh is recognized. They also define which of its objects are facts.
 pub(in crate::mesh) struct MeshMarkers {
     /// Prefixes of labels and annotations.

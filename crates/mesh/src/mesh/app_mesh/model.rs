@@ -10,9 +10,7 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::NodeRef;
 
 use crate::kube::{Object, ProbeHandler, Requirements, Workload, integer};
-use crate::mesh::description::KeyMap::{Annotations, Labels};
-use crate::mesh::description::KeyOwner::{Namespace, Pod};
-use crate::mesh::description::{KnownKey, Mesh};
+use crate::mesh::description::{KnownKey, Mesh, known_keys};
 use crate::mesh::fact::{Fact, Reason};
 use crate::mesh::model::{
     HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
@@ -236,32 +234,14 @@ pub(crate) const PORTS: &str = "appmesh.k8s.aws/ports";
 /// The name of the proxy container.
 pub(crate) const ENVOY: &str = "envoy";
 
-pub(super) static KEYS: &[KnownKey] = &[
-    KnownKey {
-        name: INJECT,
-        map: Labels,
-        owners: &[Namespace],
-        values: &["enabled", "disabled"],
-        meaning: "Switches the injection of the proxy into the pods of the namespace on or off.",
-        rules: &[],
-    },
-    KnownKey {
-        name: INJECT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["enabled", "disabled"],
-        meaning: "Switches the injection of the proxy on or off.",
-        rules: &[],
-    },
-    KnownKey {
-        name: PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports that are redirected to the proxy, instead of the ports of its listeners.",
-        rules: &[],
-    },
-];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    INJECT, Labels of Namespace, &["enabled", "disabled"], [],
+        "Switches the injection of the proxy into the pods of the namespace on or off.";
+    INJECT, Annotations of Pod, &["enabled", "disabled"], [],
+        "Switches the injection of the proxy on or off.";
+    PORTS, Annotations of Pod, &[], [],
+        "Lists the ports that are redirected to the proxy, instead of the ports of its listeners.";
+};
 
 /// The ways in which App Mesh breaks a handler.
 pub mod faults {

@@ -10,9 +10,7 @@
 //! The labels and annotations of Cilium, with what editors offer for each.
 
 use crate::kube::Object;
-use crate::mesh::description::KeyMap::Labels;
-use crate::mesh::description::KeyOwner::Namespace;
-use crate::mesh::description::{KnownKey, Mesh};
+use crate::mesh::description::{KnownKey, Mesh, known_keys};
 use crate::mesh::model::{
     HandlerRef, Membership, MeshModel, PodInput, ProbeDestination, ProbeTreatment, RewriteSupport,
     port_of, release_of,
@@ -102,11 +100,7 @@ pub(crate) const MTLS_ENABLED: &str = "io.cilium/mtls-enabled";
 /// Port on which enrolled pods receive mutual TLS from each other (HBONE).
 pub const HBONE_PORT: i64 = 15008;
 
-pub(super) static KEYS: &[KnownKey] = &[KnownKey {
-    name: MTLS_ENABLED,
-    map: Labels,
-    owners: &[Namespace],
-    values: &["true"],
-    meaning: "Enrols the pods of the namespace in Cilium's ztunnel.",
-    rules: &["cilium-ztunnel-policy"],
-}];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    MTLS_ENABLED, Labels of Namespace, &["true"], ["cilium-ztunnel-policy"],
+        "Enrols the pods of the namespace in Cilium's ztunnel.";
+};

@@ -1,8 +1,6 @@
 //! The labels and annotations of Consul, with what editors offer for each.
 
-use crate::mesh::description::KeyMap::{Annotations, Labels};
-use crate::mesh::description::KeyOwner::{Namespace, Pod};
-use crate::mesh::description::KnownKey;
+use crate::mesh::description::{KnownKey, known_keys};
 
 /// Annotation of pods that enables injection.
 pub(crate) const INJECT: &str = "consul.hashicorp.com/connect-inject";
@@ -41,88 +39,28 @@ pub(crate) const DATAPLANE: &str = "consul-dataplane";
 /// The name of the init container.
 pub(crate) const INIT: &str = "consul-connect-inject-init";
 
-pub(super) static KEYS: &[KnownKey] = &[
-    KnownKey {
-        name: INJECT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the injection of the proxy on or off.",
-        rules: &[],
-    },
-    KnownKey {
-        name: SERVICE,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Names the services of the pod.",
-        rules: &["consul-multiport-tproxy"],
-    },
-    KnownKey {
-        name: SERVICE_PORT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports of the services of the pod: numbers or names.",
-        rules: &["consul-port-name-shared"],
-    },
-    KnownKey {
-        name: METRICS_PORT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Sets the port of the metrics, instead of that of the service.",
-        rules: &[],
-    },
-    KnownKey {
-        name: TRANSPARENT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the capture of traffic on or off.",
-        rules: &[],
-    },
-    KnownKey {
-        name: TRANSPARENT,
-        map: Labels,
-        owners: &[Namespace],
-        values: &["true", "false"],
-        meaning: "Switches the capture of traffic of the pods of the namespace on or off.",
-        rules: &[],
-    },
-    KnownKey {
-        name: OVERWRITE,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the rewrite of probes on or off.",
-        rules: &["consul-probe-not-rewritten"],
-    },
-    KnownKey {
-        name: EXCLUDED_PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports whose inbound traffic the proxy does not capture.",
-        rules: &[],
-    },
-    KnownKey {
-        name: LIFECYCLE,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the management of the proxy's life cycle on or off, since consul-k8s 1.3.",
-        rules: &[],
-    },
-    KnownKey {
-        name: AS_SIDECAR,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Makes the proxy a native sidecar, since consul-k8s 1.9.",
-        rules: &[],
-    },
-];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    INJECT, Annotations of Pod, &["true", "false"], [],
+        "Switches the injection of the proxy on or off.";
+    SERVICE, Annotations of Pod, &[], ["consul-multiport-tproxy"],
+        "Names the services of the pod.";
+    SERVICE_PORT, Annotations of Pod, &[], ["consul-port-name-shared"],
+        "Lists the ports of the services of the pod: numbers or names.";
+    METRICS_PORT, Annotations of Pod, &[], [],
+        "Sets the port of the metrics, instead of that of the service.";
+    TRANSPARENT, Annotations of Pod, &["true", "false"], [],
+        "Switches the capture of traffic on or off.";
+    TRANSPARENT, Labels of Namespace, &["true", "false"], [],
+        "Switches the capture of traffic of the pods of the namespace on or off.";
+    OVERWRITE, Annotations of Pod, &["true", "false"], ["consul-probe-not-rewritten"],
+        "Switches the rewrite of probes on or off.";
+    EXCLUDED_PORTS, Annotations of Pod, &[], [],
+        "Lists the ports whose inbound traffic the proxy does not capture.";
+    LIFECYCLE, Annotations of Pod, &["true", "false"], [],
+        "Switches the management of the proxy's life cycle on or off, since consul-k8s 1.3.";
+    AS_SIDECAR, Annotations of Pod, &["true", "false"], [],
+        "Makes the proxy a native sidecar, since consul-k8s 1.9.";
+};
 
 /// The ways in which Consul breaks a handler.
 pub mod faults {

@@ -1,168 +1,46 @@
 //! The labels and annotations of Istio that users write.
 
 use super::keys;
-use crate::mesh::description::KeyMap::{Annotations, Labels};
-use crate::mesh::description::KeyOwner::{Namespace, Pod};
-use crate::mesh::description::KnownKey;
+use crate::mesh::description::{KnownKey, known_keys};
 
-pub(super) static KEYS: &[KnownKey] = &[
-    KnownKey {
-        name: keys::REWRITE_PROBERS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the rewrite of probes on or off: the kubelet sends rewritten probes to the agent, which passes them on without mutual TLS.",
-        rules: &["annotation-bad-boolean", "strict-probe-not-rewritten"],
-    },
-    KnownKey {
-        name: keys::INJECT,
-        map: Labels,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the injection of the sidecar on or off, since Istio 1.12.",
-        rules: &["inject-label-invalid", "inject-label-blocked-by-namespace"],
-    },
-    KnownKey {
-        name: keys::INJECT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the injection of the sidecar on or off. The label of the same name takes precedence.",
-        rules: &[
-            "inject-annotation-never-seen",
-            "inject-value-changed-in-1-27",
-        ],
-    },
-    KnownKey {
-        name: keys::NAMESPACE_INJECTION,
-        map: Labels,
-        owners: &[Namespace],
-        values: &["enabled", "disabled"],
-        meaning: "Switches the injection of the sidecar into the pods of the namespace on or off.",
-        rules: &["namespace-two-injection-labels"],
-    },
-    KnownKey {
-        name: keys::REVISION,
-        map: Labels,
-        owners: &[Pod, Namespace],
-        values: &[],
-        meaning: "Names the revision, or the tag of a revision, of the control plane that injects the pods.",
-        rules: &["revision-not-installed", "rev-label-with-disabled-inject"],
-    },
-    KnownKey {
-        name: keys::DATAPLANE_MODE,
-        map: Labels,
-        owners: &[Pod, Namespace],
-        values: &["ambient", "none"],
-        meaning: "Puts pods into the ambient mesh, or keeps them out of it.",
-        rules: &["ambient-and-injection-labels"],
-    },
-    KnownKey {
-        name: keys::TEMPLATES,
-        map: Annotations,
-        owners: &[Pod],
-        values: TEMPLATES,
-        meaning: "Names the injection templates, separated by commas. Templates for gateways and for gRPC without a proxy do not rewrite probes.",
-        rules: &[
-            "injection-template-unknown",
-            "proxyless-template-no-rewrite",
-        ],
-    },
-    KnownKey {
-        name: keys::PROXY_CONFIG,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Contains the configuration of the proxy of the pod, as YAML.",
-        rules: &["proxy-config-invalid", "status-port-per-pod-proxyconfig"],
-    },
-    KnownKey {
-        name: keys::STATUS_PORT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Sets the port on which the agent answers probes; 15020 by default. With 0, probes are not rewritten.",
-        rules: &["status-port-invalid", "status-port-zero"],
-    },
-    KnownKey {
-        name: keys::INCLUDE_INBOUND_PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["*"],
-        meaning: "Lists the ports whose inbound traffic the sidecar captures, separated by commas.",
-        rules: &[
-            "exclude-ignored-with-include-list",
-            "status-port-in-include-list",
-        ],
-    },
-    KnownKey {
-        name: keys::EXCLUDE_INBOUND_PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports whose inbound traffic the sidecar does not capture, separated by commas.",
-        rules: &[
-            "exclude-ignored-with-include-list",
-            "probe-port-excluded-cleartext",
-        ],
-    },
-    KnownKey {
-        name: keys::EXCLUDE_OUTBOUND_PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports of other hosts whose traffic the sidecar does not capture, separated by commas.",
-        rules: &["invalid-traffic-annotation"],
-    },
-    KnownKey {
-        name: keys::INCLUDE_OUTBOUND_RANGES,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["*"],
-        meaning: "Lists the address ranges whose outbound traffic the sidecar captures, separated by commas.",
-        rules: &["invalid-traffic-annotation"],
-    },
-    KnownKey {
-        name: keys::EXCLUDE_OUTBOUND_RANGES,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the address ranges whose outbound traffic the sidecar does not capture, separated by commas.",
-        rules: &["invalid-traffic-annotation"],
-    },
-    KnownKey {
-        name: keys::MERGE_METRICS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Switches the merging of the metrics of the application and of the sidecar on or off.",
-        rules: &["prometheus-port-refused"],
-    },
-    KnownKey {
-        name: keys::NATIVE_SIDECAR,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Makes the sidecar an init container that is always restarted, since Istio 1.24.",
-        rules: &["native-sidecar-startup-deadlock"],
-    },
-    KnownKey {
-        name: keys::INTERCEPTION_MODE,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["REDIRECT", "TPROXY", "NONE"],
-        meaning: "Selects how traffic reaches the sidecar. With NONE, it captures no traffic.",
-        rules: &["interception-none-no-ingress"],
-    },
-    KnownKey {
-        name: keys::BYPASS_INBOUND,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["true", "false"],
-        meaning: "Excludes the inbound traffic of an ambient pod from ztunnel, since Istio 1.23.",
-        rules: &["ambient-inbound-bypass"],
-    },
-];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    keys::REWRITE_PROBERS, Annotations of Pod, &["true", "false"], ["annotation-bad-boolean", "strict-probe-not-rewritten"],
+        "Switches the rewrite of probes on or off: the kubelet sends rewritten probes to the agent, which passes them on without mutual TLS.";
+    keys::INJECT, Labels of Pod, &["true", "false"], ["inject-label-invalid", "inject-label-blocked-by-namespace"],
+        "Switches the injection of the sidecar on or off, since Istio 1.12.";
+    keys::INJECT, Annotations of Pod, &["true", "false"], ["inject-annotation-never-seen", "inject-value-changed-in-1-27"],
+        "Switches the injection of the sidecar on or off. The label of the same name takes precedence.";
+    keys::NAMESPACE_INJECTION, Labels of Namespace, &["enabled", "disabled"], ["namespace-two-injection-labels"],
+        "Switches the injection of the sidecar into the pods of the namespace on or off.";
+    keys::REVISION, Labels of Pod Namespace, &[], ["revision-not-installed", "rev-label-with-disabled-inject"],
+        "Names the revision, or the tag of a revision, of the control plane that injects the pods.";
+    keys::DATAPLANE_MODE, Labels of Pod Namespace, &["ambient", "none"], ["ambient-and-injection-labels"],
+        "Puts pods into the ambient mesh, or keeps them out of it.";
+    keys::TEMPLATES, Annotations of Pod, TEMPLATES, ["injection-template-unknown", "proxyless-template-no-rewrite"],
+        "Names the injection templates, separated by commas. Templates for gateways and for gRPC without a proxy do not rewrite probes.";
+    keys::PROXY_CONFIG, Annotations of Pod, &[], ["proxy-config-invalid", "status-port-per-pod-proxyconfig"],
+        "Contains the configuration of the proxy of the pod, as YAML.";
+    keys::STATUS_PORT, Annotations of Pod, &[], ["status-port-invalid", "status-port-zero"],
+        "Sets the port on which the agent answers probes; 15020 by default. With 0, probes are not rewritten.";
+    keys::INCLUDE_INBOUND_PORTS, Annotations of Pod, &["*"], ["exclude-ignored-with-include-list", "status-port-in-include-list"],
+        "Lists the ports whose inbound traffic the sidecar captures, separated by commas.";
+    keys::EXCLUDE_INBOUND_PORTS, Annotations of Pod, &[], ["exclude-ignored-with-include-list", "probe-port-excluded-cleartext"],
+        "Lists the ports whose inbound traffic the sidecar does not capture, separated by commas.";
+    keys::EXCLUDE_OUTBOUND_PORTS, Annotations of Pod, &[], ["invalid-traffic-annotation"],
+        "Lists the ports of other hosts whose traffic the sidecar does not capture, separated by commas.";
+    keys::INCLUDE_OUTBOUND_RANGES, Annotations of Pod, &["*"], ["invalid-traffic-annotation"],
+        "Lists the address ranges whose outbound traffic the sidecar captures, separated by commas.";
+    keys::EXCLUDE_OUTBOUND_RANGES, Annotations of Pod, &[], ["invalid-traffic-annotation"],
+        "Lists the address ranges whose outbound traffic the sidecar does not capture, separated by commas.";
+    keys::MERGE_METRICS, Annotations of Pod, &["true", "false"], ["prometheus-port-refused"],
+        "Switches the merging of the metrics of the application and of the sidecar on or off.";
+    keys::NATIVE_SIDECAR, Annotations of Pod, &["true", "false"], ["native-sidecar-startup-deadlock"],
+        "Makes the sidecar an init container that is always restarted, since Istio 1.24.";
+    keys::INTERCEPTION_MODE, Annotations of Pod, &["REDIRECT", "TPROXY", "NONE"], ["interception-none-no-ingress"],
+        "Selects how traffic reaches the sidecar. With NONE, it captures no traffic.";
+    keys::BYPASS_INBOUND, Annotations of Pod, &["true", "false"], ["ambient-inbound-bypass"],
+        "Excludes the inbound traffic of an ambient pod from ztunnel, since Istio 1.23.";
+};
 
 /// Every annotation and label that Istio knows, sorted.
 pub const KNOWN: &[&str] = &[

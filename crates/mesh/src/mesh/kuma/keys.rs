@@ -1,8 +1,6 @@
 //! The labels and annotations of Kuma, with what editors offer for each.
 
-use crate::mesh::description::KeyMap::{Annotations, Labels};
-use crate::mesh::description::KeyOwner::{Namespace, Pod};
-use crate::mesh::description::KnownKey;
+use crate::mesh::description::{KnownKey, known_keys};
 
 /// Label of pods and Namespaces that switches injection on or off; before 2.2 also an annotation.
 pub const INJECTION: &str = "kuma.io/sidecar-injection";
@@ -26,64 +24,22 @@ pub(super) const PORT_ENV: &str = "KUMA_APPLICATION_PROBE_PROXY_PORT";
 /// The default port of the probe proxy.
 pub(super) const DEFAULT_PORT: i64 = 9001;
 
-pub(super) static KEYS: &[KnownKey] = &[
-    KnownKey {
-        name: INJECTION,
-        map: Labels,
-        owners: &[Pod, Namespace],
-        values: &["enabled", "disabled"],
-        meaning: "Switches the injection of the sidecar on or off. As an annotation it has no effect since Kuma 2.2.",
-        rules: &["kuma-label-not-annotation"],
-    },
-    KnownKey {
-        name: PROXY_PORT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Sets the port of the probe proxy; 9001 by default. With 0, probes are not rewritten.",
-        rules: &["kuma-probe-port-unprotected"],
-    },
-    KnownKey {
-        name: GATEWAY,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["enabled"],
-        meaning: "Makes the pod a gateway, whose probes are not rewritten.",
-        rules: &["kuma-gateway-annotation-false"],
-    },
-    KnownKey {
-        name: SIDECAR_ENV,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Sets variables of the sidecar.",
-        rules: &[],
-    },
-    KnownKey {
-        name: VIRTUAL_PROBES,
-        map: Annotations,
-        owners: &[Pod],
-        values: &["enabled", "disabled"],
-        meaning: "Switches virtual probes on or off, up to Kuma 2.14.",
-        rules: &[],
-    },
-    KnownKey {
-        name: VIRTUAL_PORT,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Sets the port of virtual probes.",
-        rules: &[],
-    },
-    KnownKey {
-        name: EXCLUDED_PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports whose inbound traffic the sidecar does not capture, separated by commas.",
-        rules: &[],
-    },
-];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    INJECTION, Labels of Pod Namespace, &["enabled", "disabled"], ["kuma-label-not-annotation"],
+        "Switches the injection of the sidecar on or off. As an annotation it has no effect since Kuma 2.2.";
+    PROXY_PORT, Annotations of Pod, &[], ["kuma-probe-port-unprotected"],
+        "Sets the port of the probe proxy; 9001 by default. With 0, probes are not rewritten.";
+    GATEWAY, Annotations of Pod, &["enabled"], ["kuma-gateway-annotation-false"],
+        "Makes the pod a gateway, whose probes are not rewritten.";
+    SIDECAR_ENV, Annotations of Pod, &[], [],
+        "Sets variables of the sidecar.";
+    VIRTUAL_PROBES, Annotations of Pod, &["enabled", "disabled"], [],
+        "Switches virtual probes on or off, up to Kuma 2.14.";
+    VIRTUAL_PORT, Annotations of Pod, &[], [],
+        "Sets the port of virtual probes.";
+    EXCLUDED_PORTS, Annotations of Pod, &[], [],
+        "Lists the ports whose inbound traffic the sidecar does not capture, separated by commas.";
+};
 
 /// The ways in which Kuma breaks a handler.
 pub mod faults {

@@ -1,8 +1,6 @@
 //! The labels and annotations of Linkerd, with what editors offer for each.
 
-use crate::mesh::description::KeyMap::Annotations;
-use crate::mesh::description::KeyOwner::{Namespace, Pod};
-use crate::mesh::description::KnownKey;
+use crate::mesh::description::{KnownKey, known_keys};
 
 /// Annotation of pods and Namespaces that enables injection.
 pub(crate) const INJECT: &str = "linkerd.io/inject";
@@ -26,55 +24,18 @@ pub(crate) const PROXY: &str = "linkerd-proxy";
 /// The name of the init container that redirects traffic.
 pub(crate) const INIT: &str = "linkerd-init";
 
-pub(super) static KEYS: &[KnownKey] = &[
-    KnownKey {
-        name: INJECT,
-        map: Annotations,
-        owners: &[Pod, Namespace],
-        values: &["enabled", "ingress", "disabled"],
-        meaning: "Switches the injection of the proxy on or off.",
-        rules: &[],
-    },
-    KnownKey {
-        name: DEFAULT_POLICY,
-        map: Annotations,
-        owners: &[Pod, Namespace],
-        values: &[
-            "all-unauthenticated",
-            "all-authenticated",
-            "cluster-unauthenticated",
-            "cluster-authenticated",
-            "deny",
-            "audit",
-        ],
-        meaning: "Selects which clients may connect to ports that no `Server` selects.",
-        rules: &["linkerd-grpc-probe-denied", "linkerd-probe-network"],
-    },
-    KnownKey {
-        name: SKIPPED_PORTS,
-        map: Annotations,
-        owners: &[Pod, Namespace],
-        values: &[],
-        meaning: "Lists the ports whose inbound traffic the proxy does not capture, separated by commas.",
-        rules: &[],
-    },
-    KnownKey {
-        name: OPAQUE_PORTS,
-        map: Annotations,
-        owners: &[Pod, Namespace],
-        values: &[],
-        meaning: "Lists the ports whose traffic the proxy does not read, separated by commas.",
-        rules: &[],
-    },
-    KnownKey {
-        name: REQUIRE_IDENTITY,
-        map: Annotations,
-        owners: &[Pod, Namespace],
-        values: &[],
-        meaning: "Lists the ports that require an identity of the mesh, unless a `Server` selects them.",
-        rules: &["linkerd-https-probe-denied"],
-    },
-];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    INJECT, Annotations of Pod Namespace, &["enabled", "ingress", "disabled"], [],
+        "Switches the injection of the proxy on or off.";
+    DEFAULT_POLICY, Annotations of Pod Namespace, &[ "all-unauthenticated", "all-authenticated", "cluster-unauthenticated", "cluster-authenticated", "deny", "audit", ], ["linkerd-grpc-probe-denied", "linkerd-probe-network"],
+        "Selects which clients may connect to ports that no `Server` selects.";
+    SKIPPED_PORTS, Annotations of Pod Namespace, &[], [],
+        "Lists the ports whose inbound traffic the proxy does not capture, separated by commas.";
+    OPAQUE_PORTS, Annotations of Pod Namespace, &[], [],
+        "Lists the ports whose traffic the proxy does not read, separated by commas.";
+    REQUIRE_IDENTITY, Annotations of Pod Namespace, &[], ["linkerd-https-probe-denied"],
+        "Lists the ports that require an identity of the mesh, unless a `Server` selects them.";
+};
 
 /// The ways in which Linkerd breaks a handler.
 pub mod faults {

@@ -1,9 +1,7 @@
 //! The labels and annotations of OSM, with what editors offer for each.
 
 use crate::kube::Slot;
-use crate::mesh::description::KeyMap::{Annotations, Labels};
-use crate::mesh::description::KeyOwner::{Namespace, Pod};
-use crate::mesh::description::KnownKey;
+use crate::mesh::description::{KnownKey, known_keys};
 
 /// Volume of an injected pod, by which the webhook recognizes pods that it has already processed.
 pub(crate) const BOOTSTRAP_VOLUME: &str = "envoy-bootstrap-config-volume";
@@ -71,40 +69,16 @@ pub(crate) fn is_own_path(path: &str) -> bool {
     path == HEALTHCHECK_PATH || kinds.iter().any(is_kind)
 }
 
-pub(super) static KEYS: &[KnownKey] = &[
-    KnownKey {
-        name: MONITORED,
-        map: Labels,
-        owners: &[Namespace],
-        values: &[],
-        meaning: "Names the mesh that monitors the namespace.",
-        rules: &[],
-    },
-    KnownKey {
-        name: IGNORE,
-        map: Labels,
-        owners: &[Namespace],
-        values: &["true"],
-        meaning: "Keeps the webhook from injecting the pods of the namespace.",
-        rules: &[],
-    },
-    KnownKey {
-        name: INJECTION,
-        map: Annotations,
-        owners: &[Pod, Namespace],
-        values: &["enabled", "disabled"],
-        meaning: "Switches the injection of the sidecar on or off.",
-        rules: &["osm-annotation-value"],
-    },
-    KnownKey {
-        name: EXCLUDED_PORTS,
-        map: Annotations,
-        owners: &[Pod],
-        values: &[],
-        meaning: "Lists the ports whose inbound traffic the sidecar does not capture.",
-        rules: &["osm-annotation-value"],
-    },
-];
+pub(super) static KEYS: &[KnownKey] = known_keys! {
+    MONITORED, Labels of Namespace, &[], [],
+        "Names the mesh that monitors the namespace.";
+    IGNORE, Labels of Namespace, &["true"], [],
+        "Keeps the webhook from injecting the pods of the namespace.";
+    INJECTION, Annotations of Pod Namespace, &["enabled", "disabled"], ["osm-annotation-value"],
+        "Switches the injection of the sidecar on or off.";
+    EXCLUDED_PORTS, Annotations of Pod, &[], ["osm-annotation-value"],
+        "Lists the ports whose inbound traffic the sidecar does not capture.";
+};
 
 /// The ways in which Open Service Mesh breaks a handler.
 pub mod faults {
