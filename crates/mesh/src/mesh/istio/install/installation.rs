@@ -30,97 +30,129 @@ pub struct EnablementSelector {
     pub namespace: Requirements,
 }
 
-/// The facts about an installation from one carrier, or from all carriers of a control plane.
-/// `None` means "not written".
-#[derive(Clone, Debug, PartialEq)]
-pub struct Install {
-    /// The kind of object or file that states the facts.
-    pub carrier: Carrier,
-    /// How much of an installation it describes.
-    pub part: Part,
-    /// The name of the object; empty for a file.
-    pub name: String,
-    /// The line to point to; its file shows how near the installation is to a workload.
-    pub place: Label,
-    /// Values files of the tree that this installation includes, so that they state nothing themselves.
-    pub reads: Vec<Arc<str>>,
-    /// Values from unreadable sources: an unwritten value may differ from the default.
-    pub unread: Vec<Reason>,
-    /// The value because of which istiod rejects the mesh configuration, with the reason.
-    pub rejected_config: Option<Label>,
+/// Declares [`Install`]: its facts of one value each, of which the first carrier that states one decides.
+macro_rules! install {
+    ($($(#[$doc:meta])* $fact:ident: $type:ty,)+) => {
+        /// The facts about an installation from one carrier, or from all carriers of a control plane.
+        /// `None` means "not written".
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Install {
+            /// The kind of object or file that states the facts.
+            pub carrier: Carrier,
+            /// How much of an installation it describes.
+            pub part: Part,
+            /// The name of the object; empty for a file.
+            pub name: String,
+            /// The line to point to; its file shows how near the installation is to a workload.
+            pub place: Label,
+            /// Values files of the tree that this installation includes, so that they state nothing themselves.
+            pub reads: Vec<Arc<str>>,
+            /// Values from unreadable sources: an unwritten value may differ from the default.
+            pub unread: Vec<Reason>,
+            /// The value because of which istiod rejects the mesh configuration, with the reason.
+            pub rejected_config: Option<Label>,
+            /// `revisionTags`, and tags that other objects set.
+            pub tags: Vec<Fact<String>>,
+            /// Why it may have more names than are written.
+            pub more_names: Option<Reason>,
+            /// Its webhooks, if the tree contains them: they are evaluated as written.
+            pub webhooks: Vec<Webhook>,
+            /// Names of custom injection templates.
+            pub custom_templates: Vec<Fact<String>>,
+            /// Aliases of several templates.
+            pub template_aliases: Vec<Fact<(String, Vec<String>)>>,
+            $($(#[$doc])* pub $fact: Option<Fact<$type>>,)+
+        }
 
+        impl Install {
+            /// Returns an installation without facts.
+            pub(super) const fn new(carrier: Carrier, part: Part, name: String, place: Label) -> Self {
+                Self {
+                    carrier,
+                    part,
+                    name,
+                    place,
+                    reads: Vec::new(),
+                    unread: Vec::new(),
+                    rejected_config: None,
+                    tags: Vec::new(),
+                    more_names: None,
+                    webhooks: Vec::new(),
+                    custom_templates: Vec::new(),
+                    template_aliases: Vec::new(),
+                    $($fact: None,)+
+                }
+            }
+
+            /// Copies facts from `other` that are not written here.
+            fn fill_facts(&mut self, other: &Self) {
+                $(if self.$fact.is_none() { self.$fact.clone_from(&other.$fact); })+
+            }
+        }
+    };
+}
+
+install! {
     /// The release of istiod.
-    pub version: Option<Fact<Version>>,
+    version: Version,
     /// The revision; `None` is the one without a name.
-    pub revision: Option<Fact<String>>,
-    /// `revisionTags`, and tags that other objects set.
-    pub tags: Vec<Fact<String>>,
-    /// Why it may have more names than are written.
-    pub more_names: Option<Reason>,
-    /// Its webhooks, if the tree contains them: they are evaluated as written.
-    pub webhooks: Vec<Webhook>,
-
+    revision: String,
     /// `sidecarInjectorWebhook.rewriteAppHTTPProbe`.
-    pub rewrite: Option<Fact<bool>>,
+    rewrite: bool,
     /// `REWRITE_TCP_PROBES` of istiod (1.12 to 1.18).
-    pub rewrite_tcp: Option<Fact<bool>>,
+    rewrite_tcp: bool,
     /// `REWRITE_PROBE_LEGACY_LOCALHOST_DESTINATION` of the agent.
-    pub probe_localhost: Option<Fact<bool>>,
+    probe_localhost: bool,
     /// `meshConfig.rootNamespace`, else `global.istioNamespace`.
-    pub root_namespace: Option<Fact<String>>,
+    root_namespace: String,
     /// `meshConfig.defaultConfig.statusPort`: the port that rewritten probes target and the agent listens on.
-    pub mesh_status_port: Option<Fact<i64>>,
+    mesh_status_port: i64,
     /// `global.proxy.statusPort`: the port that is excluded from traffic capture.
-    pub proxy_status_port: Option<Fact<i64>>,
+    proxy_status_port: i64,
     /// `global.proxy.includeInboundPorts`.
-    pub include_inbound_ports: Option<Fact<String>>,
+    include_inbound_ports: String,
     /// `global.proxy.excludeInboundPorts`.
-    pub exclude_inbound_ports: Option<Fact<String>>,
+    exclude_inbound_ports: String,
     /// `meshConfig.defaultConfig.interceptionMode`.
-    pub interception_mode: Option<Fact<String>>,
+    interception_mode: String,
     /// `meshConfig.inboundTrafficPolicy.mode`.
-    pub inbound_traffic_policy: Option<Fact<String>>,
+    inbound_traffic_policy: String,
     /// `meshConfig.enablePrometheusMerge`.
-    pub prometheus_merge: Option<Fact<bool>>,
+    prometheus_merge: bool,
     /// `holdApplicationUntilProxyStarts`.
-    pub hold_application: Option<Fact<bool>>,
+    hold_application: bool,
     /// Whether `global.proxy.lifecycle` replaces the hook with which the sidecar lets the application wait.
-    pub replaces_hold: Option<Fact<bool>>,
+    replaces_hold: bool,
     /// Whether the CNI plugin sets up traffic capture.
-    pub cni: Option<Fact<bool>>,
+    cni: bool,
     /// `ENABLE_NATIVE_SIDECARS` of istiod.
-    pub native_sidecars: Option<Fact<NativeSidecars>>,
+    native_sidecars: NativeSidecars,
     /// The mutual TLS mode of the whole mesh, if the operator creates the policy.
-    pub mesh_mtls: Option<Fact<MtlsMode>>,
+    mesh_mtls: MtlsMode,
     /// The network plugin of the cluster.
-    pub network_plugin: Option<Fact<NetworkPlugin>>,
+    network_plugin: NetworkPlugin,
     /// `cni.exclusive` of Cilium: it removes the configuration of other CNI plugins.
-    pub cni_exclusive: Option<Fact<bool>>,
+    cni_exclusive: bool,
     /// `excludeNamespaces` of the CNI plugin.
-    pub cni_excluded: Option<Fact<Vec<String>>>,
+    cni_excluded: Vec<String>,
     /// Whether ambient mode is on.
-    pub ambient: Option<Fact<bool>>,
+    ambient: bool,
     /// `ambient.enablementSelectors` of the CNI plugin.
-    pub ambient_selectors: Option<Fact<Vec<EnablementSelector>>>,
-
+    ambient_selectors: Vec<EnablementSelector>,
     /// `sidecarInjectorWebhook.enableNamespacesByDefault`.
-    pub namespaces_by_default: Option<Fact<bool>>,
+    namespaces_by_default: bool,
     /// `global.proxy.autoInject`: whether pods are injected if no label decides.
-    pub auto_inject: Option<Fact<bool>>,
+    auto_inject: bool,
     /// `neverInjectSelector`.
-    pub never_inject: Option<Fact<Vec<Requirements>>>,
+    never_inject: Vec<Requirements>,
     /// `alwaysInjectSelector`.
-    pub always_inject: Option<Fact<Vec<Requirements>>>,
+    always_inject: Vec<Requirements>,
     /// `defaultTemplates`.
-    pub default_templates: Option<Fact<Vec<String>>>,
-    /// Names of custom injection templates.
-    pub custom_templates: Vec<Fact<String>>,
-    /// Aliases of several templates.
-    pub template_aliases: Vec<Fact<(String, Vec<String>)>>,
+    default_templates: Vec<String>,
     /// `reinvocationPolicy` of the webhooks.
-    pub reinvocation_policy: Option<Fact<String>>,
+    reinvocation_policy: String,
     /// `meshConfig.discoverySelectors`: the namespaces that istiod watches.
-    pub discovery_selectors: Option<Fact<Vec<Requirements>>>,
+    discovery_selectors: Vec<Requirements>,
 }
 
 impl Install {
@@ -130,54 +162,6 @@ impl Install {
     #[must_use]
     pub const fn is_fork(&self) -> bool {
         matches!(self.carrier, Carrier::Maistra | Carrier::MaistraMembers)
-    }
-
-    /// Returns an installation without facts.
-    pub(super) const fn new(carrier: Carrier, part: Part, name: String, place: Label) -> Self {
-        Self {
-            carrier,
-            part,
-            name,
-            place,
-            reads: Vec::new(),
-            unread: Vec::new(),
-            rejected_config: None,
-            version: None,
-            revision: None,
-            tags: Vec::new(),
-            more_names: None,
-            webhooks: Vec::new(),
-            rewrite: None,
-            rewrite_tcp: None,
-            probe_localhost: None,
-            root_namespace: None,
-            mesh_status_port: None,
-            proxy_status_port: None,
-            include_inbound_ports: None,
-            exclude_inbound_ports: None,
-            interception_mode: None,
-            inbound_traffic_policy: None,
-            prometheus_merge: None,
-            hold_application: None,
-            replaces_hold: None,
-            cni: None,
-            native_sidecars: None,
-            mesh_mtls: None,
-            network_plugin: None,
-            cni_exclusive: None,
-            cni_excluded: None,
-            ambient: None,
-            ambient_selectors: None,
-            namespaces_by_default: None,
-            auto_inject: None,
-            never_inject: None,
-            always_inject: None,
-            default_templates: None,
-            custom_templates: Vec::new(),
-            template_aliases: Vec::new(),
-            reinvocation_policy: None,
-            discovery_selectors: None,
-        }
     }
 
     /// Returns an installation that an object describes; its place is the name of the object.
@@ -233,43 +217,10 @@ impl Install {
 
     /// Copies values from `other` that are not written here.
     pub fn fill_from(&mut self, other: &Self) {
-        macro_rules! fill {
-            ($($field:ident),+ $(,)?) => {
-                $(if self.$field.is_none() { self.$field.clone_from(&other.$field); })+
-            };
+        self.fill_facts(other);
+        if self.more_names.is_none() {
+            self.more_names.clone_from(&other.more_names);
         }
-        fill!(
-            version,
-            more_names,
-            rewrite,
-            rewrite_tcp,
-            probe_localhost,
-            root_namespace,
-            mesh_status_port,
-            proxy_status_port,
-            include_inbound_ports,
-            exclude_inbound_ports,
-            interception_mode,
-            inbound_traffic_policy,
-            prometheus_merge,
-            hold_application,
-            replaces_hold,
-            cni,
-            native_sidecars,
-            mesh_mtls,
-            network_plugin,
-            cni_exclusive,
-            cni_excluded,
-            ambient,
-            ambient_selectors,
-            namespaces_by_default,
-            auto_inject,
-            never_inject,
-            always_inject,
-            default_templates,
-            reinvocation_policy,
-            discovery_selectors,
-        );
         for tag in &other.tags {
             if self.tags.iter().all(|known| known.value != tag.value) {
                 self.tags.push(tag.clone());

@@ -23,6 +23,7 @@ use super::version::version_of_image;
 use super::{istiod, operators};
 use crate::kube::{Object, Requirements};
 use crate::mesh::istio::keys;
+use crate::mesh::istio::known_keys::TEMPLATES;
 use crate::mesh::{Fact, Version};
 
 /// Reads a Deployment or DaemonSet of an installation, by the images of its containers.
@@ -107,18 +108,6 @@ fn node_agent(
     install.ambient = Some(Fact::known(true, place));
     Some(install)
 }
-
-/// Injection templates of the charts of Istio 1.31; all others are custom.
-const OWN_TEMPLATES: [&str; 8] = [
-    "sidecar",
-    "gateway",
-    "grpc-simple",
-    "grpc-agent",
-    "waypoint",
-    "kube-gateway",
-    "agentgateway",
-    "agentgateway-waypoint",
-];
 
 /// The ConfigMap in which users of the Istio add-on of Azure Kubernetes Service set `meshConfig`, followed by `-` and
 /// the revision, such as `asm-1-26`, and the namespace of the add-on.
@@ -217,20 +206,13 @@ fn config(install: &mut Install, values: &Values<'_>) {
         Some(found.string()? == "enabled")
     });
     install.auto_inject = policy.or(install.auto_inject.take());
-    let selectors = |path: &str| {
-        let items = values.list(path);
-        let label = items.first()?.label(format!("`{path}` is set here"));
-        let read = items
-            .iter()
-            .map(|item| Requirements::parse(Some(item.node)));
-        Some(Fact::known(read.collect(), label))
-    };
+    let selectors = |path: &str| istiod::selectors(values, path);
     install.never_inject = selectors("neverInjectSelector").or(install.never_inject.take());
     install.always_inject = selectors("alwaysInjectSelector").or(install.always_inject.take());
     let defaults = istiod::list_of_names(&values.list("defaultTemplates"), "defaultTemplates");
     install.default_templates = defaults.or(install.default_templates.take());
     for name in values.keys("templates") {
-        let Some(text) = name.string().filter(|text| !OWN_TEMPLATES.contains(text)) else {
+        let Some(text) = name.string().filter(|text| !TEMPLATES.contains(text)) else {
             continue;
         };
         if install
