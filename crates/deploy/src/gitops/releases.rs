@@ -52,6 +52,15 @@ impl fmt::Debug for ReleaseTree<'_, '_> {
     }
 }
 
+/// A file that an object names.
+enum NamedFile<'t> {
+    Found(&'t SourceFile),
+    /// Its source is read, and does not contain it.
+    Absent,
+    /// Its source is not read, or another tool fills in the name.
+    Unknown,
+}
+
 /// A release of a chart.
 #[derive(Debug)]
 pub struct FoundRelease<'t> {
@@ -219,7 +228,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
         let Some(source) = &chart.folder else {
             for file in &chart.files {
                 let path = file.text().unwrap_or_default();
-                add_file(None, (*file, Place::of(owner)), path, found);
+                add_file(None, (*file, Place::of(owner)), path, &mut found.found);
             }
             return Some(());
         };
@@ -238,11 +247,14 @@ impl<'a, 't> ReleaseTree<'a, 't> {
                 let mut is_replaced = replaced.is_some();
                 for file in &chart.files {
                     let path = file.text().unwrap_or_default();
-                    let values = self.file_of(owner, Some(source), path);
+                    let values = match self.file_of(owner, Some(source), path) {
+                        NamedFile::Found(values) => Some(values),
+                        NamedFile::Absent | NamedFile::Unknown => None,
+                    };
                     let is_own =
                         |file: &SourceFile| replaced.is_some_and(|own| own.path == file.path);
                     is_replaced &= !values.is_some_and(is_own);
-                    add_file(values, (*file, Place::of(owner)), path, found);
+                    add_file(values, (*file, Place::of(owner)), path, &mut found.found);
                 }
                 if is_replaced {
                     let why = "`valuesFiles` replaces the `values.yaml` of the chart";
@@ -312,11 +324,12 @@ impl<'a, 't> ReleaseTree<'a, 't> {
         let values = match entry {
             ValuesEntry::File(node, is_optional) => {
                 let path = node.text().unwrap_or_default();
-                let file = self.argo_file(object, found, path);
-                if file.is_none() && is_optional && self.is_absent(object, found, path) {
-                    return;
-                }
-                return add_file(file, (node, place.clone()), path, found);
+                let file = match self.argo_file(object, found, path) {
+                    NamedFile::Found(file) => Some(file),
+                    NamedFile::Absent if is_optional => return,
+                    NamedFile::Absent | NamedFile::Unknown => None,
+                };
+                return add_file(file, (node, place.clone()), path, &mut found.found);
             }
             ValuesEntry::From(reference) => return self.add_taken(object, reference, found),
             ValuesEntry::Unread(node, why) => {
@@ -385,60 +398,60 @@ impl<'a, 't> ReleaseTree<'a, 't> {
         }));
     }
 
-    /// Returns a values file of Argo CD: `$ref/…` is in the source with this name and `/…` in that of the chart, both relative
+    /// Finds a values file of Argo CD: `$ref/…` is in the source with this name and `/…` in that of the chart, both relative
     /// to the root; all others are relative to the folder of the chart.
     fn argo_file(
         &self,
         object: &Object<'t>,
         found: &FoundRelease<'t>,
         path: &str,
-    ) -> Option<&'t SourceFile> {
-        let own = SourceName::of_argo(found.release.node);
+    ) -> NamedFile<'t> {
+        let is_remote = matches!(found.found.chart, FoundChart::Named(_));
         let folder = found.release.node.get("path").and_then(NodeRef::text);
-        if let Some((source, path)) = named_file(object, path) {
-            return self.file_of(object, source.as_ref(), path);
-        }
-        let folder = folder.filter(|_| !matches!(found.found.chart, FoundChart::Named(_)))?;
-        if path.starts_with('/') {
-            return self.file_of(object, Some(&own), path);
-        }
-        if let FoundChart::Folder(chart, _) = &found.found.chart {
-            let exact = self
-                .sources
-                .joined(paths::folder(chart.path).trim_end_matches('/'), path);
-            if let Some(file) = self.sources.file(&exact) {
-                return Some(file);
+        let (source, wanted) = match named_file(object, path) {
+            Some((source, path)) => (source, Cow::Borrowed(path)),
+            None if is_remote => return NamedFile::Unknown,
+            None => {
+                if let FoundChart::Folder(chart, _) = &found.found.chart
+                    && !path.starts_with('/')
+                {
+                    let folder = paths::folder(chart.path).trim_end_matches('/');
+                    if let Some(file) = self.sources.file(&self.sources.joined(folder, path)) {
+                        return NamedFile::Found(file);
+                    }
+                }
+                let wanted = match folder {
+                    Some(folder) if !path.starts_with('/') => format!("{folder}/{path}").into(),
+                    _ => Cow::Borrowed(path),
+                };
+                (Some(SourceName::of_argo(found.release.node)), wanted)
             }
-        }
-        self.file_of(object, Some(&own), &format!("{folder}/{path}"))
-    }
-
-    /// Returns whether a values file of Argo CD that is not in the tree does not exist in its source either.
-    fn is_absent(&self, object: &Object<'t>, found: &FoundRelease<'t>, path: &str) -> bool {
-        let (source, path) = named_file(object, path)
-            .unwrap_or_else(|| (Some(SourceName::of_argo(found.release.node)), path));
-        let is_in_run = |source: &SourceName<'t>| {
-            let place = self.repositories.place(self.sources, object, source, false);
-            !matches!(place, SourcePlace::Elsewhere { .. })
         };
-        // The source of a chart that is not in the tree, and a URL, are not read.
-        !matches!(found.found.chart, FoundChart::Named(_))
-            && !path.contains("://")
-            && !placeholder::contains(path)
-            && source.as_ref().is_some_and(is_in_run)
+        match self.file_of(object, source.as_ref(), &wanted) {
+            // A URL is not read, and neither is the source of a chart that is not in the tree.
+            NamedFile::Absent
+                if is_remote
+                    || source.is_none()
+                    || path.contains("://")
+                    || placeholder::contains(path) =>
+            {
+                NamedFile::Unknown
+            }
+            file => file,
+        }
     }
 
-    /// Returns the file at `path` in a source that `object` names, or in its own repository.
+    /// Finds the file at `path` in a source that `object` names, or in its own repository.
     fn file_of(
         &self,
         object: &Object<'t>,
         source: Option<&SourceName<'t>>,
         path: &str,
-    ) -> Option<&'t SourceFile> {
+    ) -> NamedFile<'t> {
         let place =
             source.map(|source| self.repositories.place(self.sources, object, source, false));
         let root = match place {
-            Some(SourcePlace::Elsewhere { .. }) => return None,
+            Some(SourcePlace::Elsewhere { .. }) => return NamedFile::Unknown,
             Some(SourcePlace::InRun(root)) => Some(root),
             Some(SourcePlace::Here) | None => None,
         };
@@ -454,6 +467,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
                     .any(|path| paths::ends_with(path, &wanted))
             })
             .max_by_key(|file| nearness(&file.path, object.path()))
+            .map_or(NamedFile::Absent, NamedFile::Found)
     }
 
     /// Returns the chart in a folder that `object` names. The path is relative to the root of a repository, which may not be
@@ -566,12 +580,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
                 ValuesEntry::File(node, _) => {
                     let path = node.text().unwrap_or_default();
                     let values = self.sources.file(&self.sources.joined(folder, path));
-                    match values {
-                        Some(values) => found.values.push(ReleaseValues::File(values)),
-                        None => found
-                            .unread
-                            .push(place.label(node.span(), not_in_tree(path))),
-                    }
+                    add_file(values, (node, place.clone()), path, &mut found);
                 }
                 ValuesEntry::Mapping(node) => {
                     found
@@ -605,21 +614,17 @@ fn named_file<'t, 'p>(
     Some((source, path))
 }
 
-fn not_in_tree(path: &str) -> String {
-    format!("values come from `{path}`, which is not in the tree")
-}
-
 fn add_file<'t>(
     file: Option<&'t SourceFile>,
     (node, place): (NodeRef<'t>, Place<'t>),
     path: &str,
-    found: &mut FoundRelease<'t>,
+    found: &mut ChartRelease<'t>,
 ) {
     match file {
-        Some(file) => found.found.values.push(ReleaseValues::File(file)),
+        Some(file) => found.values.push(ReleaseValues::File(file)),
         None => {
-            let why = place.label(node.span(), not_in_tree(path));
-            found.found.unread.push(why);
+            let message = format!("values come from `{path}`, which is not in the tree");
+            found.unread.push(place.label(node.span(), message));
         }
     }
 }
