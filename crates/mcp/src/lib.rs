@@ -20,4 +20,3 @@ mod tools;
 pub use error::{Command, Output, Runner};
 pub use roots::{Options, Root, Roots};
 pub use server::serve;
-pub use tools::reference;

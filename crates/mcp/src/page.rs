@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::error::ToolError;
 
@@ -48,7 +49,7 @@ impl Paging {
         }
         let texts: Vec<String> = items
             .iter()
-            .map(|item| serde_json::to_string(item).unwrap_or_default())
+            .map(|item| without_missing(item).to_string())
             .collect();
         let fingerprint = fingerprint(name, texts.iter().map(String::as_str));
         let start = match &self.cursor {
@@ -134,5 +135,23 @@ pub(super) fn decode(text: &str, length: usize, fingerprint: u64) -> Result<usiz
         Ok(offset)
     } else {
         Err(CursorError::Invalid)
+    }
+}
+
+/// Returns a value without parts that are missing, which would cost the assistant tokens.
+pub(super) fn without_missing(value: &impl Serialize) -> Value {
+    let mut value = serde_json::to_value(value).unwrap_or_default();
+    remove_missing(&mut value);
+    value
+}
+
+fn remove_missing(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            object.retain(|_, value| !value.is_null());
+            object.values_mut().for_each(remove_missing);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_missing),
+        _ => {}
     }
 }

@@ -8,7 +8,6 @@ use rmcp::model::{
     ResourceContents, ResourceTemplate,
 };
 
-use super::page;
 use meshprobe_engine::engine::{Notice, explained, rule_names};
 use meshprobe_report::{rule_page, rule_summary};
 
@@ -22,9 +21,6 @@ const SYMPTOMS: &str = "meshprobe://symptoms/";
 const MESHES: &str = "meshprobe://meshes";
 
 const MARKDOWN: &str = "text/markdown";
-
-/// The resources in one answer.
-const PAGE: usize = 50;
 
 /// Returns a rule, notice or guard, and its page.
 ///
@@ -52,27 +48,9 @@ fn symptom(id: &str) -> Result<String, String> {
     }
 }
 
-/// Lists the resources after a cursor.
-///
-/// # Errors
-/// The cursor is not valid.
-pub(super) fn list(after: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
-    let all = all();
-    let fingerprint = page::fingerprint(
-        "resources",
-        all.iter().map(|resource| resource.uri.as_str()),
-    );
-    let start = match after {
-        Some(text) => page::decode(text, all.len(), fingerprint)
-            .map_err(|_| ErrorData::invalid_params("invalid cursor", None))?,
-        None => 0,
-    };
-    let end = start.saturating_add(PAGE);
-    let next_cursor = (end < all.len()).then(|| page::encode(end, fingerprint));
-    let resources = all.into_iter().skip(start).take(PAGE).collect();
-    let mut result = ListResourcesResult::with_all_items(resources);
-    result.next_cursor = next_cursor;
-    Ok(result)
+/// Returns all resources.
+pub(super) fn list() -> ListResourcesResult {
+    ListResourcesResult::with_all_items(all())
 }
 
 fn all() -> Vec<Resource> {

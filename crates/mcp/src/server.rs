@@ -136,7 +136,7 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = TOOLS.into_iter().map(Tool::description).collect();
+        let tools = TOOLS.iter().map(Tool::description).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -174,11 +174,10 @@ impl ServerHandler for Server {
 
     async fn list_resources(
         &self,
-        request: Option<PaginatedRequestParams>,
+        _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let cursor = request.and_then(|request| request.cursor);
-        resources::list(cursor.as_deref())
+        Ok(resources::list())
     }
 
     async fn list_resource_templates(

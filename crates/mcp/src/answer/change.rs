@@ -32,17 +32,12 @@ pub(crate) struct Change {
     /// The file and line.
     at: String,
     /// The probe, as `namespace/Kind/name: slot of container`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     probe: Option<String>,
     /// The kustomization or deploying object in which the change occurs.
-    #[serde(skip_serializing_if = "Option::is_none")]
     overlay: Option<String>,
     /// The finding, for a change that is not about a probe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     finding: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     before: Option<State>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     after: Option<State>,
 }
 
@@ -56,10 +51,8 @@ struct State {
     why: String,
     certainty: &'static str,
     /// The text that the kubelet will print in the events of the pod.
-    #[serde(skip_serializing_if = "Option::is_none")]
     kubelet: Option<String>,
     /// The request of the kubelet after the rewrite of the mesh.
-    #[serde(skip_serializing_if = "Option::is_none")]
     rewritten_to: Option<String>,
     /// The lines that decide.
     because: Vec<Fact>,

@@ -46,27 +46,21 @@ pub(crate) struct Finding {
     /// The file and line of the probe or object.
     at: String,
     /// The object, as `namespace/Kind/name`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     container: Option<String>,
     /// The overlays or deploying objects in which the finding holds, if not everywhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     overlays: Vec<String>,
     /// What the probe will do: `fails`, `always-passes`, `target-changed`, `refused`, `unknown` and others.
-    #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
     /// The text that the kubelet will print in the events of the pod.
-    #[serde(skip_serializing_if = "Option::is_none")]
     kubelet: Option<String>,
     /// The lines that decide.
     because: Vec<Fact>,
     /// Facts that the files do not state, each with the parameter of `assume` that sets it.
     assumptions: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     help: Option<String>,
     /// The fix that `propose_fix` shows as a diff.
-    #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<FixSummary>,
 }
 
@@ -78,7 +72,6 @@ struct FixSummary {
     applicability: &'static str,
     title: String,
     /// Why it is not safe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 

@@ -78,7 +78,6 @@ const MOST: usize = 10;
 #[schemars(crate = "rmcp::schemars")]
 pub(crate) struct Fact {
     /// The file and line that state the fact, as `file:line`. Missing for defaults and for parameters of the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
     /// The fact.
     fact: String,
@@ -134,7 +133,6 @@ pub(crate) struct NotJudged {
     /// The file and line.
     at: String,
     /// The object, as `namespace/Kind/name`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
     /// The kind of the reason.
     reason: &'static str,

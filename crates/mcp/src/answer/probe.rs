@@ -14,7 +14,6 @@ use meshprobe_report::PredictReport;
 pub(crate) struct Probe {
     /// The workload, as `namespace/Kind/name`.
     object: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     container: Option<String>,
     /// `livenessProbe`, `readinessProbe`, `startupProbe`, `postStart`, `preStop`, or `probe` of a WorkloadGroup.
     slot: &'static str,
@@ -23,28 +22,22 @@ pub(crate) struct Probe {
     /// The file and line of the probe.
     at: String,
     /// The kustomization or deploying object in which the prediction holds; missing for plain manifests.
-    #[serde(skip_serializing_if = "Option::is_none")]
     overlay: Option<String>,
     /// The mesh of the pod; missing if there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     mesh: Option<&'static str>,
     /// `sidecar`, `ambient`, `uncaptured`, `none` or `unknown`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     dataplane: Option<&'static str>,
     /// The mode of mutual TLS at the port, where it matters.
-    #[serde(skip_serializing_if = "Option::is_none")]
     mtls: Option<&'static str>,
     /// Whether the mesh rewrites the probe.
     rewritten: bool,
     /// The request of the kubelet after the rewrite.
-    #[serde(skip_serializing_if = "Option::is_none")]
     rewritten_to: Option<String>,
     /// `ok`, `fails`, `always-passes`, `target-changed`, `refused`, `broken-without-mesh`, `not-in-mesh` or `unknown`.
     outcome: &'static str,
     /// `known` and `default` rest on the files; `assumed` and `unknown` depend on the assumptions.
     certainty: &'static str,
     /// The text that the kubelet will print in the events of the pod.
-    #[serde(skip_serializing_if = "Option::is_none")]
     kubelet: Option<String>,
     /// The lines that decide.
     because: Vec<Fact>,

@@ -11,7 +11,7 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::tool::Call;
+use super::Call;
 use crate::error::{Command, Output, ToolError, clean};
 use crate::paths::{Resolved, resolve};
 
@@ -164,24 +164,22 @@ impl Invocation {
         }
     }
 
-    /// Returns the folder that paths in the answer are relative to, if the command reads paths.
-    pub(super) fn root(&self) -> Option<String> {
-        self.reads_paths
-            .then(|| clean(&self.directory.to_string_lossy()))
-    }
-
-    /// Runs the command.
-    pub(super) fn run(self, call: &Call<'_>) -> Output {
+    /// Runs the command, and returns the folder that paths in the answer are relative to, if the command reads paths.
+    pub(super) fn run(self, call: &Call<'_>) -> (Option<String>, Output) {
+        let root = self
+            .reads_paths
+            .then(|| clean(&self.directory.to_string_lossy()));
         let mut arguments = self.arguments;
         arguments.push("--".into());
         arguments.extend(self.targets.into_iter().map(PathBuf::into_os_string));
-        call.runner.run(&Command {
+        let output = call.runner.run(&Command {
             arguments,
             stdin: self.stdin,
             directory: self.directory,
             roots: call.roots.real(),
             is_stopped: Arc::clone(&call.is_stopped),
-        })
+        });
+        (root, output)
     }
 }
 
@@ -258,6 +256,19 @@ fn of_object(object: &JsonObject, root: &Value, depth: usize) -> Value {
             ("anyOf", _) if referring.is_some() => {}
             ("description", Value::String(text)) => {
                 out.insert(key.clone(), text.replace('\n', " ").into());
+            }
+            // An answer does not contain values that are missing.
+            ("required", Value::Array(names)) => {
+                let is_given = |name: &&Value| {
+                    let kinds = name
+                        .as_str()
+                        .and_then(|name| object.get("properties")?.get(name));
+                    !kinds.is_some_and(|property| property.to_string().contains("\"null\""))
+                };
+                out.insert(
+                    key.clone(),
+                    names.iter().filter(is_given).cloned().collect(),
+                );
             }
             ("type", Value::Array(kinds)) => {
                 let kind = kinds.iter().find(|kind| *kind != "null");

@@ -1,107 +1,229 @@
-//! The tools of the server, and their reference in Markdown for `docs/mcp.md`.
+//! The tools of the server. An error names the parameter.
 
-mod check;
-mod explain_rule;
-mod explain_symptom;
 mod input;
-mod predict;
-mod propose_fix;
-mod tool;
-mod what_if;
+mod pages;
+mod reports;
 
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock};
+
+use meshprobe_mesh::settings::most_similar;
+use rmcp::model::{JsonObject, Tool as ToolDescription, ToolAnnotations};
+use rmcp::schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub(super) use tool::{Answer, Call, Tool};
+use crate::error::{Runner, ToolError};
+use crate::page::without_missing;
+use crate::roots::Roots;
 
-/// All tools, in the order in which clients list them.
-pub(crate) const TOOLS: [&Tool; 6] = [
-    &check::TOOL,
-    &predict::TOOL,
-    &explain_rule::TOOL,
-    &explain_symptom::TOOL,
-    &what_if::TOOL,
-    &propose_fix::TOOL,
-];
+/// All tools, in the order in which clients see them.
+pub(crate) static TOOLS: LazyLock<[Tool; 6]> = LazyLock::new(|| {
+    [
+        tool(
+            "check",
+            "Check probes",
+            "Finds Kubernetes health probes that a service mesh (Istio, Linkerd, Consul, Kuma, Cilium and others) \
+         breaks: probes that will fail, that can never fail, or whose configuration the mesh ignores. Use it \
+         first for questions such as \"why is this pod not ready\", \"why does the liveness probe restart the \
+         container\" or \"is this manifest right\", before you read manifests yourself: it knows what each \
+         release of the mesh does. Each finding has the outcome, the text that the kubelet prints, the \
+         certainty, and the file and line of every fact that decides. No finding about an object in \
+         `not_judged` means nothing. For probes that work, and for all details of one workload, use `predict`; \
+         for a diff with the fix, `propose_fix`.",
+            true,
+            reports::check,
+        ),
+        tool(
+            "predict",
+            "Predict probes",
+            "Predicts for every health probe and lifecycle hook of the manifests what a service mesh does to it: \
+         whether the mesh rewrites it, which request the kubelet then sends, the outcome, the text that the \
+         kubelet prints, and the file and line of every fact that decides. Use it to explain how one workload \
+         behaves, also if nothing is wrong; set `workload` to limit the answer. To find faults in many \
+         manifests, use `check`; to see the effect of a change, `what_if`.",
+            true,
+            reports::predict,
+        ),
+        tool(
+            "explain_rule",
+            "Explain a rule",
+            "Returns the page of a rule of `check`, or of a guard of the rewrite: what it checks, why it matters, an \
+         example, what to use instead, whether its fix is safe, and references. Use it to explain a finding, \
+         instead of answering from memory. The page is also the resource `meshprobe://rules/<id>`.",
+            false,
+            pages::explain_rule,
+        ),
+        tool(
+            "explain_symptom",
+            "Explain an event",
+            "Finds the page for the text of a failing probe or pod, as the kubelet, `kubectl describe pod` or a log \
+         shows it: the possible causes, how to confirm each, and the fix. Use it first if the user pastes an \
+         event or an error. It knows texts, not manifests: to find the cause that applies, continue with `check` \
+         on the manifests. The page is also the resource `meshprobe://symptoms/<id>`.",
+            false,
+            pages::explain_symptom,
+        ),
+        tool(
+            "what_if",
+            "Compare two assumptions or revisions",
+            "Predicts which probes change if a fact about the mesh changes, and how: for example `to: \
+         [\"mtls=STRICT\"]` before mutual TLS is enforced, `from: [\"mesh-version=1.30\"], to: \
+         [\"mesh-version=1.31\"]` before an upgrade, or `to: [\"dataplane=ambient\"]` with `select_namespace` \
+         before a namespace is migrated. Use it for questions such as \"what breaks if\" and \"can we upgrade\". \
+         Facts that are not named come from the manifests. With `since` instead, it compares revisions of git: \
+         `since: \"HEAD\"` judges the edits that are not committed, `since: \"main\"` a branch, `since` and \
+         `until` two revisions. Each change has the line that causes it in `because`.",
+            true,
+            reports::what_if,
+        ),
+        tool(
+            "propose_fix",
+            "Propose a fix",
+            "Returns a unified diff that fixes findings of `check` (`kind: fix`, the default), or that applies the \
+         mesh's rewrite of the probes to the manifests ahead of deployment (`kind: rewrite`). Writes nothing: \
+         show the diff to the user, and apply it with your own tools after they agree. The diff equals that of \
+         `meshprobe check --diff` and `meshprobe rewrite --diff`, is minimal, and keeps comments and formatting. \
+         Use it instead of editing probes yourself, and call `check` again after the diff is applied. Unsafe \
+         fixes, which may change running pods, are only included with `unsafe_fixes: true`; ask the user \
+         first.",
+            true,
+            reports::propose_fix,
+        ),
+    ]
+});
 
-/// Returns the tool with a name.
+/// Returns the tool of a name.
 pub(crate) fn find(name: &str) -> Option<&'static Tool> {
-    TOOLS.into_iter().find(|tool| tool.name == name)
+    TOOLS.iter().find(|tool| tool.name == name)
 }
 
-/// Returns the description of each tool, and the parameters in tables: those of all tools that read manifests, and those
-/// of each tool.
-#[must_use]
-pub fn reference() -> String {
-    let shared = shared();
-    let mut out: String = TOOLS
-        .into_iter()
-        .map(|tool| section(tool, &shared))
-        .collect();
-    out.push_str("### Parameters of all tools that read manifests\n\n");
-    out.push_str(&table(&shared));
-    out
+/// A tool of the server.
+pub(crate) struct Tool {
+    pub name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    /// Whether the tool reads files, so that it needs the roots of the client.
+    pub reads_files: bool,
+    input: Arc<JsonObject>,
+    output: Arc<JsonObject>,
+    call: Box<dyn Fn(&Call<'_>, &JsonObject) -> Result<Answer, ToolError> + Send + Sync>,
 }
 
-/// A parameter: its name and its schema.
-type Parameter = (String, Value);
+/// What a call may use.
+pub(crate) struct Call<'a> {
+    pub runner: &'a dyn Runner,
+    pub roots: &'a Roots,
+    /// Set as soon as no one waits for the answer.
+    pub is_stopped: Arc<AtomicBool>,
+}
 
-/// Returns the parameters that all tools that read files have.
-fn shared() -> Vec<Parameter> {
-    let mut tools = TOOLS.into_iter().filter(|tool| tool.reads_files);
-    let mut shared = tools.next().map(parameters).unwrap_or_default();
-    for tool in tools {
-        let others = parameters(tool);
-        shared.retain(|parameter| others.contains(parameter));
+/// The answer of a tool.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The content that follows the schema of the tool.
+    pub structured: Value,
+    /// The same for clients that only show text.
+    pub text: String,
+}
+
+/// Creates a tool from the function that answers a call: with the content that follows the schema, and the same as text.
+fn tool<I, O>(
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+    reads_files: bool,
+    call: fn(&Call<'_>, I) -> Result<(O, String), ToolError>,
+) -> Tool
+where
+    I: DeserializeOwned + JsonSchema + 'static,
+    O: Serialize + JsonSchema + 'static,
+{
+    let answer = move |used: &Call<'_>, arguments: &JsonObject| {
+        let (content, text) = call(used, parse(arguments)?)?;
+        let structured = without_missing(&content);
+        Ok(Answer { structured, text })
+    };
+    Tool {
+        name,
+        title,
+        description,
+        reads_files,
+        input: input::input::<I>(),
+        output: input::output::<O>(),
+        call: Box::new(answer),
     }
-    shared
 }
 
-fn parameters(tool: &Tool) -> Vec<Parameter> {
-    let schema = (tool.input)();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties
-        .into_iter()
-        .flatten()
-        .map(|(name, property)| (name.clone(), property.clone()))
-        .collect()
-}
-
-fn section(tool: &Tool, shared: &[Parameter]) -> String {
-    let mut own = parameters(tool);
-    own.retain(|parameter| !shared.contains(parameter));
-    let table = table(&own);
-    format!("### `{}`\n\n{}\n\n{table}", tool.name, tool.description)
-}
-
-fn table(parameters: &[Parameter]) -> String {
-    let mut out = "| parameter | type | meaning |\n|---|---|---|\n".to_owned();
-    for (name, property) in parameters {
-        let meaning = property.get("description").and_then(Value::as_str);
-        let meaning = meaning.unwrap_or_default().replace('|', "\\|");
-        out.push_str(&format!(
-            "| `{name}` | {} | {meaning} |\n",
-            type_of(property)
-        ));
+impl Tool {
+    /// Answers a call.
+    ///
+    /// # Errors
+    /// An argument is not valid, a path may not be read, or the command fails.
+    pub(crate) fn answer(
+        &self,
+        call: &Call<'_>,
+        arguments: &JsonObject,
+    ) -> Result<Answer, ToolError> {
+        reject_unknown(&self.input, arguments)?;
+        (self.call)(call, arguments)
     }
-    out.push('\n');
-    out
+
+    /// Returns the description for clients.
+    pub(crate) fn description(&self) -> ToolDescription {
+        let annotations = ToolAnnotations::with_title(self.title)
+            .read_only(true)
+            .destructive(false)
+            .idempotent(true)
+            .open_world(false);
+        ToolDescription::new(self.name, self.description, Arc::clone(&self.input))
+            .with_title(self.title)
+            .with_raw_output_schema(Arc::clone(&self.output))
+            .with_annotations(annotations)
+    }
 }
 
-fn type_of(property: &Value) -> String {
-    let values = property.get("enum").or_else(|| property.get("oneOf"));
-    let names: Vec<String> = values
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(|value| value.get("const").unwrap_or(value).as_str())
-        .map(|name| format!("`{name}`"))
-        .collect();
-    if !names.is_empty() {
-        return names.join(", ");
-    }
-    match property.get("type").and_then(Value::as_str) {
-        Some("array") => "list of strings".into(),
-        Some(kind) => kind.into(),
-        None => String::new(),
-    }
+/// Rejects arguments that the schema does not have: a misspelt one would be ignored silently.
+///
+/// # Errors
+/// An argument is not known.
+fn reject_unknown(schema: &JsonObject, arguments: &JsonObject) -> Result<(), ToolError> {
+    let known: Vec<&str> = schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .map(|properties| properties.keys().map(String::as_str).collect())
+        .unwrap_or_default();
+    let Some(unknown) = arguments
+        .keys()
+        .find(|name| !known.contains(&name.as_str()))
+    else {
+        return Ok(());
+    };
+    let help = match most_similar(unknown, known.iter().copied()) {
+        Some(similar) => format!("did you mean `{similar}`?"),
+        None => {
+            let names: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            format!("expected one of {}", names.join(", "))
+        }
+    };
+    Err(ToolError::new(format!("unknown parameter `{unknown}`")).help(help))
+}
+
+/// Parses the arguments. All fields of `T` must be optional.
+///
+/// # Errors
+/// An argument has the wrong type.
+fn parse<T: DeserializeOwned>(arguments: &JsonObject) -> Result<T, ToolError> {
+    let parsed = serde_json::from_value(arguments.clone().into());
+    parsed.map_err(|error| {
+        // The error of serde does not name the field.
+        for (name, value) in arguments {
+            let alone = JsonObject::from_iter([(name.clone(), value.clone())]);
+            if let Err(error) = serde_json::from_value::<T>(alone.into()) {
+                return ToolError::new(format!("invalid value for `{name}`: {error}"));
+            }
+        }
+        ToolError::new(format!("invalid arguments: {error}"))
+    })
 }

@@ -1,14 +1,12 @@
-//! The tool `explain_symptom`.
+//! The tools that return pages.
 
-use meshprobe_rules::symptoms;
-use meshprobe_rules::symptoms::Match;
-use rmcp::model::JsonObject;
+use meshprobe_rules::symptoms::{self, Match};
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::input;
-use super::tool::{Answer, Call, Tool, parse};
+use super::Call;
 use crate::error::{ToolError, clean};
+use crate::resources;
 
 /// The longest text in bytes.
 const LONGEST: usize = 64 << 10;
@@ -16,30 +14,54 @@ const LONGEST: usize = 64 << 10;
 /// The most other symptoms in an answer.
 const MOST: usize = 5;
 
-pub(super) const TOOL: Tool = Tool {
-    name: "explain_symptom",
-    title: "Explain an event",
-    description: "Finds the page for the text of a failing probe or pod, as the kubelet, `kubectl describe pod` or a log \
-                  shows it: the possible causes, how to confirm each, and the fix. Use it first if the user pastes an \
-                  event or an error. It knows texts, not manifests: to find the cause that applies, continue with `check` \
-                  on the manifests. The page is also the resource `meshprobe://symptoms/<id>`.",
-    reads_files: false,
-    input: input::input::<Input>,
-    output: input::output::<Output>,
-    call,
-};
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(crate = "rmcp::schemars")]
+pub(super) struct ExplainRuleInput {
+    /// Required: the id of the rule as in a finding, such as `strict-probe-not-rewritten`.
+    rule: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(crate = "rmcp::schemars")]
+pub(super) struct ExplainRuleOutput {
+    rule: String,
+    /// The usual severity.
+    severity: String,
+    /// The page in Markdown.
+    page: String,
+}
+
+pub(super) fn explain_rule(
+    _: &Call<'_>,
+    input: ExplainRuleInput,
+) -> Result<(ExplainRuleOutput, String), ToolError> {
+    let id = input
+        .rule
+        .ok_or_else(|| ToolError::new("`rule` is required").help("pass the id of a finding"))?;
+    let (notice, page) = resources::rule(&id).map_err(|message| {
+        ToolError::new(format!("invalid value for `rule`: {message}"))
+            .help("the resources of the server list all rules")
+    })?;
+    let content = ExplainRuleOutput {
+        rule: notice.id.as_str().to_owned(),
+        severity: notice.severity.as_str().to_owned(),
+        page: page.clone(),
+    };
+    Ok((content, page))
+}
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(crate = "rmcp::schemars")]
-struct Input {
+pub(super) struct ExplainSymptomInput {
     /// Required: the text, such as the events of the pod, at most 64 KiB.
     text: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(crate = "rmcp::schemars")]
-struct Output {
+pub(super) struct ExplainSymptomOutput {
     /// The id of the symptom that the text shows most specifically.
     symptom: String,
     /// The line of the text that shows it.
@@ -52,8 +74,10 @@ struct Output {
     others: Vec<String>,
 }
 
-fn call(_: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
-    let input: Input = parse(arguments)?;
+pub(super) fn explain_symptom(
+    _: &Call<'_>,
+    input: ExplainSymptomInput,
+) -> Result<(ExplainSymptomOutput, String), ToolError> {
     let text = input
         .text
         .ok_or_else(|| ToolError::new("`text` is required").help("pass the text of the event"))?;
@@ -70,7 +94,7 @@ fn call(_: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
         ));
     };
     let others = found.iter().skip(1).take(MOST);
-    let content = Output {
+    let content = ExplainSymptomOutput {
         symptom: symptom.id.to_owned(),
         line: clean(line),
         page: symptom.text(),
@@ -82,5 +106,5 @@ fn call(_: &Call<'_>, arguments: &JsonObject) -> Result<Answer, ToolError> {
         let others = content.others.join(", ");
         out.push_str(&format!("\nOther symptoms in the text: {others}\n"));
     }
-    Answer::new(&content, out)
+    Ok((content, out))
 }
