@@ -93,9 +93,8 @@ fn cause_diagnostic(
         code_description: rule.and_then(code_description),
         source: Some(SOURCE.to_owned()),
         message: message.into(),
-        tags: None,
         related_information: Some(linked.collect()),
-        data: None,
+        ..Diagnostic::default()
     }
 }
 
@@ -237,9 +236,7 @@ pub(crate) fn invalid_document(
             code_description: code_description(finding.rule),
             source: Some(SOURCE.to_owned()),
             message: finding.message.into(),
-            tags: None,
-            related_information: None,
-            data: None,
+            ..Diagnostic::default()
         })
         .collect()
 }

@@ -9,7 +9,6 @@ mod hover;
 mod lifecycle;
 mod navigation;
 mod process;
-mod pull;
 mod random_edits;
 mod requests;
 mod robustness;

@@ -13,4 +13,4 @@ mod hover;
 mod known_key;
 
 pub(super) use code_action::FIX_ALL;
-pub(super) use dispatch::{announce, answer, document, error, is_known, is_pull, typed, written};
+pub(super) use dispatch::{announce, answer, document, error, is_known};
