@@ -1,10 +1,11 @@
 //! The facts behind a prediction, as lines: for `predict --explain`, for editors, and for HTML.
 
-use std::fmt::Write as _;
+use std::borrow::Cow;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use meshprobe_mesh::finding::{Certainty, Label};
+use meshprobe_mesh::finding::{Assumption, Certainty, Label};
 use meshprobe_mesh::mesh::Reason;
 use meshprobe_predict::predict::{Cause, Outcome};
 use meshprobe_tree::source::SourceSet;
@@ -39,13 +40,13 @@ pub(super) fn in_file_order(reports: &[WorkloadReport]) -> Vec<&WorkloadReport> 
 }
 
 fn explanation(workload: &WorkloadReport, probe: &ProbeReport, place: Format<'_>) -> Explanation {
-    let mut lines = vec![plain_line("probe", &probe.written)];
+    let code = |name, text: &str| plain_line(name, Statement::Code(text.to_owned()));
+    let mut lines = vec![code("probe", &probe.written)];
     lines.extend(fact_lines(probe, place));
     if !probe.rewritten_to.is_empty() {
-        let becomes = plain_line("becomes", &probe.rewritten_to);
+        let becomes = code("becomes", &probe.rewritten_to);
         lines.insert(1 + probe.facts.len(), becomes);
     }
-    let outcome = format!("{}: {}", probe.outcome.as_str(), probe.why);
     lines.push(Line {
         certainty: match probe.outcome {
             Outcome::Unknown => "",
@@ -54,15 +55,15 @@ fn explanation(workload: &WorkloadReport, probe: &ProbeReport, place: Format<'_>
         because: outcome_because(workload, probe)
             .map(|reason| noted(place, reason))
             .collect(),
-        ..plain_line(OUTCOME, &outcome)
+        ..plain_line(OUTCOME, Statement::Outcome(probe.outcome, probe.why))
     });
     if !workload.is_machine {
         let kubelet = probe.kubelet.iter();
-        lines.extend(kubelet.map(|text| plain_line("kubelet", text)));
+        lines.extend(kubelet.map(|text| code("kubelet", text)));
         let assumed = probe.assumptions.iter();
-        lines.extend(assumed.map(|known| plain_line("assumed", &known.to_string())));
+        lines.extend(assumed.map(|known| plain_line("assumed", known.clone().into())));
         let otherwise = probe.otherwise.iter();
-        lines.extend(otherwise.map(|text| plain_line("otherwise", text)));
+        lines.extend(otherwise.map(|known| plain_line("otherwise", known.clone().into())));
     }
     Explanation {
         title: format!("{}: {}", workload.title, probe.title()),
@@ -96,12 +97,14 @@ pub(super) fn fact_lines(probe: &ProbeReport, place: Format<'_>) -> Vec<Line> {
         let because = fact.because.iter().map(|reason| noted(place, reason));
         Line {
             certainty: fact.certainty,
-            because: because.chain(fact.note.clone().map(Noted::from)).collect(),
-            ..plain_line(fact.name, &fact.value)
+            because: because
+                .chain(fact.note.clone().map(|note| Statement::from(note).into()))
+                .collect(),
+            ..plain_line(fact.name, fact.value.clone().into())
         }
     });
     let trail = probe.trail.iter();
-    let trail = trail.map(|(name, value)| plain_line(name, value));
+    let trail = trail.map(|(name, value)| plain_line(name, value.clone().into()));
     facts.chain(trail).collect()
 }
 
@@ -109,11 +112,13 @@ pub(super) fn fact_lines(probe: &ProbeReport, place: Format<'_>) -> Vec<Line> {
 pub(super) fn noted(place: Format<'_>, reason: &Reason) -> Noted {
     let shown = reason.place.as_ref();
     let settle = reason.settle.filter(|_| shown.is_none());
-    let settle = settle.map(|settle| format!(" [{settle}]"));
-    let text = format!("{}{}", reason.message, settle.unwrap_or_default());
+    let statement = Assumption {
+        fact: reason.message.clone(),
+        option: settle.map(Cow::Borrowed),
+    };
     Noted {
         places: shown.map(place).into_iter().collect(),
-        ..text.into()
+        ..Noted::from(Statement::from(statement))
     }
 }
 
@@ -128,23 +133,76 @@ pub(super) const fn own_certainty(reason: &Reason) -> &'static str {
     }
 }
 
-fn plain_line(name: &'static str, value: &str) -> Line {
+fn plain_line(name: &'static str, value: Statement) -> Line {
     Line {
         name,
-        value: value.to_owned(),
+        value,
         certainty: "",
         because: Vec::new(),
         environments: Vec::new(),
     }
 }
 
+/// What a line or a reason states.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Statement {
+    /// A sentence.
+    Text(String),
+    /// A handler, or the text of the kubelet.
+    Code(String),
+    /// The outcome, and why.
+    Outcome(Outcome, &'static str),
+    /// A fact, with the option that settles it.
+    Settled(String, Cow<'static, str>),
+}
+
+impl From<String> for Statement {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<Assumption> for Statement {
+    fn from(Assumption { fact, option }: Assumption) -> Self {
+        match option {
+            Some(option) => Self::Settled(fact, option),
+            None => Self::Text(fact),
+        }
+    }
+}
+
+impl Display for Statement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) | Self::Code(text) => f.write_str(text),
+            Self::Outcome(outcome, why) => write!(f, "{}: {why}", outcome.as_str()),
+            Self::Settled(fact, option) => write!(f, "{fact} [{option}]"),
+        }
+    }
+}
+
+impl Statement {
+    fn markdown(&self) -> String {
+        match self {
+            Self::Text(text) => inline_markdown(text),
+            Self::Code(text) => code_span(text),
+            Self::Outcome(outcome, why) => {
+                format!("**{}**: {}", outcome.as_str(), inline_markdown(why))
+            }
+            Self::Settled(fact, option) => {
+                format!("{} ({})", inline_markdown(fact), code_span(option))
+            }
+        }
+    }
+}
+
 /// One fact, or one line of the verdict.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Line {
     /// The name of the fact: `dataplane`, `mTLS`, `outcome` …
     pub name: &'static str,
     /// Its value.
-    pub value: String,
+    pub value: Statement,
     /// Its certainty; empty for a line that is not a fact.
     pub certainty: &'static str,
     /// Its provenance, one item per reason.
@@ -154,18 +212,18 @@ pub struct Line {
 }
 
 /// A reason, with the environments to which it applies.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Noted {
     /// The reason, with the option that settles it.
-    pub text: String,
+    pub text: Statement,
     /// The places that show it, such as `apps/web.yaml:31`, in the order of the environments.
     pub places: Vec<String>,
     /// The names of the environments; empty if it applies to all of the line.
     pub environments: Vec<Arc<str>>,
 }
 
-impl From<String> for Noted {
-    fn from(text: String) -> Self {
+impl From<Statement> for Noted {
+    fn from(text: Statement) -> Self {
         Self {
             text,
             places: Vec::new(),
@@ -346,29 +404,16 @@ fn item(line: &Line, link: &dyn Fn(&str) -> Option<String>) -> String {
         "" => String::new(),
         word => format!(" *({word})*"),
     };
-    let value = match line.name {
-        OUTCOME => strong_outcome(&line.value),
-        "probe" | "becomes" | "kubelet" => code_span(&line.value),
-        _ => with_option(&line.value),
-    };
     let note = note(&line.environments);
-    let mut out = format!("- **{}** {value}{certainty}{note}\n", line.name);
+    let mut out = format!(
+        "- **{}** {}{certainty}{note}\n",
+        line.name,
+        line.value.markdown()
+    );
     for reason in &line.because {
         let _ = writeln!(out, "  - {}", because(reason, link));
     }
     out
-}
-
-/// Returns `**fails**: plain text on …`.
-fn strong_outcome(value: &str) -> String {
-    match value.split_once(": ") {
-        Some((outcome, cause)) => format!(
-            "**{}**: {}",
-            inline_markdown(outcome),
-            inline_markdown(cause)
-        ),
-        None => inline_markdown(value),
-    }
 }
 
 /// Returns a reason with links to its places.
@@ -379,24 +424,11 @@ fn because(reason: &Noted, link: &dyn Fn(&str) -> Option<String>) -> String {
     });
     let places: Vec<String> = places.collect();
     let note = note(&reason.environments);
+    let text = reason.text.markdown();
     match places.as_slice() {
-        [] => format!("{}{note}", with_option(&reason.text)),
-        places => format!(
-            "{} ({}){note}",
-            with_option(&reason.text),
-            places.join(", ")
-        ),
+        [] => format!("{text}{note}"),
+        places => format!("{text} ({}){note}", places.join(", ")),
     }
-}
-
-/// Returns a text whose last part may be the option that settles it, `[--assume mtls=STRICT]`, with that option as code.
-fn with_option(text: &str) -> String {
-    let option = |text: &'_ str| {
-        let (text, option) = text.strip_suffix(']')?.rsplit_once(" [--")?;
-        let option = code_span(&format!("--{option}"));
-        Some(format!("{} ({option})", inline_markdown(text)))
-    };
-    option(text).unwrap_or_else(|| inline_markdown(text))
 }
 
 /// Returns ` (in: prod-eu)`; empty for no environments.

@@ -258,7 +258,7 @@ fn explanation_block(explanation: &Explanation, style: TerminalStyle) -> String 
 /// Returns a reason with its places, of which a long list is cut.
 fn with_places(reason: &Noted) -> String {
     if reason.places.is_empty() {
-        return reason.text.clone();
+        return reason.text.to_string();
     }
     let places = meshprobe_mesh::finding::name_list(reason.places.iter().map(String::as_str));
     format!("{} ({places})", reason.text)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use meshprobe_mesh::finding::{Certainty, ObjectRef, sentence_list};
+use meshprobe_mesh::finding::{Assumption, Certainty, ObjectRef, sentence_list};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::rewrite::rewritten_since;
@@ -338,7 +338,7 @@ fn fact_line<T>(name: &'static str, fact: &Fact<T>, value: impl FnOnce(&T) -> St
 }
 
 /// Returns the line about the first alternative that breaks a handler, if there is one.
-fn otherwise(alternatives: &[Alternative<'_>], of: &HandlerPrediction<'_>) -> Option<String> {
+fn otherwise(alternatives: &[Alternative<'_>], of: &HandlerPrediction<'_>) -> Option<Assumption> {
     let (alternative, other) = alternatives.iter().find_map(|alternative| {
         let mut handlers = alternative.prediction.handlers.iter();
         let same = handlers.find(|other| other.handler.within == of.handler.within);
@@ -348,9 +348,8 @@ fn otherwise(alternatives: &[Alternative<'_>], of: &HandlerPrediction<'_>) -> Op
     let (outcome, cause) = (verdict.outcome.as_str(), verdict.cause.describe());
     let suppositions = alternative.suppositions.iter();
     let settles: Vec<&str> = suppositions.map(|(_, settle)| *settle).collect();
-    Some(format!(
-        "{outcome} if {}: {cause} [{}]",
-        alternative.description(),
-        settles.join(", ")
-    ))
+    Some(Assumption {
+        fact: format!("{outcome} if {}: {cause}", alternative.description()),
+        option: Some(settles.join(", ").into()),
+    })
 }

@@ -137,7 +137,7 @@ pub struct ProbeReport {
     pub trail: Vec<(&'static str, String)>,
     /// The outcomes under other assumptions.
     #[serde(skip)]
-    pub otherwise: Vec<String>,
+    pub otherwise: Vec<Assumption>,
 }
 
 /// A fact as a line of an explanation.

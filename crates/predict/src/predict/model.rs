@@ -1,6 +1,6 @@
 //! Predictions for pods of a mesh other than Istio, by the model of that mesh.
 
-use meshprobe_mesh::finding::Certainty;
+use meshprobe_mesh::finding::{Assumption, Certainty};
 use meshprobe_mesh::kube::{
     Container, ContainerList, ContainerPort, Port, Probe, ProbeHandler, Workload,
 };
@@ -64,13 +64,15 @@ pub(super) fn handlers<'t>(
                     let differs = (verdict.outcome, verdict.cause)
                         != (prediction.verdict.outcome, prediction.verdict.cause);
                     let mesh = pod.mesh.value.filter(|_| differs)?;
-                    Some(format!(
-                        "{} if the release is {}: {} [{}]",
-                        verdict.outcome.as_str(),
-                        other.model.name_of(version),
-                        verdict.cause.describe(),
-                        mesh.settle_release()
-                    ))
+                    Some(Assumption {
+                        fact: format!(
+                            "{} if the release is {}: {}",
+                            verdict.outcome.as_str(),
+                            other.model.name_of(version),
+                            verdict.cause.describe()
+                        ),
+                        option: Some(mesh.settle_release().into()),
+                    })
                 });
             prediction
         })

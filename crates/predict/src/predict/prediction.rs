@@ -98,7 +98,7 @@ pub struct HandlerPrediction<'t> {
     /// Additional lines of the explanation, for a mesh other than Istio.
     pub explanation: Vec<(&'static str, String)>,
     /// The outcome in another release of Kubernetes, or of a mesh other than Istio, if the release is unknown and matters.
-    pub by_other_release: Option<String>,
+    pub by_other_release: Option<Assumption>,
     /// The outcome with its reasons.
     pub verdict: Verdict,
 }

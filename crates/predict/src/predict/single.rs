@@ -1,5 +1,6 @@
 //! Predicts one workload from the facts of one context.
 
+use meshprobe_mesh::finding::Assumption;
 use meshprobe_mesh::kube::{
     Container, ContainerList, Port, Probe, QUEUE_PROXY, Workload, queue_proxy_request,
 };
@@ -254,12 +255,15 @@ pub(in crate::predict) fn reject_hosts<'t>(
 }
 
 /// Returns the outcome if the assumption holds, with the option that settles it.
-fn otherwise(forbidden: &Fact<()>) -> Option<String> {
+fn otherwise(forbidden: &Fact<()>) -> Option<Assumption> {
     let mut because = forbidden.because.iter();
     let (assumption, settle) =
         because.find_map(|reason| Some((&reason.message, reason.settle?)))?;
     let (outcome, cause) = (Outcome::Refused.as_str(), Cause::HostForbidden.describe());
-    Some(format!("{outcome} if {assumption}: {cause} [{settle}]"))
+    Some(Assumption {
+        fact: format!("{outcome} if {assumption}: {cause}"),
+        option: Some(settle.into()),
+    })
 }
 
 /// Returns whether a probe or hook certainly has a host when the API server checks the pod. Webhooks change the pod

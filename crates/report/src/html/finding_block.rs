@@ -157,11 +157,11 @@ pub(super) fn fact_table(facts: &[Line]) -> Markup {
                 @for line in facts {
                     tr {
                         th scope="row" { (Text(line.name)) }
-                        td { (Text(&line.value)) (certainty(line.certainty)) }
+                        td { (Text(&line.value.to_string())) (certainty(line.certainty)) }
                         td {
                             @for reason in &line.because {
                                 div {
-                                    (Message(&reason.text))
+                                    (Message(&reason.text.to_string()))
                                     @for place in &reason.places { (place_of(place)) }
                                     @if !reason.environments.is_empty() {
                                         (Text(&format!(" (in: {})", name_list(&reason.environments))))
@@ -179,17 +179,9 @@ pub(super) fn fact_table(facts: &[Line]) -> Markup {
 /// The lists of facts of a report, numbered in the order of their first use.
 #[derive(Debug, Default)]
 pub(super) struct SharedFacts<'a> {
-    numbers: HashMap<Vec<FactKey<'a>>, usize>,
+    numbers: HashMap<&'a [Line], usize>,
     lists: Vec<&'a [Line]>,
 }
-
-/// What two equal facts have in common.
-type FactKey<'a> = (
-    &'static str,
-    &'a str,
-    &'static str,
-    Vec<(&'a str, &'a [String])>,
-);
 
 impl<'a> SharedFacts<'a> {
     /// Returns the link to a list of facts; empty for an empty one.
@@ -198,7 +190,7 @@ impl<'a> SharedFacts<'a> {
             return Markup::default();
         }
         let next = self.lists.len();
-        let number = *self.numbers.entry(key(facts)).or_insert(next);
+        let number = *self.numbers.entry(facts).or_insert(next);
         if number == next {
             self.lists.push(facts);
         }
@@ -216,22 +208,6 @@ impl<'a> SharedFacts<'a> {
             }
         }
     }
-}
-
-fn key(facts: &[Line]) -> Vec<FactKey<'_>> {
-    facts
-        .iter()
-        .map(|line| {
-            let because = line.because.iter();
-            let because = because.map(|reason| (reason.text.as_str(), reason.places.as_slice()));
-            (
-                line.name,
-                line.value.as_str(),
-                line.certainty,
-                because.collect(),
-            )
-        })
-        .collect()
 }
 
 fn probes(reports: &[WorkloadReport]) -> impl Iterator<Item = &ProbeReport> {

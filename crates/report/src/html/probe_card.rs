@@ -144,7 +144,7 @@ fn fields(variant: &Variant<'_>) -> Markup {
     let assumed = view.assumptions.iter();
     rows.extend(assumed.map(|known| ("assumed", html! { (Message(&known.to_string())) })));
     let otherwise = view.otherwise.iter();
-    rows.extend(otherwise.map(|text| ("otherwise", html! { (Message(text)) })));
+    rows.extend(otherwise.map(|text| ("otherwise", html! { (Message(&text.to_string())) })));
     field_list(rows)
 }
 

@@ -223,10 +223,10 @@ impl<'a> Variant<'a> {
             let label = reason.place.as_ref();
             let line = DecidingLine {
                 certainty: fact.map_or_else(|| own_certainty(reason), |line| line.certainty),
-                fact: fact.map(|line| (line.name, line.value.clone())),
+                fact: fact.map(|line| (line.name, line.value.to_string())),
                 place: label.map(place),
                 text: label.and_then(|label| places.line(label)),
-                message: own.text.clone(),
+                message: own.text.to_string(),
             };
             if !deciding.contains(&line) {
                 deciding.push(line);
