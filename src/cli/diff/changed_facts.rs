@@ -165,6 +165,14 @@ impl WhatIf {
         Err(Stop::usage(message).help_if_any(help))
     }
 
+    /// Returns whether the states differ in nothing but the release of the mesh.
+    pub(super) fn is_only_release(&self) -> bool {
+        let facts = [&self.from.facts, &self.to.facts];
+        facts
+            .iter()
+            .all(|facts| **facts == FactOverrides::default())
+    }
+
     /// Returns the settings of a state: `facts` take precedence over those of `layer`.
     pub(super) fn over(&self, facts: ChangedFacts, layer: Layer) -> Layer {
         let own = if self.namespaces.is_empty() && self.labels.is_empty() {
@@ -202,11 +210,6 @@ impl ChangedFacts {
             .collect();
         all.text = (!given.is_empty()).then(|| given.join(" "));
         all
-    }
-
-    /// Returns whether these facts are empty, apart from the release of the mesh.
-    pub(super) fn is_only_release(&self) -> bool {
-        self.facts == FactOverrides::default()
     }
 
     fn set(&mut self, pair: &str) -> Result<(), String> {

@@ -22,14 +22,10 @@ use meshprobe_engine::engine::{AnalysisRequest, Exit, Rendering, UnknownEnvironm
 pub(super) struct States {
     pub(super) before: Loaded,
     pub(super) after: Loaded,
-    /// The option that makes the difference, if both states have the same files.
-    pub(super) changed_fact: Option<String>,
     /// The configuration file, if the states have different facts in it.
     pub(super) changed_config: Option<String>,
     /// The second state with the overrides of the first one, if its own ones differ.
     pub(super) without_overrides: Option<State>,
-    /// Whether the states differ in nothing but the release of the mesh.
-    pub(super) only_release: bool,
     /// The facts of `--from` and `--to`.
     pub(super) what_if: Option<WhatIf>,
     /// What could not be compared.
@@ -44,6 +40,25 @@ pub(super) struct States {
     pub(super) other_files: BTreeSet<String>,
     /// The root of the repository whose revisions are compared.
     pub(super) repository: Option<PathBuf>,
+}
+
+impl States {
+    /// Returns states that differ in nothing but their own files and settings.
+    pub(super) fn new(before: Loaded, after: Loaded) -> Self {
+        Self {
+            before,
+            after,
+            changed_config: None,
+            without_overrides: None,
+            what_if: None,
+            notes: Vec::new(),
+            are_trees: false,
+            is_own_base: false,
+            changed_paths: ChangedPaths::default(),
+            other_files: BTreeSet::new(),
+            repository: None,
+        }
+    }
 }
 
 /// A state with its files.

@@ -2,7 +2,6 @@
 
 mod changed_facts;
 mod loaded;
-mod notes;
 mod rejected;
 mod reports;
 mod revisions;
@@ -12,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use meshprobe_mesh::settings::RequiredVerdicts;
+use meshprobe_mesh::settings::{FactScope, MeshKind, RequiredVerdicts, Version};
 use meshprobe_tree::git::ChangedPaths;
 use meshprobe_tree::source::{Fault, SourceFile};
 
@@ -21,10 +20,11 @@ use super::environments::reject_unknown_environments;
 use super::input::NOTHING_READ;
 use super::session::Session;
 use super::stop::Stop;
+use changed_facts::WhatIf;
 use loaded::{Loaded, States};
 use meshprobe_engine::diff::{
     Cause, Change, Class, Comparison, FailOn, Side, add_hidden, compare, explain_releases,
-    name_option,
+    name_option, patch_level_note,
 };
 use meshprobe_engine::engine::{Exit, UnknownEnvironments, unread_paths};
 use meshprobe_report::changes::{Changes, ReportedState};
@@ -49,46 +49,44 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
     reject_unrelated_paths(session, args, &states, &comparison)?;
     reject_own_base(&states, &comparison)?;
     reject_unread_files(&states, &comparison)?;
-    comparison.notes = notes::notes(&states);
+    comparison.notes = notes(&states);
     for note in comparison.notes.iter().filter(|_| !args.common.quiet) {
         session.errln(&format!("note: {note}"));
     }
-    let is_part = !states.are_trees && !args.common.paths.is_empty();
-    let States {
-        before,
-        after,
-        changed_fact,
-        changed_config,
-        without_overrides,
-        changed_paths,
-        other_files,
-        only_release,
-        ..
-    } = states;
-    if let Some(text) = changed_fact {
-        name_option(&mut comparison, &text);
+    let (before, after) = (&states.before, &states.after);
+    if let Some(what_if) = &states.what_if {
+        name_option(&mut comparison, &what_if.text());
     }
-    if let Some(file) = changed_config {
-        name_configuration(&mut comparison, &file, [&before, &after], &changed_paths);
-        if let Some(state) = without_overrides {
+    if let Some(file) = &states.changed_config {
+        name_configuration(
+            &mut comparison,
+            file,
+            [before, after],
+            &states.changed_paths,
+        );
+        if let Some(state) = &states.without_overrides {
             let sets = (&before.run.set, &after.run.set);
-            let hidden = compare((&before.state, sets.0), (&state, sets.1), &other_files);
-            add_hidden(&mut comparison, hidden, &file);
+            let files = &states.other_files;
+            let hidden = compare((&before.state, sets.0), (state, sets.1), files);
+            add_hidden(&mut comparison, hidden, file);
         }
     }
     // Another fact could cause the same change.
     let releases = before.istio_release.zip(after.istio_release);
-    if let Some((before, after)) = releases.filter(|_| only_release) {
+    let what_if = states.what_if.as_ref();
+    if let Some((before, after)) = releases.filter(|_| what_if.is_some_and(WhatIf::is_only_release))
+    {
         explain_releases(&mut comparison, before, after);
     }
-    report_unread(session, &before, &after);
+    report_unread(session, before, after);
     let changes = Changes {
-        before: reported(&before),
-        after: reported(&after),
+        before: reported(before),
+        after: reported(after),
         comparison: &comparison,
         fail_on: fail_on(args),
         root: None,
     };
+    let is_part = !states.are_trees && !args.common.paths.is_empty();
     report_missing_verdicts(session, args, &changes, is_part);
     let failed = reports.write(&changes)?;
     reports.print(&changes)?;
@@ -97,7 +95,7 @@ pub(super) fn run(session: &Session, args: &DiffArgs) -> Result<Exit, Stop> {
         .or(after.exit == Exit::Failure, Exit::Failure)
         .or(changes.fails(), Exit::Findings)
         .or(failed, Exit::Failure);
-    session.release((before, after, comparison));
+    session.release((states, comparison));
     Ok(exit)
 }
 
@@ -282,4 +280,76 @@ fn fail_on(args: &DiffArgs) -> FailOn {
             false => RequiredVerdicts::None,
         },
     }
+}
+
+/// Returns the notes about a comparison, in the order of importance.
+fn notes(states: &States) -> Vec<String> {
+    let (before, after) = (&states.before, &states.after);
+    let mut notes = states.notes.clone();
+    if let Some(what_if) = &states.what_if {
+        let kind = after.run.layer.mesh.unwrap_or_default();
+        notes.extend(newer_releases(what_if, kind));
+        notes.extend(unread_facts(what_if, kind, [before, after]));
+    }
+    notes.extend(patch_levels(before, after));
+    notes.extend(not_moved(after));
+    notes
+}
+
+fn newer_releases(what_if: &WhatIf, kind: MeshKind) -> impl Iterator<Item = String> {
+    let last = Version::LAST_ISTIO;
+    let newer = what_if.newer_releases(kind).into_iter();
+    newer.map(move |version| {
+        format!(
+            "Istio {version} is newer than {last}, the newest release that meshprobe models, and is treated like it"
+        )
+    })
+}
+
+/// Returns a note for each fact that no workload reads in either state.
+fn unread_facts(what_if: &WhatIf, kind: MeshKind, states: [&Loaded; 2]) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (option, key) in what_if.keys() {
+        let scope = FactScope::of(key, kind);
+        let [before, after] = states.map(|loaded| loaded.state.readers.why_unread(scope));
+        if let (Some(_), Some(why)) = (before, after) {
+            let note = format!("`{key}` of `{option}` has no effect: {why}");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
+}
+
+/// Returns a note for each release whose patch level matters and is not known, if the releases of both states differ.
+fn patch_levels(before: &Loaded, after: &Loaded) -> Vec<String> {
+    let releases = before.istio_release.zip(after.istio_release);
+    let Some((old, new)) = releases.filter(|(old, new)| old != new || old.patch() != new.patch())
+    else {
+        return Vec::new();
+    };
+    let found = [(before, old), (after, new)];
+    let found = found.into_iter();
+    found
+        .filter_map(|(loaded, release)| patch_level_note(&loaded.state, release))
+        .collect()
+}
+
+/// Returns a note for each workload that the dataplane of `--to` does not move.
+fn not_moved(after: &Loaded) -> impl Iterator<Item = String> {
+    after.state.not_moved.iter().map(|found| {
+        let what = match found.keeps_sidecar {
+            true => "keeps its sidecar",
+            false => "stays in ambient mode",
+        };
+        let path = &found.place.path;
+        let file = after.run.set.file(path);
+        let line = file.map(|file| format!(":{}", file.line_of(found.place.span)));
+        let (workload, label) = (&found.workload, &found.label);
+        let line = line.unwrap_or_default();
+        format!(
+            "not moved by `dataplane`: {workload}, which {what}: label `{label}` ({path}{line})"
+        )
+    })
 }

@@ -63,23 +63,16 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let (old, new) = ((old, shown(&base)), (new, after.name));
     let (mut before, mut after) = judged_both(session, args, old, new)?;
     ignore_missing_paths(&mut before, &mut after);
+    let other = other_repository(&repository, directory).into_iter();
     Ok(States {
-        before,
-        after,
-        changed_fact: None,
         changed_config,
         without_overrides,
-        only_release: false,
-        what_if: None,
-        notes: other_repository(&repository, directory)
-            .into_iter()
-            .chain(notes)
-            .collect(),
-        are_trees: false,
+        notes: other.chain(notes).collect(),
         is_own_base,
         changed_paths,
         other_files,
         repository: (!repository.is_bare()).then(|| repository.root().to_path_buf()),
+        ..States::new(before, after)
     })
 }
 

@@ -1,12 +1,11 @@
 //! Loads the two states of a comparison.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshprobe_tree::filesystem::Kind;
-use meshprobe_tree::git::ChangedPaths;
 use meshprobe_tree::source::paths::folder;
 use meshprobe_tree::source::{Content, Document, SourceSet, shown_path};
 
@@ -54,19 +53,8 @@ fn changed_facts(session: &Session, args: &DiffArgs, what_if: &WhatIf) -> Result
     let (before, after) = (load(from)?, load(to)?);
     what_if.reject_empty_selection(&after.state)?;
     Ok(States {
-        before,
-        after,
-        changed_fact: Some(what_if.text()),
-        changed_config: None,
-        without_overrides: None,
-        only_release: from.is_only_release() && to.is_only_release(),
         what_if: Some(what_if.clone()),
-        notes: Vec::new(),
-        are_trees: false,
-        is_own_base: false,
-        changed_paths: ChangedPaths::default(),
-        other_files: BTreeSet::new(),
-        repository: None,
+        ..States::new(before, after)
     })
 }
 
@@ -97,18 +85,9 @@ fn trees(session: &Session, args: &DiffArgs, before: &Path, after: &Path) -> Res
     let other_files = paths.filter(|path| old.get(*path) != new.get(*path));
     Ok(States {
         other_files: other_files.cloned().collect(),
-        before,
-        after,
-        changed_fact: None,
-        changed_config: None,
-        without_overrides: None,
-        only_release: false,
-        what_if: None,
         notes: empty_before.into_iter().chain(empty_after).collect(),
         are_trees: true,
-        is_own_base: false,
-        changed_paths: ChangedPaths::default(),
-        repository: None,
+        ..States::new(before, after)
     })
 }
 
