@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use serde_yaml::Value as Yaml;
+
 use crate::field_path::FieldPath;
 use crate::merge::effective_entries;
 use crate::scalar::Scalar;
@@ -24,6 +26,28 @@ pub enum Value {
     Map(Vec<(String, Value)>),
     /// A sequence.
     Seq(Vec<Value>),
+}
+
+impl Value {
+    /// Returns the value in the type of the second parser.
+    #[must_use]
+    pub fn to_yaml(&self) -> Yaml {
+        match self {
+            Self::Null => Yaml::Null,
+            Self::Bool(value) => Yaml::Bool(*value),
+            Self::Int(value) => Yaml::from(*value),
+            Self::Str(text) | Self::Block(text) => Yaml::from(text.as_str()),
+            Self::Map(entries) => {
+                let entries = entries.iter();
+                Yaml::Mapping(
+                    entries
+                        .map(|(key, value)| (key.as_str().into(), value.to_yaml()))
+                        .collect(),
+                )
+            }
+            Self::Seq(items) => items.iter().map(Self::to_yaml).collect(),
+        }
+    }
 }
 
 impl From<&str> for Value {

@@ -20,73 +20,32 @@ impl Tree {
     }
 
     fn find_duplicate_keys(&self) -> Box<[(Span, Span)]> {
-        let mut finder = Duplicates::default();
-        for mapping in self.all().filter(|node| node.kind() == Kind::Mapping) {
-            finder.search(mapping);
-        }
-        finder
-            .found
-            .into_iter()
+        let mappings = self.all().filter(|node| node.kind() == Kind::Mapping);
+        let pairs = mappings.flat_map(duplicates);
+        pairs
             .map(|(first, later)| (first.span(), later.span()))
             .collect()
     }
 }
 
-/// Length up to which a mapping is searched key by key.
-const MAX_COMPARED: usize = 24;
-
-/// Finder of keys that occur more than once. Its buffers are reused for the next mapping.
-#[derive(Default)]
-struct Duplicates<'t> {
-    keys: Vec<(Cow<'t, str>, NodeRef<'t>)>,
-    /// Pairs of the first key and an equal key after it.
-    found: Vec<(NodeRef<'t>, NodeRef<'t>)>,
-}
-
-impl<'t> Duplicates<'t> {
-    /// Searches `mapping` for keys that occur more than once.
-    fn search(&mut self, mapping: NodeRef<'t>) {
-        if mapping.entries().len() < 2 || all_differ(mapping) {
-            return;
-        }
-        self.keys.clear();
-        self.keys.extend(
-            mapping
-                .entries()
-                .map(|entry| entry.key)
-                .filter(|key| !key.is_merge_key())
-                .filter_map(|key| Some((key_text(key)?, key))),
-        );
-        if self.keys.len() <= MAX_COMPARED {
-            self.compare_all();
-        } else {
-            self.compare_hashed();
-        }
+/// Returns pairs of the first key of a mapping and an equal key after it.
+fn duplicates(mapping: NodeRef<'_>) -> Vec<(NodeRef<'_>, NodeRef<'_>)> {
+    let mut found = Vec::new();
+    if mapping.entries().len() < 2 || all_differ(mapping) {
+        return found;
     }
-
-    fn compare_all(&mut self) {
-        let mut seen = 0u128;
-        for (count, (key, later)) in self.keys.iter().enumerate() {
-            let mark = 1 << mark(key);
-            if seen & mark != 0 {
-                let first = self.keys.iter().take(count).find(|(text, _)| text == key);
-                self.found.extend(first.map(|(_, first)| (*first, *later)));
+    let mut first: HashMap<Cow<'_, str>, NodeRef<'_>> = HashMap::new();
+    let keys = mapping.entries().map(|entry| entry.key);
+    for key in keys.filter(|key| !key.is_merge_key()) {
+        match key_text(key).map(|text| first.entry(text)) {
+            Some(Slot::Occupied(slot)) => found.push((*slot.get(), key)),
+            Some(Slot::Vacant(slot)) => {
+                slot.insert(key);
             }
-            seen |= mark;
+            None => {}
         }
     }
-
-    fn compare_hashed(&mut self) {
-        let mut first: HashMap<&str, NodeRef<'t>> = HashMap::with_capacity(self.keys.len());
-        for (key, node) in &self.keys {
-            match first.entry(key) {
-                Slot::Occupied(slot) => self.found.push((*slot.get(), *node)),
-                Slot::Vacant(slot) => {
-                    slot.insert(*node);
-                }
-            }
-        }
-    }
+    found
 }
 
 /// Returns whether all keys are strings with different [`mark`]s, as in most mappings.
@@ -112,9 +71,7 @@ fn mark(key: &str) -> usize {
 
 /// Returns the first key of a mapping that repeats an earlier one.
 pub(super) fn first_duplicate(mapping: NodeRef<'_>) -> Option<NodeRef<'_>> {
-    let mut finder = Duplicates::default();
-    finder.search(mapping);
-    finder.found.first().map(|(_, later)| *later)
+    duplicates(mapping).first().map(|(_, later)| *later)
 }
 
 #[cfg(test)]

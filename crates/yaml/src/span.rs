@@ -175,7 +175,7 @@ impl std::fmt::Display for EditError {
 impl std::error::Error for EditError {}
 
 /// Converts the offsets of edits from a text that starts at `from` to one that starts at `to`.
-pub(super) fn shift(edits: &mut [Edit], from: usize, to: usize) {
+pub fn shift(edits: &mut [Edit], from: usize, to: usize) {
     for edit in edits {
         edit.span.start = edit.span.start - from + to;
         edit.span.end = edit.span.end - from + to;

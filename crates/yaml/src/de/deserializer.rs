@@ -4,12 +4,10 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 
-use serde::de::value::{
-    BorrowedStrDeserializer, MapDeserializer, SeqDeserializer, StringDeserializer,
-};
+use serde::de::value::{BorrowedStrDeserializer, MapDeserializer, StringDeserializer};
 use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, IntoDeserializer, MapAccess,
-    SeqAccess, VariantAccess, Visitor,
+    DeserializeOwned, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess,
+    Visitor,
 };
 use serde::{de, forward_to_deserialize_any};
 
@@ -116,40 +114,6 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'t>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'t>>(
-        self,
-        _name: &'static str,
-        _variants: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        let node = self.node.resolved();
-        if let Some(text) = node.as_str() {
-            let unit: BorrowedStrDeserializer<'t, Fault> = BorrowedStrDeserializer::new(text);
-            return visitor.visit_enum(unit).map_err(|fault| fault.at(node));
-        }
-        let mut entries = node.entries();
-        match (entries.next(), entries.next()) {
-            (Some(entry), None) => visitor
-                .visit_enum(Variant {
-                    reader: self,
-                    entry,
-                })
-                .map_err(|fault| fault.at(node)),
-            _ => Err(Fault::at(
-                fault("expected a word, or a mapping with one key"),
-                node,
-            )),
-        }
-    }
-
     /// Skips the value: nothing in it can have a wrong type.
     fn deserialize_ignored_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
@@ -158,7 +122,7 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
     forward_to_deserialize_any! {
         <W: Visitor<'t>>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct seq tuple tuple_struct map struct identifier
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
     }
 }
 
@@ -256,46 +220,6 @@ fn read_value<'t, S: DeserializeSeed<'t>>(
             let key = key_text(entry.key).unwrap_or_default();
             fault.below(Step::from(key.into_owned()))
         })
-}
-
-/// Access to the only entry of a mapping, as a variant with content.
-pub(super) struct Variant<'t, 'b> {
-    pub(super) reader: Reader<'t, 'b>,
-    pub(super) entry: Entry<'t>,
-}
-
-impl<'t> EnumAccess<'t> for Variant<'t, '_> {
-    type Error = Fault;
-    type Variant = Self;
-
-    fn variant_seed<S: DeserializeSeed<'t>>(self, seed: S) -> Result<(S::Value, Self), Fault> {
-        let variant = read_key(self.entry.key, seed).map_err(|fault| fault.at(self.entry.key))?;
-        Ok((variant, self))
-    }
-}
-
-impl<'t> VariantAccess<'t> for Variant<'t, '_> {
-    type Error = Fault;
-
-    fn unit_variant(self) -> Result<(), Fault> {
-        self.newtype_variant_seed(std::marker::PhantomData::<()>)
-    }
-
-    fn newtype_variant_seed<S: DeserializeSeed<'t>>(self, seed: S) -> Result<S::Value, Fault> {
-        read_value(self.reader, self.entry, seed)
-    }
-
-    fn tuple_variant<V: Visitor<'t>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
-        self.reader.child(self.entry.value)?.visit_any(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'t>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        self.reader.child(self.entry.value)?.visit_any(visitor)
-    }
 }
 
 /// Reason why a node cannot be deserialized.
@@ -397,7 +321,8 @@ impl<'t, 'b> Reader<'t, 'b> {
     }
 }
 
-/// A null in a list, which is the zero value of the type of the items: `[null]` is a list of one empty string.
+/// A null in a list, which is the zero value of the type of the items: `[null]` is a list of one empty string. The lists of
+/// probes and hooks contain strings (`command`) and objects (`httpHeaders`).
 ///
 /// Source: the documentation of Go's `encoding/json` (`Unmarshal`: a null has no effect on a value that cannot be nil),
 /// and Kubernetes 1.37.2, compared by `tests/oracle/kubernetes.sh`.
@@ -410,38 +335,8 @@ impl<'t> Deserializer<'t> for NullItem {
         visitor.visit_unit()
     }
 
-    fn deserialize_option<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_none()
-    }
-
-    fn deserialize_bool<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_bool(false)
-    }
-
-    fn deserialize_i32<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_i32(0)
-    }
-
-    fn deserialize_i64<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_i64(0)
-    }
-
-    fn deserialize_str<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_borrowed_str("")
-    }
-
     fn deserialize_string<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_borrowed_str("")
-    }
-
-    fn deserialize_seq<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_seq(SeqDeserializer::<_, Fault>::new(std::iter::empty::<()>()))
-    }
-
-    fn deserialize_map<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
-        visitor.visit_map(MapDeserializer::<_, Fault>::new(
-            std::iter::empty::<((), ())>(),
-        ))
     }
 
     fn deserialize_struct<V: Visitor<'t>>(
@@ -450,20 +345,14 @@ impl<'t> Deserializer<'t> for NullItem {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Fault> {
-        self.deserialize_map(visitor)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'t>>(
-        self,
-        _name: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, Fault> {
-        visitor.visit_newtype_struct(self)
+        visitor.visit_map(MapDeserializer::<_, Fault>::new(
+            std::iter::empty::<((), ())>(),
+        ))
     }
 
     forward_to_deserialize_any! {
         <W: Visitor<'t>>
-        i8 i16 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit unit_struct tuple tuple_struct enum
-        identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str bytes byte_buf option unit unit_struct newtype_struct
+        seq tuple tuple_struct map enum identifier ignored_any
     }
 }

@@ -161,15 +161,11 @@ fn documents_that_multiply_or_nest_too_deep_are_errors() {
 }
 
 #[test]
-fn enums_are_strings_or_mappings_with_one_key() {
-    #[derive(Debug, PartialEq, serde::Deserialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Kind {
-        One,
-        Two(i64),
-    }
-    assert_eq!(read::<Kind>("one\n").unwrap(), Kind::One);
-    assert_eq!(read::<Kind>("two: 2\n").unwrap(), Kind::Two(2));
-    let error = read::<Vec<Kind>>("[one, three]\n").unwrap_err();
-    assert_eq!(error.route.to_string(), "[1]");
+fn a_null_in_a_list_is_the_zero_value_of_its_items() {
+    let text = "exec: {command: [null, a]}\nhttpGet: {port: 1, httpHeaders: [~]}\n";
+    let probe: Probe = read(text).unwrap();
+    let empty = json!({"exec": {"command": ["", "a"]}, "httpGet": {"port": 1, "httpHeaders": [{"name": "", "value": ""}]}});
+    assert_eq!(probe, serde_json::from_value(empty).unwrap());
+    let values: serde_json::Value = read(text).unwrap();
+    assert_eq!(values["exec"]["command"][0], serde_json::Value::Null);
 }

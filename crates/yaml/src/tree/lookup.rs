@@ -2,12 +2,11 @@
 
 use std::cell::Cell;
 
-use hashbrown::HashSet;
-
 use super::kind::Kind;
 use super::node::{Entry, NodeRef};
 use super::storage::{NONE, Tree};
 use crate::field_path::{FieldPath, Step};
+use crate::merge::effective_entries;
 use crate::span::Span;
 
 /// Limit on the length of a chain of merge keys.
@@ -16,54 +15,25 @@ pub(crate) const MERGE_DEPTH: usize = 16;
 /// Limit on the mappings that are searched for one key; a document that needs more is an attack.
 pub(crate) const MERGED_MAPPINGS: usize = 10_000;
 
+/// Limit on the entries that merge keys add to one mapping.
+const MERGED_ENTRIES: usize = 1_000_000;
+
 impl<'t> NodeRef<'t> {
     /// Returns the effective entries of a mapping: first its own entries without the merge keys, then the
     /// entries that the merge keys add and the mapping does not override.
     #[must_use]
     pub fn effective_entries(self) -> Vec<Entry<'t>> {
-        let mut found: Vec<Entry<'t>> = self
-            .entries()
-            .filter(|entry| !entry.key.is_merge_key())
-            .collect();
-        if self.has_merge_key() {
-            let mut seen = found.iter().filter_map(|entry| entry.key.text()).collect();
-            let budget = Cell::new(MERGED_MAPPINGS);
-            self.add_merged(MERGE_DEPTH, &budget, &mut seen, &mut found);
+        if !self.has_merge_key() {
+            return self.entries().collect();
         }
-        found
+        // A document that exceeds the limit is rejected.
+        effective_entries(self, &Cell::new(MERGED_ENTRIES)).unwrap_or_default()
     }
 
     /// Returns whether the mapping contains a merge key, so that its own entries may not be all of them.
     #[must_use]
     pub fn has_merge_key(self) -> bool {
         self.tree.has_merge_keys && self.entries().any(|entry| entry.key.is_merge_key())
-    }
-
-    fn add_merged(
-        self,
-        depth: usize,
-        budget: &Cell<usize>,
-        seen: &mut HashSet<&'t str>,
-        found: &mut Vec<Entry<'t>>,
-    ) {
-        let (Some(depth), Some(left)) = (depth.checked_sub(1), budget.get().checked_sub(1)) else {
-            return;
-        };
-        budget.set(left);
-        let merges = self.entries().filter(|entry| entry.key.is_merge_key());
-        for base in merges.flat_map(|merge| std::iter::once(merge.value).chain(merge.value.items()))
-        {
-            found.extend(
-                base.entries()
-                    .filter(|entry| !entry.key.is_merge_key())
-                    .filter(|entry| entry.key.text().is_some_and(|key| seen.insert(key)))
-                    .map(|entry| Entry {
-                        merged: true,
-                        ..entry
-                    }),
-            );
-            base.add_merged(depth, budget, seen, found);
-        }
     }
 
     /// Returns the entry of `key`: the last one if the key occurs twice, else the one that a merge key adds.

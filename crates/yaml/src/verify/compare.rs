@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_yaml::{Mapping, Value as Yaml};
 
 use super::{DEPTH, REPEATED};
-use crate::change::{Change, Value};
+use crate::change::Change;
 use crate::field_path::{FieldPath, Step};
 use crate::merge::effective_entries;
 use crate::scalar::Scalar;
@@ -47,7 +47,7 @@ pub(super) fn compare(
 /// Applies a change other than a removal.
 fn apply(value: &mut Yaml, change: &Change) -> Result<(), String> {
     match change {
-        Change::Set { route, value: new } => *slot(value, route)? = to_yaml(new),
+        Change::Set { route, value: new } => *slot(value, route)? = new.to_yaml(),
         Change::Replace {
             route,
             key,
@@ -69,32 +69,16 @@ fn apply(value: &mut Yaml, change: &Change) -> Result<(), String> {
                 };
             };
             entries.remove(&found);
-            entries.insert(Yaml::String(key.clone()), to_yaml(new));
+            entries.insert(Yaml::String(key.clone()), new.to_yaml());
         }
         Change::Push { route, value: new } => match slot(value, route)? {
-            Yaml::Sequence(items) => items.push(to_yaml(new)),
-            empty @ Yaml::Null => *empty = Yaml::Sequence(vec![to_yaml(new)]),
+            Yaml::Sequence(items) => items.push(new.to_yaml()),
+            empty @ Yaml::Null => *empty = Yaml::Sequence(vec![new.to_yaml()]),
             _ => return Err(format!("`{route}` is not a list")),
         },
         Change::Remove { .. } => {}
     }
     Ok(())
-}
-
-fn to_yaml(value: &Value) -> Yaml {
-    match value {
-        Value::Null => Yaml::Null,
-        Value::Bool(value) => Yaml::Bool(*value),
-        Value::Int(value) => Yaml::Number((*value).into()),
-        Value::Str(text) | Value::Block(text) => Yaml::String(text.clone()),
-        Value::Map(entries) => {
-            let entries = entries
-                .iter()
-                .map(|(key, value)| (Yaml::String(key.clone()), to_yaml(value)));
-            Yaml::Mapping(entries.collect())
-        }
-        Value::Seq(items) => Yaml::Sequence(items.iter().map(to_yaml).collect()),
-    }
 }
 
 fn missing(route: &FieldPath) -> String {
