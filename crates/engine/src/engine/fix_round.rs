@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::{Applicability, Fix};
 use meshprobe_tree::source::{Role, SourceFile, SourceSet};
 use meshprobe_yaml as yaml;
-use meshprobe_yaml::{Change, Edit, Span, Tree, splice, verify};
+use meshprobe_yaml::{Change, Edit, Span, Tree, shift, splice, verify};
 
 use super::fix_history::{FixHistory, Key, RouteSet, key};
 use super::outcome::Outcome;
@@ -142,22 +142,15 @@ pub(super) fn replace(set: &mut SourceSet, path: &str, mut edits: Vec<Edit>) -> 
 
 /// Returns whether both parsers read the same values before and after the edits of a document.
 pub(super) fn keeps_meaning(file: &SourceFile, segment: Span, edits: &[Edit]) -> bool {
+    if !edits.iter().all(|edit| segment.contains(edit.span)) {
+        return false;
+    }
+    let mut local = edits.to_vec();
+    shift(&mut local, segment.start, 0);
     let before = segment.slice(&file.text);
-    let shifted: Vec<Edit> = edits
-        .iter()
-        .filter(|edit| segment.start <= edit.span.start && edit.span.end <= segment.end)
-        .map(|edit| Edit {
-            span: Span::new(
-                edit.span.start - segment.start,
-                edit.span.end - segment.start,
-            ),
-            text: edit.text.clone(),
-        })
-        .collect();
-    let before_mark = before.trim_start_matches('\u{feff}');
-    let after = splice(before, &shifted);
-    shifted.len() == edits.len()
-        && verify::verify(before_mark, &[], after.trim_start_matches('\u{feff}')).is_ok()
+    let after = splice(before, &local);
+    let [before, after] = [before, &after].map(|text| text.trim_start_matches('\u{feff}'));
+    verify::verify(before, &[], after).is_ok()
 }
 
 /// Returns the indexes of the items that `accepts` accepts. Items are tried in groups; a rejected group is split in half.

@@ -56,7 +56,7 @@ pub fn load(request: &Request) -> SourceSet {
         set.files = SourceSet::new(files).files;
     }
     set.absent = absent.into();
-    mark_repositories(&mut set, request, &folders);
+    mark_repositories(&mut set, request);
     mark_patches(&mut set, &folders);
     mark_origins(&mut set, request);
     set

@@ -8,7 +8,6 @@ use meshprobe_mesh::finding::{Applicability, FileEdit, Finding, Fix};
 use meshprobe_tree::source::{Document, SourceFile, SourceSet};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{Change, Edit, EditError, Span, Tree, Value, from_node};
-use serde_yaml::{Mapping, Value as Yaml};
 
 use super::emit::text_of;
 use super::fix_round::{accepted, keeps_meaning};
@@ -199,45 +198,30 @@ fn proven(tree: &Tree, all: &[&[Change]]) -> Vec<Plan> {
     plans
 }
 
-/// Divides the plans into groups within which no two edits touch.
+/// Divides the plans into groups within which no two edits touch, by the places of the edits.
 fn disjoint_groups(plans: &[Plan]) -> Vec<Vec<usize>> {
     let extent = |plan: &Plan| -> Option<Span> {
         let edits = plan.edits.as_ref().ok()?;
         let start = edits.first().map_or(0, |edit| edit.span.start);
-        Some(Span::new(
-            start,
-            edits.last().map_or(start, |edit| edit.span.end),
-        ))
+        let end = edits.last().map_or(start, |edit| edit.span.end);
+        Some(Span::new(start, end))
     };
-    let mut extents: Vec<(Span, usize)> = plans
+    let mut waiting: Vec<(Span, usize)> = plans
         .iter()
         .enumerate()
         .filter_map(|(at, plan)| Some((extent(plan)?, at)))
         .collect();
-    extents.sort_unstable();
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    // The groups by the end of their last edit. The next plan is added to the group that ends first, if it fits.
-    let mut ends: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (span, at) in extents {
-        let free = ends.first_entry().filter(|first| *first.key() < span.start);
-        let group = match free {
-            Some(mut first) => {
-                let group = first.get_mut().pop();
-                if first.get().is_empty() {
-                    first.remove();
-                }
-                group
-            }
-            None => None,
+    waiting.sort_unstable();
+    let mut groups = Vec::new();
+    while !waiting.is_empty() && groups.len() < MAX_PROOFS {
+        let mut end = None;
+        let fits = |(span, _): &mut (Span, usize)| {
+            let fits = end.is_none_or(|end| end < span.start);
+            end = if fits { Some(span.end) } else { end };
+            fits
         };
-        let group = group.unwrap_or_else(|| {
-            groups.push(Vec::new());
-            groups.len() - 1
-        });
-        if let Some(members) = groups.get_mut(group) {
-            members.push(at);
-        }
-        ends.entry(span.end).or_default().push(group);
+        let group = waiting.extract_if(.., fits);
+        groups.push(group.map(|(_, at)| at).collect());
     }
     groups
 }
@@ -266,7 +250,7 @@ pub(super) fn addition(
     let file = set.file(path)?;
     let end = file.documents.get(document)?.segment.end;
     let before = file.text.get(..end)?;
-    let value = to_yaml(added);
+    let value = added.to_yaml();
     let mut text = format!("---\n{}", text_of(&value).ok()?);
     if !before.ends_with('\n') {
         text.insert(0, '\n');
@@ -299,21 +283,4 @@ pub(super) fn addition(
 
 fn trimmed<'f>(file: &'f SourceFile, document: &Document) -> &'f str {
     document.segment.slice(&file.text).trim_end()
-}
-
-fn to_yaml(value: &Value) -> Yaml {
-    match value {
-        Value::Null => Yaml::Null,
-        Value::Bool(value) => Yaml::Bool(*value),
-        Value::Int(value) => Yaml::from(*value),
-        Value::Str(text) | Value::Block(text) => Yaml::from(text.as_str()),
-        Value::Seq(items) => items.iter().map(to_yaml).collect(),
-        Value::Map(entries) => {
-            let map: Mapping = entries
-                .iter()
-                .map(|(key, value)| (Yaml::from(key.as_str()), to_yaml(value)))
-                .collect();
-            Yaml::Mapping(map)
-        }
-    }
 }

@@ -65,15 +65,12 @@ impl<'p, 't> AnnotatedPods<'p, 't> {
         let Some(annotated) = self.by_name.get(about.name.as_str()) else {
             return Vec::new();
         };
-        // `pods` is a part of the predictions, and `annotated` has the order of the predictions.
+        // `pods` is a part of the predictions.
         let range = pods.as_ptr_range();
-        let (start, end) = (range.start.addr(), range.end.addr());
-        let address = |pod: &AnnotatedPod<'_, '_>| from_ref(pod.prediction).addr();
-        let first = annotated.partition_point(|pod| address(pod) < start);
+        let range = range.start.addr()..range.end.addr();
         let matching = annotated
             .iter()
-            .skip(first)
-            .take_while(|pod| address(pod) < end)
+            .filter(|pod| range.contains(&from_ref(pod.prediction).addr()))
             .filter(|pod| pod.prediction.workload.object.reference() == *about);
         let mut found = Vec::new();
         for pod in matching {
