@@ -40,7 +40,7 @@ pub(super) fn load(session: &Session, args: &DiffArgs) -> Result<States, Stop> {
     let after = after(&repository, args)?;
     let run = read_after(session, args, &repository, &after)?;
     let changed = repository.changed(&base, &after.side).map_err(stop)?;
-    let mut notes: BTreeSet<String> = filtered_files(&changed).collect();
+    let mut notes = BTreeSet::new();
     let changed_paths = changed.clone();
     let other_files = changed.paths();
     let other_files = other_files.iter().map(|path| shown_path(path, directory));
@@ -242,16 +242,6 @@ fn reject_unread_objects(snapshot: &Snapshot, directory: &Path) -> Result<(), St
     let path = shown_path(&path, directory);
     let message = format!("cannot read `{path}`: {error}");
     Err(Stop::usage(message).help_if_any(error.help()))
-}
-
-/// Returns a note for each changed file that git converts with a program.
-fn filtered_files(changed: &ChangedPaths) -> impl Iterator<Item = String> {
-    changed.filtered().iter().map(|path| {
-        format!(
-            "`{}` is compared as it is in the working tree: it has a filter in `.gitattributes`, and meshprobe does not run programs of git",
-            path.display()
-        )
-    })
 }
 
 /// Returns a note for each submodule.

@@ -465,29 +465,6 @@ fn the_first_state_has_the_name_of_its_commit() {
     assert!(before(&[]).starts_with(text), "{}", before(&[]));
 }
 
-/// meshprobe does not run the programs, so that it cannot find out whether such a file is unmodified.
-#[test]
-fn a_file_with_a_filter_has_a_note() {
-    let project = repository();
-    project.write(".gitattributes", "infra/*.yaml filter=up\n");
-    project.write("infra/mtls.yaml", STRICT);
-    commit(&project, "a filter");
-    project.git("", &["config", "filter.up.clean", "sed s/DISABLE/STRICT/"]);
-    project.git("", &["config", "filter.up.smudge", "sed s/STRICT/DISABLE/"]);
-    project.write("infra/mtls.yaml", STRICT.replace("STRICT", "DISABLE"));
-    let note = |options: &[&str]| {
-        let run = project.run(&[&["diff", "--fail-on", "never"], options].concat());
-        let run = run.exits(0);
-        run.stderr
-            .contains("note: `infra/mtls.yaml` is compared as it is in the working tree")
-    };
-    assert!(note(&["--since", "HEAD"]));
-    assert!(!note(&["--since", "HEAD", "--until", "HEAD"]));
-    project.git("", &["config", "--unset", "filter.up.clean"]);
-    project.git("", &["config", "--unset", "filter.up.smudge"]);
-    assert!(!note(&["--since", "HEAD"]));
-}
-
 /// `git status` names such a folder, but git does not track the files in it.
 #[test]
 fn another_working_tree_of_the_repository_is_not_a_part_of_it() {

@@ -108,11 +108,6 @@ impl Git {
         }
     }
 
-    /// Returns whether the command has more settings.
-    pub(super) const fn has_settings(&self) -> bool {
-        !self.settings.is_empty()
-    }
-
     pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -499,15 +494,19 @@ pub(super) struct Location {
     pub(super) root: Option<PathBuf>,
 }
 
-/// Options of `git rev-parse`, each of which prints one line.
-const KIND: [&str; 2] = ["--is-bare-repository", "--is-inside-work-tree"];
-const OWN: &str = "--absolute-git-dir";
-const COMMON: &str = "--git-common-dir";
-const INDEX: [&str; 2] = ["--git-path", "index"];
+/// The command about a repository, which prints one line for each option. The last one fails outside of a working tree.
+const OPTIONS: [&str; 8] = [
+    "rev-parse",
+    "--is-bare-repository",
+    "--is-inside-work-tree",
+    "--absolute-git-dir",
+    "--git-common-dir",
+    "--git-path",
+    "index",
+    "--show-toplevel",
+];
 /// Maximum size of a file with the name of a folder of git, in bytes. Source: git 2.47, `setup.c`, `read_gitfile_gently`.
 const LONGEST: u64 = 1 << 20;
-/// Fails outside of a working tree.
-const ROOT: &str = "--show-toplevel";
 
 impl Location {
     /// Finds the repository of a folder: that of the nearest folder above it which contains `.git`, or else the folder
@@ -546,12 +545,9 @@ impl Location {
     /// Returns the repository of a folder that contains `.git`; `None` if git does not use that `.git`.
     pub(super) fn at(root: &Path) -> Result<Option<Self>, GitError> {
         let git = Git::at_root(root);
-        let found = match Self::at_once(&git)? {
-            Some(found) => found,
-            None => match Self::one_by_one(&git) {
-                Err(GitError::NotARepository(_)) if root.join(".git").is_dir() => return Ok(None),
-                found => found?,
-            },
+        let found = match Self::read(&git) {
+            Err(GitError::NotARepository(_)) if root.join(".git").is_dir() => return Ok(None),
+            found => found?,
         };
         // Git skips a folder `.git` that is not complete. It does not skip a file.
         if git_folder_at(root).is_some_and(|named| named != found.own) {
@@ -582,51 +578,32 @@ impl Location {
     /// Returns a bare repository.
     fn bare(folder: &Path) -> Result<Option<Self>, GitError> {
         let git = Git::at_root(folder).with_settings(vec!["safe.bareRepository=all".to_owned()]);
-        let found = Self::one_by_one(&git)?;
+        let found = Self::read(&git)?;
         Ok(Some(found).filter(|found| found.is_bare && found.own == folder))
     }
 
-    /// Runs git once; returns `None` if its output is ambiguous, because a path contains a line break, or if the folder
-    /// is not in a working tree.
-    fn at_once(git: &Git) -> Result<Option<Self>, GitError> {
-        let all = [&KIND[..], &[OWN, COMMON], &INDEX, &[ROOT]].concat();
-        let output = git.output(&[&["rev-parse"], &all[..]].concat())?;
+    /// Reads what git prints about a repository. A path with a line break is not supported.
+    fn read(git: &Git) -> Result<Self, GitError> {
+        let output = git.output(&OPTIONS)?;
         let lines: Vec<&[u8]> = output.stdout.split(|byte| *byte == b'\n').collect();
-        let [b"false", b"true", own, common, index, root, b""] = lines.as_slice() else {
-            return Ok(None);
-        };
-        if !output.status.success() {
-            return Ok(None);
-        }
-        Ok(Some(Self {
-            is_bare: false,
-            own: resolved(git, own)?,
-            common: resolved(git, common)?,
-            index_folder: folder_of_index(git, index),
-            root: Some(resolved(git, root)?),
-        }))
-    }
-
-    fn one_by_one(git: &Git) -> Result<Self, GitError> {
-        let print = |options: &[&str]| {
-            let output = git.run(&[&["rev-parse"], options].concat())?;
-            Ok(line(&output).to_vec())
-        };
-        let kind = text(&print(&KIND)?);
-        let (is_bare, is_inside) = match kind.as_str() {
-            "true\nfalse" => (true, false),
-            kind => (false, kind == "false\ntrue"),
-        };
-        let root = match is_inside {
-            true => Some(resolved(git, &print(&[ROOT])?)?),
-            false => None,
+        let (is_bare, own, common, index, root) = match lines.as_slice() {
+            [b"false", b"true", own, common, index, root, b""] => {
+                (false, own, common, index, Some(root))
+            }
+            [is_bare, b"false", own, common, index, b""] => {
+                (*is_bare == b"true", own, common, index, None)
+            }
+            _ if output.status.success() => {
+                return Err(GitError::UnexpectedOutput("rev-parse".to_owned()));
+            }
+            _ => return Err(git.failure(&OPTIONS, &output)),
         };
         Ok(Self {
             is_bare,
-            own: resolved(git, &print(&[OWN])?)?,
-            common: resolved(git, &print(&[COMMON])?)?,
-            index_folder: folder_of_index(git, &print(&INDEX)?),
-            root,
+            own: resolved(git, own)?,
+            common: resolved(git, common)?,
+            index_folder: folder_of_index(git, index),
+            root: root.map(|root| resolved(git, root)).transpose()?,
         })
     }
 }

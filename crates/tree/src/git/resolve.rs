@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::object_reader::{ObjectFiles, Place};
 use super::tree::Node;
@@ -23,11 +23,6 @@ impl ObjectFiles {
     pub(super) fn resolved(&self, path: &Path, follows: bool) -> io::Result<PathBuf> {
         if let Some(found) = self.direct(path) {
             return found.map(|_| path.to_path_buf());
-        }
-        if let Some(folded) = self.folded(path)
-            && let Some(found) = self.direct(&folded)
-        {
-            return found.map(|_| folded);
         }
         check_text(path)?;
         let absolute = std::path::absolute(path)?;
@@ -106,32 +101,6 @@ impl ObjectFiles {
         }
     }
 
-    /// Returns a path of the tree without `..` and `.`, if each `..` follows a folder of the tree, so that no link can
-    /// lead elsewhere.
-    fn folded(&self, path: &Path) -> Option<PathBuf> {
-        if self.prefers_disk || ends_with_slash(path) {
-            return None;
-        }
-        let text = path.to_str()?.strip_prefix(self.root().to_str()?)?;
-        let mut folded = String::new();
-        for name in text.strip_prefix('/')?.split('/') {
-            let is_dots = matches!(name, "." | "..");
-            if is_dots && !matches!(self.node(Path::new(&folded)), Some(Node::Folder)) {
-                return None;
-            }
-            match name {
-                "." => {}
-                // The parent of the root is not in the tree.
-                ".." if folded.is_empty() => return None,
-                ".." => folded.truncate(folded.rfind('/').unwrap_or(0)),
-                name if folded.is_empty() => folded.push_str(name),
-                name => folded.extend(["/", name]),
-            }
-        }
-        // The root itself has no name to be joined.
-        (!folded.is_empty()).then(|| self.root().join(folded))
-    }
-
     /// Returns the part of a path below the root, if only the tree decides what is there, and if the path is spelled
     /// like those of the tree.
     fn below_root<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -141,33 +110,13 @@ impl ObjectFiles {
         self.spelled_below(path)
     }
 
-    /// Returns the part of a path below the root, if the path is spelled like those of the tree. Compares text, because
-    /// each access to a file calls this.
+    /// Returns the part of a path below the root, if the path is spelled like those of the tree.
     pub(super) fn spelled_below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
-        let (Some(text), Some(root)) = (path.to_str(), self.root().to_str()) else {
-            return self.parsed_below(path);
-        };
-        let rest = text.strip_prefix(root)?;
-        let names = match rest.strip_prefix('/') {
-            Some(names) => names,
-            None if rest.is_empty() => return Some(Path::new(rest)),
-            None => return None,
-        };
-        let is_plain = |name: &str| {
-            let is_one = MAIN_SEPARATOR == '/' || !name.contains(MAIN_SEPARATOR);
-            is_one && !matches!(name, "" | "." | ".." | ".git") && name.len() <= LONGEST_NAME
-        };
-        let is_text = text.len() <= LONGEST_PATH && !text.contains('\0');
-        let is_spelled_so = is_text && names.split('/').all(is_plain);
-        is_spelled_so.then(|| Path::new(names))
-    }
-
-    /// Like [`Self::spelled_below`], for paths that are not UTF-8.
-    fn parsed_below<'p>(&self, path: &'p Path) -> Option<&'p Path> {
         let below = path.strip_prefix(self.root()).ok()?;
-        let [path, root, rest] = [path, self.root(), below].map(|path| path.as_os_str().len());
-        let is_spelled_so = path == root + usize::from(rest > 0) + rest;
-        (is_spelled_so && path <= LONGEST_PATH && is_plain(below)).then_some(below)
+        let names = below.components().map(|part| part.as_os_str().len() + 1);
+        let spelled = self.root().as_os_str().len() + names.sum::<usize>();
+        let is_spelled_so = path.as_os_str().len() == spelled && spelled <= LONGEST_PATH;
+        (is_spelled_so && is_plain(below)).then_some(below)
     }
 
     fn check_folder(&self, path: &Path) -> io::Result<()> {
@@ -185,7 +134,10 @@ fn part(part: Component<'_>) -> Option<OsString> {
 /// Returns whether a relative path consists of names that a tree may contain.
 fn is_plain(path: &Path) -> bool {
     path.components().all(|part| match part {
-        Component::Normal(name) => name != ".git" && name.len() <= LONGEST_NAME,
+        Component::Normal(name) => {
+            let bytes = name.as_encoded_bytes();
+            name != ".git" && bytes.len() <= LONGEST_NAME && !bytes.contains(&0)
+        }
         _ => false,
     })
 }

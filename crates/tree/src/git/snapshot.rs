@@ -1,14 +1,14 @@
 //! States of a repository as file systems: a commit, the index, and the working tree.
 //!
-//! The paths that differ between two states of a repository, and files that git converts with a program.
+//! The paths that differ between two states of a repository.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::command::{Git, GitError, path_of, text};
+use super::command::{Git, GitError, text};
 use super::object_reader::{Failures, ObjectFiles};
 use super::repository::{Commit, Flagged, Repository};
 use super::tree::{
@@ -223,8 +223,6 @@ pub struct ChangedPaths {
     files: HashSet<OsString>,
     /// Folders in which every path may differ, such as submodules.
     folders: Vec<PathBuf>,
-    /// Files of the working tree that count as changed because git would convert them with a program, which is not run.
-    filtered: Vec<PathBuf>,
 }
 
 impl ChangedPaths {
@@ -234,15 +232,7 @@ impl ChangedPaths {
         Self {
             files: paths.map(PathBuf::into_os_string).collect(),
             folders: Vec::new(),
-            filtered: Vec::new(),
         }
-    }
-
-    /// Returns the files of the working tree, relative to the root, that count as changed because git would convert them
-    /// with a program.
-    #[must_use]
-    pub fn filtered(&self) -> &[PathBuf] {
-        &self.filtered
     }
 
     /// Returns whether the file at a resolved path may differ.
@@ -291,9 +281,6 @@ fn changed(
     let differences = parse_differences(&git.run(&arguments)?)?;
     let mut paths: Vec<PathBuf> = differences.into_iter().map(|one| one.path).collect();
     if matches!(side, Side::WorkingTree) {
-        if git.has_settings() {
-            found.filtered = filtered(&git, &paths)?;
-        }
         paths.extend(hidden_changes(repository)?);
     }
     let absolute = paths.iter().map(|path| repository.root.join(path));
@@ -347,29 +334,4 @@ fn without_filters(git: &Git) -> Result<Option<Vec<String>>, GitError> {
         }
     }
     Ok(Some(settings))
-}
-
-/// The maximum number of files that are looked up: their paths are arguments of a command.
-const MOST: usize = 200;
-
-/// Returns the files among `paths`, which are relative to the root, that have a filter in the attributes of the repository.
-///
-/// # Errors
-/// Git cannot read the attributes.
-pub(super) fn filtered(git: &Git, paths: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    let options = ["check-attr", "-z", "filter", "--"].map(OsStr::new);
-    let paths = paths.iter().take(MOST).map(|path| path.as_os_str());
-    let arguments: Vec<&OsStr> = options.into_iter().chain(paths).collect();
-    let output = git.run(&arguments)?;
-    // The path, the attribute and its value, each with a null byte at its end.
-    let fields: Vec<&[u8]> = output.split(|byte| *byte == 0).collect();
-    let (records, _) = fields.as_chunks::<3>();
-    let with_filter = records.iter().filter(|[_, _, value]| {
-        let without: [&[u8]; 3] = [b"unspecified", b"unset", b"set"];
-        !without.contains(value)
-    });
-    Ok(with_filter.map(|[path, ..]| path_of(path)).collect())
 }
