@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use meshprobe_mesh::finding::{SuppressedBy, Suppression};
 use meshprobe_mesh::settings::Layer;
-use meshprobe_tree::source::{Input, Request, SourceSet, canonical, io_error_reason, read_text};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{Input, Request, SourceSet, canonical, io_error_reason};
 
 use super::args::CheckArgs;
 use super::input::Run;
@@ -172,7 +173,7 @@ fn empty(request: &Request, place: &Path, directory: &Path) -> Baseline {
 /// Adds the entries of a file, which `key` names: an option, or a key of the configuration.
 fn read(baseline: &mut Baseline, place: &Path, file: &Path, key: &str) -> Result<(), Stop> {
     let shown = file.display();
-    let text = read_text(place).map_err(|error| {
+    let text = FileSystem::default().read_text(place).map_err(|error| {
         let why = io_error_reason(&error);
         Stop::usage(format!("cannot read `{shown}` for `{key}`: {why}"))
             .help(format!("write it with `--write-baseline {shown}`"))

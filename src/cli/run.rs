@@ -12,7 +12,7 @@ use clap::{CommandFactory as _, Parser as _};
 use meshprobe_engine::engine::{Exit, PanicReport, how_to_report, record_panic};
 use meshprobe_mesh::mesh;
 use meshprobe_mesh::mesh::ProvenRelease;
-use meshprobe_tree::source::{io_error_reason, read_file};
+use meshprobe_tree::source::{FileSystem, io_error_reason};
 
 use super::args::{Cli, Command};
 use super::session::Session;
@@ -188,9 +188,11 @@ fn answer(session: &Session, bytes: &[u8], config: Option<&Path>) -> Result<Exit
     let content = config
         .map(|path| {
             let name = path.display().to_string();
-            let bytes = read_file(&directory.join(path)).map_err(|error| {
-                Stop::usage(format!("cannot read `{name}`: {}", io_error_reason(&error)))
-            })?;
+            let bytes = FileSystem::default()
+                .read_file(&directory.join(path))
+                .map_err(|error| {
+                    Stop::usage(format!("cannot read `{name}`: {}", io_error_reason(&error)))
+                })?;
             Ok::<_, Stop>((name, bytes))
         })
         .transpose()?;

@@ -5,9 +5,8 @@ use std::path::Path;
 
 use meshprobe_mesh::finding::Severity;
 use meshprobe_mesh::settings::{Action, Emit, FailOn, Layer};
-use meshprobe_tree::source::{
-    Content, Fault, Input, Request, SourceSet, boundary, resolved_within,
-};
+use meshprobe_tree::filesystem::FileSystem;
+use meshprobe_tree::source::{Content, Fault, Input, Request, SourceSet};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{Change, FieldPath, Tree, Value};
 
@@ -197,9 +196,10 @@ pub(super) fn load(
     directory: &Path,
     layer: &Layer,
 ) -> Result<SourceSet, Vec<String>> {
-    let boundary = boundary(directory);
+    let files = FileSystem::default();
+    let boundary = files.boundary(directory);
     let context = layer.context.iter().map(|path| {
-        let place = resolved_within(directory, Path::new(path), &boundary);
+        let place = files.resolved_within(directory, Path::new(path), &boundary);
         let place =
             place.map_err(|why| vec![format!("cannot read `{path}` for `context`: {why}")])?;
         Ok(Input::Resolved(place))

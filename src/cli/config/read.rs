@@ -6,9 +6,7 @@ use std::sync::Arc;
 use meshprobe_mesh::settings;
 use meshprobe_mesh::settings::Layer;
 use meshprobe_tree::filesystem::FileSystem;
-use meshprobe_tree::source::{
-    CONFIG_NAMES, Input, canonical, io_error_reason, read_text, shown_path,
-};
+use meshprobe_tree::source::{CONFIG_NAMES, Input, canonical, io_error_reason, shown_path};
 use meshprobe_yaml as yaml;
 use meshprobe_yaml::{LineIndex, Span};
 
@@ -27,7 +25,7 @@ pub(super) fn read(
     files: &FileSystem,
 ) -> Result<Layer, Stop> {
     let (file, text) = match config {
-        ConfigFile::Named(file) => (file, read_text(file)),
+        ConfigFile::Named(file) => (file, FileSystem::default().read_text(file)),
         ConfigFile::Found(file, real, _) => (file, files.read_resolved_text(real)),
     };
     let shown = shown_path(file, directory);

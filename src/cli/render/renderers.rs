@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use meshprobe_tree::source::{
-    HELM_OUTPUT, Rendered, RenderedChart, Trail, canonical, helm_output_of, io_error_reason,
-    kustomization_in, relative_path, shown_path,
+    FileSystem, HELM_OUTPUT, Rendered, RenderedChart, Trail, canonical, helm_output_of,
+    io_error_reason, relative_path, shown_path,
 };
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use tempfile::TempDir;
@@ -96,7 +96,8 @@ fn kustomize(session: &Session, folder: &Path, place: &Path, directory: &Path) -
         (built, traced)
     });
     let shown = shown_path(&directory.join(folder), directory);
-    let file = kustomization_in(&directory.join(folder))
+    let file = FileSystem::default()
+        .kustomization_in(&directory.join(folder))
         .unwrap_or_else(|| directory.join(folder).join(WRAPPER));
     let (output, base) = traced.unzip();
     RendererRun {

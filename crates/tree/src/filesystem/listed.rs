@@ -204,14 +204,16 @@ impl ReadFiles for ListedFiles {
     }
 
     fn entries(&self, path: &Path) -> io::Result<Vec<io::Result<Entry>>> {
-        if let Some(known) = self.known().folders.get(path.as_os_str()) {
+        // Without a final slash.
+        let folder: PathBuf = path.components().collect();
+        if let Some(known) = self.known().folders.get(folder.as_os_str()) {
             return Ok(known.iter().cloned().map(Ok).collect());
         }
         let entries = self.files.entries(path)?;
         if entries.iter().all(Result::is_ok) {
             let mut sorted: Vec<Entry> = entries.iter().flatten().cloned().collect();
             sorted.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-            self.learn(|known| drop(known.folders.insert(path.into(), sorted)));
+            self.learn(|known| drop(known.folders.insert(folder.into(), sorted)));
         }
         Ok(entries)
     }

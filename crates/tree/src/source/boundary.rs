@@ -7,8 +7,6 @@
 //!
 //! Resolved paths of files.
 //!
-//! Functions for callers that only read the disk.
-//!
 //! The root of the tree that a file belongs to, from which facts about the file are read.
 //!
 //! What git tracks: ignore files do not hide it, and its links must not lead out of the repository.
@@ -16,7 +14,6 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -269,58 +266,12 @@ impl FileSystem {
     }
 }
 
-/// Returns [`FileSystem::boundary`] on disk.
-#[must_use]
-pub fn boundary(folder: &Path) -> PathBuf {
-    FileSystem::default().boundary(folder)
-}
-
-/// Returns [`FileSystem::resolved_within`] on disk.
-///
-/// # Errors
-/// The same as of [`FileSystem::resolved_within`].
-pub fn resolved_within(
-    folder: &Path,
-    path: &Path,
-    boundary: &Path,
-) -> Result<PathBuf, &'static str> {
-    FileSystem::default().resolved_within(folder, path, boundary)
-}
-
 /// Returns `FileSystem::resolved_as_named` on disk.
 ///
 /// # Errors
 /// The same as of `FileSystem::resolved_as_named`.
 pub fn resolved_as_named(path: &Path) -> Result<PathBuf, PathBuf> {
     FileSystem::default().resolved_as_named(path, &mut Tracked::default())
-}
-
-/// Returns [`FileSystem::tree_root`] on disk.
-#[must_use]
-pub fn tree_root(path: &Path, isolated: bool) -> Option<PathBuf> {
-    FileSystem::default().tree_root(path, isolated)
-}
-
-/// Returns [`FileSystem::kustomization_in`] on disk.
-#[must_use]
-pub fn kustomization_in(folder: &Path) -> Option<PathBuf> {
-    FileSystem::default().kustomization_in(folder)
-}
-
-/// Reads a file of the disk like [`FileSystem::read_file`].
-///
-/// # Errors
-/// The same as of [`FileSystem::read_file`].
-pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    FileSystem::default().read_file(path)
-}
-
-/// Reads a text file of the disk like [`FileSystem::read_text`].
-///
-/// # Errors
-/// The same as of [`FileSystem::read_text`].
-pub fn read_text(path: &Path) -> io::Result<String> {
-    FileSystem::default().read_text(path)
 }
 
 /// Names of configuration files.

@@ -21,10 +21,7 @@ mod shown_path;
 mod template_marker;
 
 pub use crate::filesystem::{FileSystem, canonical};
-pub use boundary::{
-    CONFIG_NAMES, boundary, kustomization_in, read_file, read_text, resolved_as_named,
-    resolved_within, tree_root,
-};
+pub use boundary::{CONFIG_NAMES, resolved_as_named};
 pub use chart::{
     HELM_NOT_FOUND, HELM_OUTPUT, chart_folder, chart_of_output, helm_output_of, release_of_output,
 };

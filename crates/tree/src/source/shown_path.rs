@@ -22,36 +22,17 @@ pub fn shown_path(path: &Path, working_directory: &Path) -> String {
     }
     let full = without_dots(&working_directory.join(path));
     let base = without_dots(working_directory);
+    if let Some(shown) = shown_below(&full, &base) {
+        return shown;
+    }
     // `..` is useful only with a common folder.
-    if top(&full).is_some() && top(&full) == top(&base) {
+    if full == base || top(&full).is_some() && top(&full) == top(&base) {
         return relative_path(&full, &base);
     }
-    let below = full.strip_prefix(&base).unwrap_or(&full);
-    let mut shown = String::new();
-    for component in below.components() {
-        match component {
-            Component::CurDir => continue,
-            Component::RootDir => {
-                shown.push('/');
-                continue;
-            }
-            Component::Prefix(disk) => {
-                // Only on Windows: `C:`, or `\\server\share`.
-                shown.push_str(&escaped_name(disk.as_os_str()).replace('\\', "/"));
-                continue;
-            }
-            _ => {}
-        }
-        if !shown.is_empty() && !shown.ends_with('/') {
-            shown.push('/');
-        }
-        shown.push_str(&escaped_name(component.as_os_str()));
+    if cfg!(windows) {
+        return full.to_string_lossy().replace('\\', "/");
     }
-    if shown.is_empty() {
-        ".".to_owned()
-    } else {
-        shown
-    }
+    escaped_name(full.as_os_str()).into_owned()
 }
 
 /// Returns the display text of a path below the working directory without `.` and `..`, which most paths are.

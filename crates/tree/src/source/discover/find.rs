@@ -5,7 +5,7 @@
 //! Sets the repositories of files.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -80,28 +80,23 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
             disk_path,
         } => {
             let named = request.working_directory.join(&**name);
+            let path = match disk_path {
+                Some(path) => shown_path(path, &request.working_directory).into(),
+                None => Arc::clone(name),
+            };
+            let identity = files.resolved_or_folded(disk_path.as_ref().unwrap_or(&named));
             return vec![Candidate {
-                path: match disk_path {
-                    Some(path) => shown_path(path, &request.working_directory).into(),
-                    None => Arc::clone(name),
-                },
-                role,
                 explicit: true,
                 read_from: ReadFrom::Bytes(Arc::clone(bytes), disk_path.clone()),
-                identity: files.resolved_or_folded(disk_path.as_ref().unwrap_or(&named)),
-                link: None,
-                is_text: false,
+                ..Candidate::on_disk(path, role, identity)
             }];
         }
         Input::Rendered(rendered) => {
+            let identity = request.working_directory.join(&*rendered.name);
             return vec![Candidate {
-                path: Arc::clone(&rendered.name),
-                role,
                 explicit: true,
                 read_from: ReadFrom::Rendered(Arc::clone(rendered)),
-                identity: request.working_directory.join(&*rendered.name),
-                link: None,
-                is_text: false,
+                ..Candidate::on_disk(Arc::clone(&rendered.name), role, identity)
             }];
         }
     };
@@ -136,13 +131,10 @@ fn expand(input: &Input, role: Role, request: &Request, folders: &mut Folders) -
         }
     };
     vec![Candidate {
-        path: shown.into(),
-        role,
         explicit: true,
         read_from,
-        identity,
         link,
-        is_text: false,
+        ..Candidate::on_disk(shown.into(), role, identity)
     }]
 }
 
@@ -171,13 +163,8 @@ fn expand_directory(
     let unlisted = folders.tracked.unlisted();
     let unlisted = unlisted.filter(|_| role != Role::Repository);
     let unlisted = unlisted.map(|(path, error)| Candidate {
-        path: shown(&path).into(),
-        role,
-        explicit: false,
         read_from: ReadFrom::Fault(Fault::UnlistedIndex(error.clone())),
-        identity: root.real(&path),
-        link: None,
-        is_text: false,
+        ..Candidate::on_disk(shown(&path).into(), role, root.real(&path))
     });
     let unlisted: Vec<Candidate> = unlisted.collect();
     // The name of a file takes precedence over links to it.
@@ -222,13 +209,10 @@ fn expand_directory(
         };
         let explicit = matches!(read_from, ReadFrom::Fault(_)) && path == root.path;
         Some(Candidate {
-            path: shown(&path).into(),
-            role,
             explicit,
             read_from,
-            identity,
             link,
-            is_text: false,
+            ..Candidate::on_disk(shown(&path).into(), role, identity)
         })
     };
     found
@@ -289,8 +273,7 @@ impl GeneratedEntries {
                 Some(parent) => self.rules.get(parent).cloned().flatten(),
                 None => Some(Rules::default()),
             };
-            let own = || below.to_path_buf();
-            let rules = above.and_then(|above| above.within(below, own, |_| true, files).ok());
+            let rules = above.and_then(|above| above.within(below, below, files).ok());
             self.rules.insert(below.to_path_buf(), rules);
         }
         self.rules.get(folder)?.as_ref()
@@ -298,66 +281,30 @@ impl GeneratedEntries {
 }
 
 /// Sets the repository of each file, as a path relative to the working directory, and the remotes of the repositories.
-pub fn mark_repositories(set: &mut SourceSet, request: &Request, folders: &Folders) {
-    let directory: Arc<Path> = request
-        .filesystem
-        .resolved_or_folded(&request.working_directory)
-        .into();
-    let mut roots = Roots {
-        working_directory: &request.working_directory,
-        folders,
-        known: HashMap::new(),
-        remotes: BTreeMap::new(),
-    };
-    let found: Vec<Option<Arc<str>>> = set
-        .files
-        .iter()
-        .map(|file| roots.of(file.disk_path.as_deref()?.parent()?))
-        .collect();
-    let remotes = std::mem::take(&mut roots.remotes);
-    drop(roots);
-    set.remotes = Arc::new(remotes);
-    for (file, repository) in set.files.iter_mut().zip(found) {
+pub fn mark_repositories(set: &mut SourceSet, request: &Request) {
+    let files = &request.filesystem;
+    let working_directory = &request.working_directory;
+    let directory: Arc<Path> = files.resolved_or_folded(working_directory).into();
+    let mut remotes = BTreeMap::new();
+    let mut known: HashMap<PathBuf, Option<Arc<str>>> = HashMap::new();
+    for file in &mut set.files {
+        let folder = file.disk_path.as_deref().and_then(Path::parent);
         file.directory = Some(Arc::clone(&directory));
-        file.repository = repository;
-    }
-}
-
-/// Cache of the displayed roots of repositories.
-struct Roots<'r, 's> {
-    working_directory: &'r Path,
-    folders: &'r Folders,
-    known: HashMap<&'s OsStr, Option<Arc<str>>>,
-    /// The URLs of the remotes, by displayed root.
-    remotes: BTreeMap<Arc<str>, Vec<String>>,
-}
-
-impl<'s> Roots<'_, 's> {
-    /// Returns the root of the repository that contains a folder. Caches the result for each visited ancestor.
-    fn of(&mut self, folder: &'s Path) -> Option<Arc<str>> {
-        let mut found = None;
-        let mut visited = Vec::new();
-        for above in folder.ancestors() {
-            if let Some(known) = self.known.get(above.as_os_str()) {
-                found.clone_from(known);
-                break;
-            }
-            visited.push(above);
-            if self.folders.files.is_repository(above) {
-                let root = match shown_path(above, self.working_directory).as_str() {
-                    "." => Arc::from(""),
-                    shown => format!("{}/", shown.trim_end_matches('/')).into(),
-                };
-                let remotes = self.remotes.entry(Arc::clone(&root));
-                let files = &self.folders.files;
-                remotes.or_insert_with(|| remote_urls(&files.resolved_or_folded(above), files));
-                found = Some(root);
-                break;
-            }
+        let Some(folder) = folder else { continue };
+        if let Some(known) = known.get(folder) {
+            file.repository.clone_from(known);
+            continue;
         }
-        let visited = visited.into_iter();
-        self.known
-            .extend(visited.map(|path| (path.as_os_str(), found.clone())));
-        found
+        file.repository = files.repository_root(folder).map(|root| {
+            let shown = match shown_path(root, working_directory).as_str() {
+                "." => Arc::from(""),
+                shown => format!("{}/", shown.trim_end_matches('/')).into(),
+            };
+            let urls = || remote_urls(&files.resolved_or_folded(root), files);
+            remotes.entry(Arc::clone(&shown)).or_insert_with(urls);
+            shown
+        });
+        known.insert(folder.to_path_buf(), file.repository.clone());
     }
+    set.remotes = Arc::new(remotes);
 }

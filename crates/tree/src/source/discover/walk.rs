@@ -98,7 +98,9 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
             {
                 folder.rules = usable(Rules::above(&real, self.files), &mut walked);
             }
-            folder.rules = self.rules_within(&folder, &entries, &mut walked);
+            folder.rules = folder.rules.and_then(|rules| {
+                usable(rules.within(&folder.path, &real, self.files), &mut walked)
+            });
             if is_repository {
                 folder.repository = Some(real.into());
             }
@@ -115,21 +117,6 @@ impl<S: Fn(&Path) -> String> Walk<'_, S> {
         folder != self.root.path
             && entries.iter().any(is_git_file)
             && is_linked_worktree(real, self.files)
-    }
-
-    fn rules_within(
-        &self,
-        folder: &Folder,
-        entries: &[Entry],
-        walked: &mut Vec<WalkEntry>,
-    ) -> Option<Rules> {
-        let holds = |name: &str| entries.iter().any(|entry| entry.name == name);
-        let real = || self.root.real(&folder.path);
-        let within = folder
-            .rules
-            .as_ref()?
-            .within(&folder.path, real, holds, self.files);
-        usable(within, walked)
     }
 
     fn visit(

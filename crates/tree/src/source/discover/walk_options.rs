@@ -150,16 +150,6 @@ const NAMES: [&str; 3] = [".ignore", ".gitignore", ".git"];
 /// Maximum size of an ignore file in bytes; real ones are smaller.
 const LIMIT: u64 = 4 << 20;
 
-/// Ignore files of one folder, by precedence.
-type Found = [Option<IgnoreFile>; NAMES.len()];
-
-/// Ignore file that may be opened.
-#[derive(Debug)]
-struct IgnoreFile {
-    /// Its resolved path.
-    real: PathBuf,
-}
-
 /// Patterns of the ignore files of a folder and its ancestors.
 #[derive(Clone, Debug, Default)]
 pub(in crate::source) struct Rules([Globs; NAMES.len()]);
@@ -174,44 +164,37 @@ impl Rules {
     /// # Errors
     /// The first file that must not be opened.
     pub(in crate::source) fn above(folder: &Path, files: &FileSystem) -> Result<Self, WalkEntry> {
-        let found: Vec<(&Path, Found)> = folder
-            .ancestors()
-            .skip(1)
-            .map(|folder| Ok((folder, ignore_files(folder, |_| true, files)?)))
-            .collect::<Result<_, WalkEntry>>()?;
-        let mut rules = Self::default();
-        for (folder, found) in found.into_iter().rev() {
-            rules.add(folder, found, files);
-        }
-        Ok(rules)
+        let above: Vec<&Path> = folder.ancestors().skip(1).collect();
+        let mut above = above.into_iter().rev();
+        above.try_fold(Self::default(), |rules, folder| {
+            rules.within(folder, folder, files)
+        })
     }
 
-    /// Returns the rules for a folder, including those of its own ignore files. `real` returns its resolved path,
-    /// `holds` whether it has an entry of a name.
+    /// Returns the rules for a folder, including those of its own ignore files. `real` is its resolved path.
     ///
     /// # Errors
     /// The first file that must not be opened.
     pub(in crate::source) fn within(
         &self,
         folder: &Path,
-        real: impl Fn() -> PathBuf,
-        holds: impl Fn(&str) -> bool,
+        real: &Path,
         files: &FileSystem,
     ) -> Result<Self, WalkEntry> {
-        let found = ignore_files(folder, holds, files)?;
         let mut rules = self.clone();
-        if found.iter().any(Option::is_some) {
-            rules.add(&real(), found, files);
-        }
-        Ok(rules)
-    }
-
-    fn add(&mut self, folder: &Path, found: Found, files: &FileSystem) {
-        for (globs, file) in self.0.iter_mut().zip(found) {
-            if let Some(file) = file {
-                globs.add(folder, &file, files);
+        for (globs, name) in rules.0.iter_mut().zip(NAMES) {
+            let is_of_git = name == ".git";
+            let path = match is_of_git {
+                true => exclude_file(folder, files),
+                false => Some(folder.join(name)),
+            };
+            if let Some(path) = path
+                && let Some(bytes) = read(folder, &path, is_of_git, files)?
+            {
+                globs.add(real, &bytes);
             }
         }
+        Ok(rules)
     }
 
     /// Returns whether the list of patterns is empty.
@@ -228,11 +211,8 @@ impl Rules {
 }
 
 impl Globs {
-    fn add(&mut self, folder: &Path, file: &IgnoreFile, files: &FileSystem) {
-        let Ok(bytes) = files.read_resolved(&file.real) else {
-            return;
-        };
-        let text = String::from_utf8_lossy(&bytes);
+    fn add(&mut self, folder: &Path, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
         let mut builder = GitignoreBuilder::new(folder);
         for line in text.trim_start_matches('\u{feff}').lines() {
             // An invalid line hides nothing.
@@ -254,71 +234,45 @@ impl Globs {
     }
 }
 
-/// Returns the ignore files of a folder; `holds` returns whether the folder has an entry of a name.
-fn ignore_files(
-    folder: &Path,
-    holds: impl Fn(&str) -> bool,
-    files: &FileSystem,
-) -> Result<Found, WalkEntry> {
-    let mut found = Found::default();
-    for (found, name) in found.iter_mut().zip(NAMES).filter(|(_, name)| holds(name)) {
-        let path = match name {
-            ".git" => exclude_file(folder, files),
-            _ => Some(folder.join(name)),
-        };
-        let Some(path) = path else { continue };
-        let Ok(kind) = files.symlink_kind(&path) else {
-            continue;
-        };
-        *found = usable(folder, path, kind, name == ".git", files)?;
-    }
-    Ok(found)
-}
-
-/// Resolves an ignore file, which may be a link. Returns `None` for a dangling link.
+/// Reads an ignore file of a folder, which may be a link. Returns `None` if it does not exist.
 ///
 /// # Errors
 /// The file, if it must not be opened.
-fn usable(
+fn read(
     folder: &Path,
-    path: PathBuf,
-    kind: Kind,
+    path: &Path,
     is_of_git: bool,
     files: &FileSystem,
-) -> Result<Option<IgnoreFile>, WalkEntry> {
-    let refused = |path: PathBuf, what: &str| {
+) -> Result<Option<Vec<u8>>, WalkEntry> {
+    let refused = |what: &str| {
         let reason = format!("{what}, so nothing is hidden by it");
-        Err(WalkEntry::Unopened(path, reason))
+        Err(WalkEntry::Unopened(path.to_path_buf(), reason))
     };
-    let real = files.resolved_or_folded(&path);
+    let real = files.resolved_or_folded(path);
     // A repository cannot contain files in `.git`: a link there belongs to the user.
-    if kind == Kind::Link && !is_of_git && !files.is_within(folder, &real) {
-        return refused(path, LEADS_OUT);
+    if !is_of_git && files.is_symlink(path) && !files.is_within(folder, &real) {
+        return refused(LEADS_OUT);
     }
     let Ok(kind) = files.kind(&real) else {
         return Ok(None);
     };
-    match unusable(kind, &real, files) {
-        Some(what) => refused(path, &format!("it is {what}")),
-        None => Ok(Some(IgnoreFile { real })),
+    if let Some(what) = kind.special() {
+        return refused(&format!("it is {what}"));
     }
-}
-
-/// Returns the reason why an ignore file must not be opened, if there is one.
-fn unusable(kind: Kind, real: &Path, files: &FileSystem) -> Option<&'static str> {
-    let is_large = || {
-        let length = files.file_length(real);
-        length.is_ok_and(|length| length.is_some_and(|length| length > LIMIT))
-    };
-    kind.special()
-        .or_else(|| is_large().then_some("larger than 4 MiB"))
+    let length = files.file_length(&real).ok().flatten();
+    if length.is_some_and(|length| length > LIMIT) {
+        return refused("it is larger than 4 MiB");
+    }
+    Ok(files.read_resolved(&real).ok())
 }
 
 /// Returns the exclude file of a clone, which git does not track.
 fn exclude_file(folder: &Path, files: &FileSystem) -> Option<PathBuf> {
     let git = folder.join(".git");
-    if files.is_dir(&git) {
-        return Some(git.join("info/exclude"));
+    match files.kind(&git) {
+        Ok(Kind::Folder) => return Some(git.join("info/exclude")),
+        Ok(_) => {}
+        Err(_) => return None,
     }
     let folders = git_folders(&files.resolved_or_folded(folder), files)?;
     Some(folders.shared?.join("info/exclude"))
