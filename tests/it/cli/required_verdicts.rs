@@ -133,7 +133,7 @@ fn not_judged_is_added_to_the_severity() {
     project.write(".meshprobe.yaml", format!("{CONFIG}  failOn: never\n"));
     codes(&project, &[("not-judged", 0)]);
     for (wrong, message) in [
-        ("[]", "`failOn` must not be empty"),
+        ("[]", "`failOn`: must not be empty"),
         ("[error, nope]", "unknown level `nope`"),
         ("error,not-judged", "unknown level `error,not-judged`"),
     ] {

@@ -63,16 +63,25 @@ fn options_override_the_configuration() {
 
 #[test]
 fn mistakes_in_the_file_have_their_place() {
-    let project = Project::with(&[(
-        ".meshprobe.yaml",
-        &config("  mesh: {versoin: '1.28'}\n  ignore: {}\n  rules:\n    sintax-error: ignore\n"),
-    )]);
-    let run = project.run(&["check"]).exits(2);
-    insta::assert_snapshot!(run.stderr, @r"
-    error: .meshprobe.yaml:5:10: unknown key `versoin`; did you mean `version`?
-    error: .meshprobe.yaml:6:11: expected a list for `ignore`
-    error: .meshprobe.yaml:8:5: unknown rule `sintax-error`; did you mean `syntax-error`?
-    ");
+    let project = Project::with(&[(".meshprobe.yaml", "")]);
+    for (settings, error) in [
+        (
+            "  mesh: {versoin: '1.28'}\n",
+            "5:10: unknown key `versoin`; did you mean `version`?",
+        ),
+        (
+            "  ignore: {}\n",
+            "5:11: `ignore`: invalid type: map, expected a sequence",
+        ),
+        (
+            "  rules:\n    sintax-error: ignore\n",
+            "6:5: unknown rule `sintax-error`; did you mean `syntax-error`?",
+        ),
+    ] {
+        project.write(".meshprobe.yaml", config(settings));
+        let run = project.run(&["check"]).exits(2);
+        assert_eq!(run.stderr, format!("error: .meshprobe.yaml:{error}\n"));
+    }
     project.write(
         ".meshprobe.yaml",
         config("  failOn: error\n  rules: {syntax-error: note, syntax-error: ignore}\n  failOn: note\n"),
@@ -243,20 +252,33 @@ fn an_overlay_belongs_to_the_scope_of_its_folder() {
 
 #[test]
 fn mistakes_in_scopes_have_their_place() {
-    let project = Project::with(&[(
-        ".meshprobe.yaml",
-        &config(
-            "  scopes:\n  - {paths: [\"a/[\", ../b], assume: {mtsl: STRICT}}\n  - {path: [a]}\n",
+    let project = Project::with(&[(".meshprobe.yaml", "")]);
+    for (scope, error) in [
+        (
+            "{paths: [\"a/[\"]}",
+            "6:14: `scopes[0].paths[0]`: `a/[` is not a valid glob: unclosed character class; missing ']'",
         ),
-    )]);
-    let run = project.run(&["check"]).exits(2);
-    insta::assert_snapshot!(run.stderr, @r"
-    error: .meshprobe.yaml:6:14: `a/[` is not a valid glob: unclosed character class; missing ']'
-    error: .meshprobe.yaml:6:21: `../b` is not a path below the folder of the configuration file
-    error: .meshprobe.yaml:6:37: unknown key `mtsl`; did you mean `mtls`?
-    error: .meshprobe.yaml:7:6: unknown key `path`; did you mean `paths`?
-    error: .meshprobe.yaml:7:5: a scope requires `paths`
-    ");
+        (
+            "{paths: [a, ../b]}",
+            "6:17: `scopes[0].paths[1]`: `../b` is not a path below the folder of the configuration file",
+        ),
+        (
+            "{paths: [a], assume: {mtsl: STRICT}}",
+            "6:27: unknown key `mtsl`; did you mean `mtls`?",
+        ),
+        (
+            "{path: [a]}",
+            "6:6: unknown key `path`; did you mean `paths`?",
+        ),
+        ("{rules: {}}", "6:5: `scopes[0]`: missing field `paths`"),
+    ] {
+        project.write(
+            ".meshprobe.yaml",
+            config(&format!("  scopes:\n  - {scope}\n")),
+        );
+        let run = project.run(&["check"]).exits(2);
+        assert_eq!(run.stderr, format!("error: .meshprobe.yaml:{error}\n"));
+    }
     let list = "apiVersion: config.kubernetes.io/v1\nkind: ResourceList\nfunctionConfig:\n  apiVersion: meshprobe.dev/v1alpha1\n  kind: MeshProbe\n  spec:\n    scopes: [{paths: [a], assume: {mtls: STRICT}}]\nitems: []\n";
     project
         .pipe(&["krm"], list)

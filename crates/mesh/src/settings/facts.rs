@@ -1,7 +1,11 @@
-//! Parses facts of the form `KEY=VALUE`, and combines them.
+//! Facts about the cluster that the user sets: in the configuration, or as `KEY=VALUE`.
 
-use super::suggest::unknown_value_message;
-use super::{DataplaneMove, FactOverrides, InjectionAssumption, MtlsMode, NetworkPlugin};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
+
+use super::setting::{Leaf, MTLS_MODES, Words as _, leaf, read_data};
+use super::{DataplaneMove, InjectionAssumption, MtlsMode, NetworkPlugin, Version};
 
 /// The keys of facts, sorted.
 pub const FACT_KEYS: &[&str] = &[
@@ -20,25 +24,83 @@ pub const FACT_KEYS: &[&str] = &[
     "status-port",
 ];
 
-/// The values of `dataplane`.
-pub(super) const DATAPLANES: &[&str] = &["ambient", "none", "sidecar"];
+/// Facts from `--assume`, which apply if the tree does not state them, or `--override`, which take precedence over the
+/// tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[serde(expecting = "a mapping")]
+pub struct FactOverrides {
+    /// Whether the ambient mode of Istio is installed.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<bool>")]
+    pub ambient: Option<bool>,
+    /// Whether the CNI plugin of Istio redirects the traffic, instead of an init container.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<bool>")]
+    pub cni: Option<bool>,
+    /// Whether the CNI plugin of the cluster enforces NetworkPolicies on packets of the pod's own node.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<bool>", extend("default" = false))]
+    pub cni_enforces_node_traffic: Option<bool>,
+    /// A move of the namespaces that are in the mesh: `ambient` moves injected ones to ambient mode, `sidecar` the others
+    /// back. As an assumption, it applies to namespaces that the tree does not contain.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<DataplaneMove>")]
+    pub dataplane: Option<DataplaneMove>,
+    /// Which pods are injected if the tree does not contain their Namespace: those with evidence of a mesh, all or none.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<InjectionAssumption>", extend("default" = "evidence"))]
+    pub injection: Option<InjectionAssumption>,
+    /// The mutual TLS mode of ports for which no policy sets one.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<MtlsMode>", extend("default" = "PERMISSIVE"))]
+    pub mtls: Option<MtlsMode>,
+    /// Whether sidecars are native: init containers with `restartPolicy: Always`.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<bool>")]
+    pub native_sidecars: Option<bool>,
+    /// The network plugin of the cluster, which decides whether probes reach pods in ambient mode. `other` is any other
+    /// plugin that delivers packets from 169.254.7.127.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<NetworkPlugin>")]
+    pub network_plugin: Option<NetworkPlugin>,
+    /// The oldest Kubernetes release among the nodes, in quotes.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<Version>", example = "1.33")]
+    pub node_version: Option<Version>,
+    /// The revision of the control plane that injects pods.
+    #[serde(rename = "revision", deserialize_with = "one")]
+    #[schemars(with = "Leaf<String>", example = "1-28")]
+    pub revisions: Vec<String>,
+    /// Whether the injector rewrites probes by default.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<bool>")]
+    pub rewrite: Option<bool>,
+    /// The namespace whose policies apply to the whole mesh.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<String>", extend("default" = "istio-system"))]
+    pub root_namespace: Option<String>,
+    /// The port on which the agent listens, and which rewritten probes target.
+    #[serde(deserialize_with = "leaf")]
+    #[schemars(with = "Leaf<u16>", example = 15020)]
+    pub status_port: Option<u16>,
+}
 
-/// The values of `injection`.
-pub(super) const INJECTIONS: &[&str] = &["evidence", "all", "none"];
-
-/// The values of `mtls`.
-pub(super) const MTLS_MODES: &[&str] = &["DISABLE", "PERMISSIVE", "STRICT"];
+/// Deserializes a list of one value.
+fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Leaf::deserialize(deserializer).map(|Leaf(value)| vec![value])
+}
 
 /// Returns the values of a fact that has a fixed set of them.
 #[must_use]
-pub fn fact_values(key: &str) -> &'static [&'static str] {
+pub fn fact_values(key: &str) -> Vec<&'static str> {
     match key {
-        "dataplane" => DATAPLANES,
-        "injection" => INJECTIONS,
-        "mtls" => MTLS_MODES,
-        "network-plugin" => &NetworkPlugin::NAMES,
-        "node-version" | "revision" | "root-namespace" | "status-port" => &[],
-        _ => &["true", "false"],
+        "dataplane" => DataplaneMove::names(),
+        "injection" => InjectionAssumption::names(),
+        "mtls" => MTLS_MODES.to_vec(),
+        "network-plugin" => NetworkPlugin::names(),
+        "node-version" | "revision" | "root-namespace" | "status-port" => Vec::new(),
+        _ => vec!["true", "false"],
     }
 }
 
@@ -59,24 +121,13 @@ impl FactOverrides {
     /// # Errors
     /// The message for an unknown key or an invalid value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        match key {
-            "ambient" => self.ambient = Some(boolean(key, value)?),
-            "cni" => self.cni = Some(boolean(key, value)?),
-            "cni-enforces-node-traffic" => {
-                self.cni_enforces_node_traffic = Some(boolean(key, value)?);
-            }
-            "dataplane" => self.dataplane = Some(dataplane(value)?),
-            "injection" => self.injection = Some(injection(value)?),
-            "mtls" => self.mtls = Some(mtls(value)?),
-            "native-sidecars" => self.native_sidecars = Some(boolean(key, value)?),
-            "network-plugin" => self.network_plugin = Some(network_plugin(value)?),
-            "node-version" => self.node_version = Some(value.parse()?),
-            "revision" => self.revisions.push(not_empty(key, value)?),
-            "rewrite" => self.rewrite = Some(boolean(key, value)?),
-            "root-namespace" => self.root_namespace = Some(not_empty(key, value)?),
-            "status-port" => self.status_port = Some(port(value)?),
-            _ => return Err(unknown_value_message("key", key, FACT_KEYS)),
-        }
+        let mut fact: Self = read_data(&json!({ key: value }))?;
+        let mut revisions = std::mem::take(&mut self.revisions);
+        revisions.append(&mut fact.revisions);
+        *self = Self {
+            revisions,
+            ..fact.or(std::mem::take(self))
+        };
         Ok(())
     }
 
@@ -107,79 +158,9 @@ impl FactOverrides {
     }
 }
 
-fn boolean(key: &str, value: &str) -> Result<bool, String> {
-    match value {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err(format!(
-            "expected `true` or `false` for `{key}`, found `{value}`"
-        )),
-    }
-}
-
-fn dataplane(value: &str) -> Result<DataplaneMove, String> {
-    match value {
-        "ambient" => Ok(DataplaneMove::Ambient),
-        "none" => Ok(DataplaneMove::None),
-        "sidecar" => Ok(DataplaneMove::Sidecar),
-        _ => Err(unknown_value_message(
-            "value of `dataplane`",
-            value,
-            DATAPLANES,
-        )),
-    }
-}
-
-fn injection(value: &str) -> Result<InjectionAssumption, String> {
-    match value {
-        "evidence" => Ok(InjectionAssumption::Evidence),
-        "all" => Ok(InjectionAssumption::All),
-        "none" => Ok(InjectionAssumption::None),
-        _ => Err(unknown_value_message(
-            "value of `injection`",
-            value,
-            INJECTIONS,
-        )),
-    }
-}
-
-fn mtls(value: &str) -> Result<MtlsMode, String> {
-    match value.to_ascii_uppercase().as_str() {
-        "DISABLE" => Ok(MtlsMode::Disable),
-        "PERMISSIVE" => Ok(MtlsMode::Permissive),
-        "STRICT" => Ok(MtlsMode::Strict),
-        _ => Err(unknown_value_message("value of `mtls`", value, MTLS_MODES)),
-    }
-}
-
-fn network_plugin(value: &str) -> Result<NetworkPlugin, String> {
-    let unknown = |()| {
-        let names = &NetworkPlugin::NAMES;
-        unknown_value_message("value of `network-plugin`", value, names)
-    };
-    value.parse().map_err(unknown)
-}
-
-fn port(value: &str) -> Result<u16, String> {
-    match value.parse() {
-        Ok(port) if port > 0 && !value.starts_with('+') => Ok(port),
-        _ => Err(format!(
-            "expected a port from 1 to 65535 for `status-port`, found `{value}`"
-        )),
-    }
-}
-
-fn not_empty(key: &str, value: &str) -> Result<String, String> {
-    if value.is_empty() {
-        return Err(format!("`{key}` requires a value"));
-    }
-    Ok(value.to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Version;
 
     #[test]
     fn every_key_is_parsed() {

@@ -8,29 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{
-    FactOverrides, FailOn, FormChoice, MeshKind, RequiredVerdicts, RuleLevel, Scope, Settings,
-    Version,
+    Action, Emit, FactOverrides, FailOn, FormChoice, MeshKind, RequiredVerdicts, RuleLevel, Scope,
+    Settings, Version,
 };
 use crate::finding::{GuardId, RuleId, Severity};
-
-/// A step of the KRM function.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    /// Report findings.
-    Check,
-    /// Rewrite probes.
-    Rewrite,
-}
-
-/// The items that the KRM function returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Emit {
-    /// All items.
-    #[default]
-    Items,
-    /// No items: only for `validators:` of kustomize, which fail if a function returns its input.
-    None,
-}
 
 /// The facts of a configuration that is found in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@
 
 use std::iter;
 
-use super::suggest::unknown_value_message;
 use crate::mesh;
 use crate::mesh::Mesh;
 
@@ -43,19 +42,6 @@ impl MeshKind {
             Self::Ambient => "ambient",
             Self::None => "none",
         }
-    }
-
-    /// Parses `auto`, `none`, `ambient` or the name of a mesh.
-    ///
-    /// # Errors
-    /// A message, if the text is none of them.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        Self::all()
-            .find(|kind| kind.as_str() == text)
-            .ok_or_else(|| {
-                let names: Vec<&str> = Self::all().map(Self::as_str).collect();
-                unknown_value_message("mesh", text, &names)
-            })
     }
 
     /// Returns whether pods of Istio are judged.
@@ -118,16 +104,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_documented_value_can_be_read() {
+    fn the_values_follow_from_the_registry() {
         let names: Vec<&str> = MeshKind::all().map(MeshKind::as_str).collect();
         let expected = [
             "auto", "istio", "ambient", "osm", "kuma", "consul", "linkerd", "app-mesh", "cilium",
             "none",
         ];
         assert_eq!(names, expected);
-        for kind in MeshKind::all() {
-            assert_eq!(MeshKind::parse(kind.as_str()), Ok(kind));
-        }
-        assert!(MeshKind::parse("Istio").is_err());
     }
 }

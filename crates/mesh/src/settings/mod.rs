@@ -1,10 +1,11 @@
 //! Resolved settings: plain data from the defaults, the configuration file and the options.
 
+mod config;
 mod facts;
-mod file;
 mod layer;
 mod mesh_kind;
 mod scope_set;
+mod setting;
 mod suggest;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,11 +15,12 @@ use crate::finding::{GuardId, RuleId, Severity};
 pub use crate::mesh::istio::mtls::MtlsMode;
 pub use crate::mesh::istio::network_plugin::NetworkPlugin;
 pub use crate::mesh::{Mesh, Version};
-pub use facts::{FACT_KEYS, fact_values};
-pub use file::{API_VERSION, ConfigError, KIND, parse, schema};
-pub use layer::{Action, ConfiguredFacts, Emit, Ignore, Layer, SelectedFacts};
+pub use config::{API_VERSION, ConfigError, KIND, parse, schema};
+pub use facts::{FACT_KEYS, FactOverrides, fact_values};
+pub use layer::{ConfiguredFacts, Ignore, Layer, SelectedFacts};
 pub use mesh_kind::{FactScope, MeshKind};
 pub use scope_set::{Scope, ScopeSet};
+pub use setting::{Action, Emit};
 pub use suggest::{RuleNames, UnknownRule, most_similar, unknown_value_message};
 
 /// The assumption about pods for which no Namespace of the tree decides about injection.
@@ -44,38 +46,6 @@ pub enum DataplaneMove {
     None,
 }
 
-/// Facts from `--assume`, which apply if the tree does not state them, or `--override`, which take precedence over the
-/// tree.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FactOverrides {
-    /// `injection`.
-    pub injection: Option<InjectionAssumption>,
-    /// `dataplane`: a supposed move of the namespaces that are in the mesh.
-    pub dataplane: Option<DataplaneMove>,
-    /// `mtls`: the mesh-wide mode.
-    pub mtls: Option<MtlsMode>,
-    /// `rewrite`: the mesh default of the probe rewrite.
-    pub rewrite: Option<bool>,
-    /// `revision`: names of control planes.
-    pub revisions: Vec<String>,
-    /// `root-namespace`.
-    pub root_namespace: Option<String>,
-    /// `status-port`: the port of the agent.
-    pub status_port: Option<u16>,
-    /// `native-sidecars`.
-    pub native_sidecars: Option<bool>,
-    /// `network-plugin`: the network plugin of the cluster.
-    pub network_plugin: Option<NetworkPlugin>,
-    /// `node-version`: the oldest release of Kubernetes among the nodes.
-    pub node_version: Option<Version>,
-    /// `cni`.
-    pub cni: Option<bool>,
-    /// `cni-enforces-node-traffic`: a NetworkPolicy also applies to packets of the node itself.
-    pub cni_enforces_node_traffic: Option<bool>,
-    /// `ambient`.
-    pub ambient: Option<bool>,
-}
-
 /// The requested form of a rewrite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FormChoice {
@@ -84,25 +54,6 @@ pub enum FormChoice {
     Auto,
     /// Always this form.
     Fixed(Form),
-}
-
-impl FormChoice {
-    /// All choices, in the order in which they are documented.
-    pub const ALL: [Self; 4] = [
-        Self::Auto,
-        Self::Fixed(Form::Annotation),
-        Self::Fixed(Form::Container),
-        Self::Fixed(Form::ContainerOnly),
-    ];
-
-    /// Returns the name in settings and messages.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Fixed(form) => form.as_str(),
-        }
-    }
 }
 
 /// How a rewrite carries the prober env.

@@ -42,6 +42,7 @@ pub fn from_node<T: DeserializeOwned>(node: NodeRef<'_>) -> Result<T, DeError> {
             .rev()
             .fold(FieldPath::root(), |route, step| route.child(step)),
         message: fault.message,
+        unknown_field: fault.unknown_field,
     })
 }
 
@@ -114,6 +115,23 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         }
     }
 
+    /// Rejects a list, which derived types would read as the values of their fields.
+    fn deserialize_struct<V: Visitor<'t>>(
+        self,
+        _name: &'static str,
+        _fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let node = self.node.resolved();
+        match node.kind() {
+            Kind::Sequence => {
+                let fault: Fault = de::Error::invalid_type(de::Unexpected::Seq, &visitor);
+                Err(fault.at(node))
+            }
+            _ => self.visit_any(visitor),
+        }
+    }
+
     /// Skips the value: nothing in it can have a wrong type.
     fn deserialize_ignored_any<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
         visitor.visit_unit()
@@ -122,7 +140,7 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
     forward_to_deserialize_any! {
         <W: Visitor<'t>>
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
-        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
     }
 }
 
@@ -218,7 +236,7 @@ fn read_value<'t, S: DeserializeSeed<'t>>(
     read.and_then(|reader| seed.deserialize(reader))
         .map_err(|fault| {
             let key = key_text(entry.key).unwrap_or_default();
-            fault.below(Step::from(key.into_owned()))
+            fault.at(entry.value).below(Step::from(key.into_owned()))
         })
 }
 
@@ -231,6 +249,8 @@ pub struct DeError {
     pub route: FieldPath,
     /// What is wrong.
     pub message: String,
+    /// The key, and the known ones, if the type has no field for the key.
+    pub unknown_field: Option<(String, &'static [&'static str])>,
 }
 
 impl fmt::Display for DeError {
@@ -252,6 +272,7 @@ pub(super) struct Fault {
     /// Steps from the inside out.
     pub(super) steps: Vec<Step>,
     pub(super) message: String,
+    pub(super) unknown_field: Option<(String, &'static [&'static str])>,
 }
 
 impl Fault {
@@ -280,6 +301,24 @@ impl de::Error for Fault {
             span: None,
             steps: Vec::new(),
             message: message.to_string(),
+            unknown_field: None,
+        }
+    }
+
+    /// Names null as JSON and YAML do, which serde calls a unit value.
+    fn invalid_type(found: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        match found {
+            de::Unexpected::Unit => {
+                Self::custom(format_args!("invalid type: null, expected {expected}"))
+            }
+            found => Self::custom(format_args!("invalid type: {found}, expected {expected}")),
+        }
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self {
+            unknown_field: Some((field.to_owned(), expected)),
+            ..Self::custom(format_args!("unknown field `{field}`"))
         }
     }
 }

@@ -6,7 +6,6 @@
 //! Reads the network plugin from objects of the tree.
 
 use std::fmt;
-use std::str::FromStr;
 
 use meshprobe_yaml::{FieldPath, NodeRef};
 
@@ -64,19 +63,6 @@ impl NetworkPlugin {
         Self::Other,
         Self::OvnKubernetes,
         Self::OvnKubernetesLocalGateway,
-    ];
-
-    /// The names of [`Self::ALL`].
-    pub const NAMES: [&'static str; 9] = [
-        Self::AwsVpcCni.as_str(),
-        Self::AwsVpcCniStrict.as_str(),
-        Self::Calico.as_str(),
-        Self::CalicoEbpf.as_str(),
-        Self::Cilium.as_str(),
-        Self::CiliumBpfMasquerade.as_str(),
-        Self::Other.as_str(),
-        Self::OvnKubernetes.as_str(),
-        Self::OvnKubernetesLocalGateway.as_str(),
     ];
 
     /// Returns the name in options and in the configuration.
@@ -151,16 +137,6 @@ impl NetworkPlugin {
 impl fmt::Display for NetworkPlugin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for NetworkPlugin {
-    type Err = ();
-
-    /// Parses a name of [`Self::NAMES`].
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let mut all = Self::ALL.into_iter();
-        all.find(|plugin| plugin.as_str() == text).ok_or(())
     }
 }
 
