@@ -16,28 +16,23 @@ pub const URI_PATH: &AsciiSet = &NON_ALPHANUMERIC
 /// and tabs become spaces.
 #[must_use]
 pub fn escape_control(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_harmless) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        push_escaped_control(&mut out, c);
-    }
-    Cow::Owned(out)
+    escape_others(text, is_harmless)
 }
 
 /// Escapes the same characters as [`escape_control`], and keeps line breaks and tabs.
 pub(super) fn escape_control_in_lines(text: &str) -> Cow<'_, str> {
-    let keep = |c: char| is_harmless(c) || matches!(c, '\n' | '\t' | '\r');
-    if text.chars().all(keep) {
+    escape_others(text, |c| is_harmless(c) || matches!(c, '\n' | '\t' | '\r'))
+}
+
+fn escape_others(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if text.chars().all(&is_kept) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        if keep(c) {
-            out.push(c);
-        } else {
-            push_escaped_control(&mut out, c);
+        match is_kept(c) {
+            true => out.push(c),
+            false => push_escaped_control(&mut out, c),
         }
     }
     Cow::Owned(out)

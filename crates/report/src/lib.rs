@@ -2,7 +2,6 @@
 
 mod baseline;
 pub mod changes;
-mod command_report;
 mod diff;
 mod escape;
 mod explanation;
@@ -21,7 +20,6 @@ mod report_root;
 mod results;
 mod rules;
 mod sarif;
-mod sarif_message;
 mod summary;
 mod symptoms;
 mod table;
@@ -30,7 +28,6 @@ mod text;
 mod wording;
 
 pub use baseline::Baseline;
-pub use command_report::Report;
 pub use diff::diff;
 pub use escape::{
     URI_PATH, code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
@@ -40,7 +37,7 @@ pub use full::{concise, full};
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::{html_changes, html_check, html_predict};
-pub use json::{CheckReport, PredictReport, json};
+pub use json::{CheckReport, PredictReport, Report, json};
 pub use json::{FindingEntry, NotJudgedEntry, RelatedEntry};
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
@@ -48,7 +45,7 @@ pub use not_judged::{missing_verdicts, not_judged_lines, not_judged_message};
 pub use predictions::{explanations, predictions};
 pub use report_root::ReportRoot;
 pub use results::Results;
-pub use rules::{rule_docs, rule_list, rule_page, rule_summary, rules_json};
+pub use rules::{rule_list, rule_page, rule_summary, rules_json};
 pub use sarif::sarif;
 pub use summary::{
     Hint, RuleCount, left_out_sentences, rewrite_sum, statistics, statistics_table, summary_line,

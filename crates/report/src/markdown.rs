@@ -7,7 +7,7 @@ use meshprobe_mesh::finding::{Finding, docs_url};
 use super::escape::escape_control;
 use super::not_judged::{COMMANDS_ABOVE, not_judged_lines, nothing_judged};
 use super::results::Results;
-use super::summary::{counted_files, milder, not_shown};
+use super::summary::{counted_files, left_out_sentences, severity_counts};
 use super::text::{counted, fix_text};
 
 /// The maximum size in bytes of the summary of a step. GitHub shows nothing of a larger summary
@@ -51,16 +51,8 @@ pub fn markdown(results: &Results<'_>, room: usize) -> String {
 
 fn heading(results: &Results<'_>) -> String {
     let summary = &results.outcome.summary;
-    let counts = [
-        (summary.errors, "error"),
-        (summary.warnings, "warning"),
-        (summary.notes, "note"),
-    ];
-    let counts: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, noun)| counted(count, noun))
-        .collect();
+    let counts = severity_counts(summary).into_iter().map(|(_, text)| text);
+    let counts: Vec<String> = counts.collect();
     let found = if counts.is_empty() && summary.judges_nothing() {
         "**Nothing was judged**".to_owned()
     } else if counts.is_empty() {
@@ -68,11 +60,7 @@ fn heading(results: &Results<'_>) -> String {
     } else {
         format!("**{}**", counts.join(", "))
     };
-    let not_shown = match not_shown(summary) {
-        parts if parts.is_empty() => String::new(),
-        parts => format!(" Not shown: {}.", parts.join(", ")),
-    };
-    let milder: String = milder(results.set, summary)
+    let left_out: String = left_out_sentences(results.set, summary)
         .into_iter()
         .map(|sentence| format!(" {sentence}"))
         .collect();
@@ -86,7 +74,7 @@ fn heading(results: &Results<'_>) -> String {
         lines => format!("{lines}\n"),
     };
     format!(
-        "## meshprobe\n\n{found} in {}.{not_shown}{milder}\n{lines}",
+        "## meshprobe\n\n{found} in {}.{left_out}\n{lines}",
         counted_files(results.set, results.outcome),
     )
 }

@@ -5,9 +5,6 @@ use serde::Serialize;
 
 use meshprobe_engine::engine::{Notice, explained};
 
-/// The first lines of the generated index.
-const GENERATED: &str = "<!-- Generated. -->\n\n";
-
 /// The kind of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -150,56 +147,4 @@ pub fn rules_json() -> serde_json::Result<String> {
         rules: explained().iter().map(entry).collect(),
     };
     Ok(serde_json::to_string_pretty(&list)? + "\n")
-}
-
-/// Returns the names and texts of the files of `docs/rules`: the index and one page per id.
-///
-/// The pages are written by hand. Their first lines follow from the code; the sections that tests generate
-/// ([`rules::GENERATED_SECTIONS`]) are left out.
-#[must_use]
-pub fn rule_docs() -> Vec<(String, String)> {
-    let all = explained();
-    let mut files = vec![("README.md".to_owned(), index(&all))];
-    for notice in &all {
-        files.push((format!("{}.md", notice.id), page_of_file(notice)));
-    }
-    files
-}
-
-fn page_of_file(notice: &Notice) -> String {
-    let severity = notice.severity.as_str();
-    let line = match kind(notice) {
-        Kind::Rule => format!("Severity: {severity}. Fix: {}.", fix(notice)),
-        Kind::Notice => format!("Severity: {severity}."),
-        Kind::Guard => format!("Severity: {severity}. A guard of `rewrite`."),
-    };
-    format!("# {}\n\n{line}\n\n{}\n", notice.id, notice.docs())
-}
-
-fn index(all: &[Notice]) -> String {
-    let rows = |wanted: Kind| {
-        all.iter()
-            .filter(|notice| kind(notice) == wanted)
-            .map(row)
-            .collect::<String>()
-    };
-    let table = "| id | severity | if assumed | fix | summary |\n|---|---|---|---|---|\n";
-    format!(
-        "{GENERATED}# Rules\n\n`meshprobe check` reports these problems. `meshprobe rule ID` prints the same pages.\n\n\
-         The severity applies to findings whose facts are all known. An assumption lowers it by one step, but a finding about \
-         something that fails if the pod is injected at all stays a warning (column \"if assumed\").\n\n{table}{}\n\
-         ## Notices\n\nProblems that prevent the check of a file, and errors in suppressions.\n\n{table}{}\n\
-         ## Guards of rewrite\n\nReasons why `meshprobe rewrite` does not rewrite a pod, and notes about rewritten pods.\n\n{table}{}",
-        rows(Kind::Rule),
-        rows(Kind::Notice),
-        rows(Kind::Guard),
-    )
-}
-
-fn row(notice: &Notice) -> String {
-    let id = notice.id;
-    let summary = summary(notice).replace('|', "\\|");
-    let (severity, fix) = (notice.severity.as_str(), fix(notice));
-    let assumed = rule(notice).map_or(severity, |rule| rule.assumed_severity().as_str());
-    format!("| [{id}]({id}.md) | {severity} | {assumed} | {fix} | {summary} |\n")
 }

@@ -40,16 +40,11 @@ pub fn summary_line(
     } else if outcome.findings.is_empty() {
         style.paint(Tone::Good, "No findings")
     } else {
-        let parts = [
-            (summary.errors, "error", Tone::Error),
-            (summary.warnings, "warning", Tone::Warning),
-            (summary.notes, "note", Tone::Note),
-        ];
-        let parts: Vec<String> = parts
+        let parts = severity_counts(summary);
+        let parts = parts
             .into_iter()
-            .filter(|(count, ..)| *count > 0)
-            .map(|(count, noun, tone)| style.paint(tone, &counted(count, noun)))
-            .collect();
+            .map(|(tone, text)| style.paint(tone, &text));
+        let parts: Vec<String> = parts.collect();
         format!("Found {}", parts.join(", "))
     };
     out.push_str(&format!(" in {}.\n", counted_files(set, outcome)));
@@ -60,11 +55,7 @@ pub fn summary_line(
         out.push_str(&line);
         out.push('\n');
     }
-    let not_shown = not_shown(summary);
-    if !not_shown.is_empty() {
-        out.push_str(&format!("Not shown: {}.\n", not_shown.join(", ")));
-    }
-    for sentence in milder(set, summary) {
+    for sentence in left_out_sentences(set, summary) {
         out.push_str(&sentence);
         out.push('\n');
     }
@@ -81,6 +72,19 @@ pub fn summary_line(
         _ => {}
     }
     out
+}
+
+/// Returns the number of findings of each severity that occurs.
+pub(super) fn severity_counts(summary: &Summary) -> Vec<(Tone, String)> {
+    let counts = [
+        (summary.errors, Severity::Error),
+        (summary.warnings, Severity::Warning),
+        (summary.notes, Severity::Note),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let text =
+        |(count, severity): (usize, Severity)| (severity.into(), counted(count, severity.as_str()));
+    counts.map(text).collect()
 }
 
 /// Returns a sentence for each kind of missing fact, with what to do.
@@ -349,19 +353,12 @@ pub fn statistics_table(counts: &[RuleCount], style: TerminalStyle) -> String {
         .max()
         .unwrap_or_default()
         .max("RULE".len());
-    let line = |cells: [&str; 6]| {
-        let [rule, numbers @ ..] = cells;
+    let line = |rule: &str, numbers: [String; 5]| {
         let numbers = numbers.map(|cell| format!("  {cell:>10}"));
         format!("{rule:width$}{}", numbers.concat())
     };
-    let heading = line([
-        "RULE",
-        "ERRORS",
-        "WARNINGS",
-        "NOTES",
-        "FIXABLE",
-        "SUPPRESSED",
-    ]);
+    let headings = ["ERRORS", "WARNINGS", "NOTES", "FIXABLE", "SUPPRESSED"];
+    let heading = line("RULE", headings.map(str::to_owned));
     let mut out = style.paint(Tone::Strong, &heading) + "\n";
     for count in counts {
         let numbers = [
@@ -370,17 +367,11 @@ pub fn statistics_table(counts: &[RuleCount], style: TerminalStyle) -> String {
             count.notes,
             count.fixable,
             count.suppressed,
-        ]
-        .map(|number| number.to_string());
-        let [errors, warnings, notes, fixable, suppressed] = &numbers;
-        out.push_str(&line([
+        ];
+        out.push_str(&line(
             count.rule.as_str(),
-            errors,
-            warnings,
-            notes,
-            fixable,
-            suppressed,
-        ]));
+            numbers.map(|number| number.to_string()),
+        ));
         out.push('\n');
     }
     out

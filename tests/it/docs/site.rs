@@ -9,6 +9,8 @@ use std::path::Path;
 use regex::Regex;
 use walkdir::WalkDir;
 
+use crate::support::rule_docs::rule_docs;
+
 const FILE: &str = "docs/SUMMARY.md";
 const RULES: &str = "- [Rules](rules/README.md)\n";
 
@@ -49,7 +51,7 @@ fn the_table_of_contents_lists_every_page_once() {
 fn the_table_of_contents_lists_the_rules_below_their_index() {
     let file = docs().join("SUMMARY.md");
     let present = fs::read_to_string(&file).unwrap();
-    let mut names: Vec<String> = meshprobe::report::rule_docs()
+    let mut names: Vec<String> = rule_docs()
         .into_iter()
         .map(|(name, _)| name)
         .filter(|name| name != "README.md")

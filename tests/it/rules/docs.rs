@@ -11,6 +11,7 @@ use meshprobe::rules::page_metadata;
 use rayon::prelude::*;
 
 use super::page::{metadata_of, page, releases_of};
+use crate::support::rule_docs::rule_docs;
 
 /// Held while a test compares or writes the pages, because both tests change them.
 static PAGES: Mutex<()> = Mutex::new(());
@@ -58,8 +59,7 @@ fn wanted(root: &Path) -> BTreeMap<String, String> {
         let text = page(rule.copied(), &text, &present);
         (name, text)
     };
-    let docs = meshprobe::report::rule_docs();
-    docs.into_par_iter().map(complete).collect()
+    rule_docs().into_par_iter().map(complete).collect()
 }
 
 /// The metadata of a page contains the releases of the mesh for which the rule reports its example.

@@ -8,6 +8,7 @@ mod process;
 mod program;
 pub(crate) mod project;
 pub(crate) mod rendered_text;
+pub(crate) mod rule_docs;
 pub(crate) mod rust_code;
 
 use std::path::Path;

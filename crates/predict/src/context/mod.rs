@@ -42,7 +42,7 @@ pub use istio::authorization::{
 };
 pub use istio::injection::{AssumedNamespace, placement};
 pub use istio::install::serving::IstioNear;
-pub use istio::install::{Conflict, InstallView};
+pub use istio::install::{Conflict, InstallView, REWRITE_SETTLE};
 pub use istio::pod_facts::PodFacts;
 pub use istio::policy_scope::IstioPolicy;
 pub use istio::policy_scope::{ConflictingPolicies, PolicyScope};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use meshprobe_mesh::finding::Finding;
 use meshprobe_mesh::mesh::Version;
+use meshprobe_predict::context::REWRITE_SETTLE;
 
 use super::cause::Cause;
 use super::change::{Change, Comparison, Subject};
@@ -145,5 +146,5 @@ fn depends_on_default(finding: &Finding) -> bool {
         return true;
     }
     let mut assumptions = finding.assumptions.iter();
-    assumptions.any(|known| known.fact.starts_with("rewrite default ="))
+    assumptions.any(|known| known.option.as_deref() == Some(REWRITE_SETTLE))
 }

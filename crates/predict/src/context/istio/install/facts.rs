@@ -16,7 +16,7 @@ use crate::context::istio::rewriting::{proxy_config, proxy_container};
 use crate::context::run_context::Context;
 
 /// The option that settles the rewrite default.
-const REWRITE: &str = "--assume rewrite=true|false";
+pub const REWRITE: &str = "--assume rewrite=true|false";
 
 /// A fact of the installation and the options that set it.
 pub(in crate::context) struct Question<T> {

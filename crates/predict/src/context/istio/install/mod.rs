@@ -11,4 +11,5 @@ pub(in crate::context) mod serving;
 pub(in crate::context) mod view;
 
 pub(in crate::context) use assemble::{Installations, installations};
+pub use facts::REWRITE as REWRITE_SETTLE;
 pub use view::{Conflict, InstallView};
