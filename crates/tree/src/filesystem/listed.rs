@@ -1,6 +1,6 @@
 //! The files of one run, which answers from the folders that it has listed.
 //!
-//! A run lists each folder once, and asks for many of its entries: which are links, which exist, and where they lead. The
+//! A run lists each folder once, and needs to know of many paths whether they exist, are links, and where they lead. The
 //! listings answer that without further calls of the system.
 
 use std::ffi::{OsStr, OsString};
@@ -218,7 +218,7 @@ impl ReadFiles for ListedFiles {
         Ok(entries)
     }
 
-    /// Opens a file without asking for its kind again, if its folder was listed.
+    /// Opens a file without a check of its kind, if its folder was listed.
     fn open_file(&self, path: &Path) -> io::Result<OpenFile> {
         match self.find(path) {
             Some(Found::Missing) => missing(),

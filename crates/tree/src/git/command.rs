@@ -13,7 +13,6 @@ use std::process::{Command, Output, Stdio};
 use std::{fmt, io, thread};
 
 use crate::filesystem::{FileSystem, canonical};
-use crate::source::limits::{LISTED_PATHS, STREAM_SIZE};
 
 /// Settings that override those of the repository and of the user.
 const SETTINGS: [&str; 10] = [
@@ -62,6 +61,12 @@ const REMOVED: [&str; 13] = [
     "GIT_NOGLOB_PATHSPECS",
     "GIT_ICASE_PATHSPECS",
 ];
+
+/// Maximum number of paths that a command may list.
+const LISTED_PATHS: usize = 500_000;
+
+/// Maximum length in bytes of what a command may print.
+const LISTING_SIZE: usize = 128 << 20;
 
 /// Maximum length in bytes of the messages of a command that are read.
 const MESSAGES: u64 = 64 << 10;
@@ -231,7 +236,7 @@ fn read_listing(pipe: impl io::Read, listing: &mut Vec<u8>) -> io::Result<bool> 
         paths += memchr::memchr_iter(0, chunk).count();
         listing.extend_from_slice(chunk);
         pipe.consume(length);
-        if paths > LISTED_PATHS || listing.len() as u64 > STREAM_SIZE {
+        if paths > LISTED_PATHS || listing.len() > LISTING_SIZE {
             return Ok(false);
         }
     }

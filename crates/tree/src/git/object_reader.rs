@@ -16,9 +16,11 @@ use sha1::{Digest as _, Sha1};
 
 use super::command::{GitError, path_of};
 use super::repository::Repository;
-use super::resolve::LONGEST_PATH;
 use super::tree::{EAGER, Node, Object, Tree, is_partial};
 use crate::filesystem::{Disk, Entry, Kind, OpenFile, PathProblem, ReadFiles, path_error};
+
+/// Maximum length of a path in bytes, as in Linux.
+pub(super) const LONGEST_PATH: usize = 4095;
 
 /// Reads objects, and records those that cannot be read.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use super::object_reader::{ObjectFiles, Place};
+use super::object_reader::{LONGEST_PATH, ObjectFiles, Place};
 use super::tree::Node;
 use crate::filesystem::{Disk, Kind, PathProblem, ReadFiles as _, ends_with_slash, path_error};
 
@@ -14,9 +14,6 @@ const LINKS: usize = 40;
 
 /// Maximum length of a name in bytes, as in the usual file systems.
 const LONGEST_NAME: usize = 255;
-
-/// Maximum length of a path in bytes, as in Linux.
-pub(super) const LONGEST_PATH: usize = 4095;
 
 impl ObjectFiles {
     /// Resolves a path. Follows a link at its end only if `follows`.

@@ -9,8 +9,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub const FILE_SIZE: u64 = 16 << 20;
 /// Size of standard input, and of the output of a renderer, in bytes.
 pub const STREAM_SIZE: u64 = 128 << 20;
-/// Paths that git lists for a revision or a difference.
-pub const LISTED_PATHS: usize = 500_000;
 /// Values of the documents of a file.
 pub const FILE_VALUES: usize = 1_000_000;
 /// Values of all files of a run.

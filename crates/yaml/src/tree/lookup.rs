@@ -2,18 +2,11 @@
 
 use std::cell::Cell;
 
-use super::kind::Kind;
 use super::node::{Entry, NodeRef};
-use super::storage::{NONE, Tree};
+use super::storage::{Kind, MERGE_DEPTH, MERGED_MAPPINGS, NONE, Tree};
 use crate::field_path::{FieldPath, Step};
 use crate::merge::effective_entries;
 use crate::span::Span;
-
-/// Limit on the length of a chain of merge keys.
-pub(crate) const MERGE_DEPTH: usize = 16;
-
-/// Limit on the mappings that are searched for one key; a document that needs more is an attack.
-pub(crate) const MERGED_MAPPINGS: usize = 10_000;
 
 /// Limit on the entries that merge keys add to one mapping.
 const MERGED_ENTRIES: usize = 1_000_000;

@@ -1,14 +1,10 @@
 //! The tree of one document: nodes with their exact positions in the source text.
 
-mod kind;
 mod lookup;
-mod memo;
 mod node;
 mod storage;
 
-pub use kind::{Kind, Style};
-pub(crate) use lookup::{MERGE_DEPTH, MERGED_MAPPINGS};
-pub(super) use memo::Memo;
 pub use node::{Entry, NodeRef};
-pub use storage::Tree;
-pub(super) use storage::{NONE, Node, Origins, Properties};
+pub use storage::{Kind, Style, Tree};
+pub(crate) use storage::{MERGE_DEPTH, MERGED_MAPPINGS};
+pub(super) use storage::{Memo, NONE, Node, Origins, Properties};

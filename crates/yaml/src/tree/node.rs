@@ -1,7 +1,6 @@
 //! A node of the tree, and navigation from it to other nodes.
 
-use super::kind::{Kind, Style};
-use super::storage::{NONE, Node, Properties, Tree};
+use super::storage::{Kind, NONE, Node, Properties, Style, Tree};
 use crate::scalar::{Scalar, resolve_plain};
 use crate::span::Span;
 

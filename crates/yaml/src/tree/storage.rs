@@ -1,13 +1,51 @@
-//! The memory layout of a tree.
+//! The memory layout of a tree, and the kinds and notations of its nodes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::kind::{Kind, Style};
-use super::memo::Memo;
 use crate::span::{CompactSpan, Span};
+
+/// Limit on the length of a chain of merge keys.
+pub(crate) const MERGE_DEPTH: usize = 16;
+
+/// Limit on the mappings that are searched for one key; a document that needs more is an attack.
+pub(crate) const MERGED_MAPPINGS: usize = 10_000;
 
 /// The number of no node.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Kind of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A single value.
+    Scalar,
+    /// Keys with values.
+    Mapping,
+    /// A list.
+    Sequence,
+    /// A reference to an anchored node.
+    Alias,
+}
+
+/// Notation of a node in the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in `'`.
+    SingleQuoted,
+    /// A scalar in `"`.
+    DoubleQuoted,
+    /// A block scalar after `|`.
+    Literal,
+    /// A block scalar after `>`.
+    Folded,
+    /// A scalar without text (`key:`).
+    Empty,
+    /// A collection written by indentation.
+    Block,
+    /// A collection in brackets.
+    Flow,
+}
 
 /// A node; offsets count the bytes of the whole file. Nodes take most of the memory of a run, so their size is
 /// limited to 32 bytes.
@@ -144,3 +182,35 @@ impl Tree {
         self.nodes.len()
     }
 }
+
+/// A result that follows from the other fields of a value, and that is computed when it is first needed. It does not count
+/// in comparisons, and copies do not have it, because they may be changed.
+#[derive(Debug)]
+pub(crate) struct Memo<T>(OnceLock<T>);
+
+impl<T> Memo<T> {
+    /// Returns the result. Computes it if it is not known.
+    pub(crate) fn get_or_compute(&self, compute: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(compute)
+    }
+}
+
+impl<T> Default for Memo<T> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<T> Clone for Memo<T> {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl<T> PartialEq for Memo<T> {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Memo<T> {}
