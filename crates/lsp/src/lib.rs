@@ -9,7 +9,6 @@ mod analysis;
 mod buffers;
 mod client;
 mod diagnostics;
-mod documents;
 mod encoding;
 mod insight;
 mod loader;

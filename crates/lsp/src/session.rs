@@ -14,10 +14,9 @@ use lsp_server::{Request, RequestId};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::buffers::real_path;
+use crate::buffers::{Documents, real_path};
 use crate::client::Client;
 use crate::client::locked;
-use crate::documents::Documents;
 use crate::encoding::path_of;
 use crate::loader::{Root, innermost};
 use crate::publisher::Publisher;
