@@ -11,8 +11,8 @@ pub mod model;
 mod version;
 
 macro_rules! declare {
-    ($($visibility:vis $mesh:ident,)+) => {
-        $($visibility mod $mesh;)+
+    ($($mesh:ident [$($rules:ident)?],)+) => {
+        $(pub mod $mesh;)+
     };
 }
 for_each_mesh!(declare);

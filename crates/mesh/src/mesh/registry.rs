@@ -15,23 +15,25 @@ use super::shared_faults;
 use super::version::Version;
 use crate::kube::Object;
 
-/// Calls a macro with the meshes. If the evidence for two is equal, the first one is used.
+/// Calls a macro with the meshes, each with the file in `rules/mesh` if it has rules of its own. If the evidence for two is
+/// equal, the first one is used.
+#[macro_export]
 macro_rules! for_each_mesh {
     ($callback:ident) => {
         $callback! {
-            pub istio,
-            pub osm,
-            pub kuma,
-            pub consul,
-            pub linkerd,
-            pub app_mesh,
-            pub cilium,
+            istio [],
+            osm [osm],
+            kuma [kuma],
+            consul [consul],
+            linkerd [linkerd],
+            app_mesh [app_mesh],
+            cilium [cilium],
         }
     };
 }
 
 macro_rules! definitions {
-    ($($visibility:vis $mesh:ident,)+) => {
+    ($($mesh:ident [$($rules:ident)?],)+) => {
         /// The meshes, in the order of the list.
         pub(in crate::mesh) static DEFINITIONS: &[&MeshDefinition] = &[$(&super::$mesh::DEFINITION),+];
     };

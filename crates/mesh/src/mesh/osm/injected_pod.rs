@@ -6,17 +6,18 @@
 //!
 //! The ways in which Open Service Mesh breaks a handler.
 
+use super::faults;
 use super::injection::has_container;
 use super::keys::{
-    HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, PORTS, TCP_PORT_HEADER, is_own_path,
-    listener_port, probe_kind,
+    EXCLUDED_PORTS, HEALTHCHECK_CONTAINER, HEALTHCHECK_PATH, HEALTHCHECK_PORT, PORTS,
+    TCP_PORT_HEADER, is_own_path, listener_port, probe_kind,
 };
 use super::probes::{Era, Record, Transport, cluster_name, kept, probe_path};
-use super::{faults, injection};
 use crate::finding::Certainty;
 use crate::kube::{Probe, ProbeHandler};
 use crate::mesh::fact::Reason;
 use crate::mesh::fault::ProbeFault;
+use crate::mesh::model;
 use crate::mesh::model::{HandlerRef, PodInput, ProbeDestination, ProbeTreatment, Target, port_of};
 use crate::mesh::shared_faults;
 
@@ -40,7 +41,7 @@ impl InjectedPod<'_, '_> {
             let mut treatment =
                 ProbeTreatment::unchanged(port, unchanged(self.input, &handler.1, action, number));
             if treatment.destination == ProbeDestination::Direct {
-                treatment.because = exclusion(self.input, number);
+                treatment.because.extend(exclusion(self.input, number));
             }
             return treatment;
         };
@@ -101,7 +102,11 @@ impl InjectedPod<'_, '_> {
     fn destination(&self, record: &Record, action: &ProbeHandler, port: i64) -> ProbeDestination {
         if points_at_proxy(action, port) {
             // The helper of the manifest answers through the proxy, which restores the path and forwards the header.
-            let has_port = port == HEALTHCHECK_PORT && names_port_in_header(action);
+            let headers = match action {
+                ProbeHandler::HttpGet(http) => http.headers.as_slice(),
+                _ => &[],
+            };
+            let has_port = port == HEALTHCHECK_PORT && headers.iter().any(names_port);
             return match has_port && has_container(self.input.workload, HEALTHCHECK_CONTAINER) {
                 true => ProbeDestination::Helper,
                 false => ProbeDestination::Fault(&faults::TARGETS_ITSELF),
@@ -271,7 +276,7 @@ pub(super) fn unchanged(
     if action.host().is_some() {
         return ProbeDestination::Elsewhere;
     }
-    if !exclusion(input, port).is_empty() {
+    if exclusion(input, port).is_some() {
         return ProbeDestination::Direct;
     }
     match action {
@@ -286,13 +291,8 @@ pub(super) fn unchanged(
 }
 
 /// Returns the reason for which a port is excluded from traffic capture, if it is.
-pub(super) fn exclusion(input: &PodInput<'_, '_>, port: i64) -> Vec<Reason> {
-    injection::excluded(input)
-        .into_iter()
-        .filter(|(number, _)| *number == port)
-        .map(|(_, place)| Reason::written(place))
-        .take(1)
-        .collect()
+pub(super) fn exclusion(input: &PodInput<'_, '_>, port: i64) -> Option<Reason> {
+    model::exclusion(input, EXCLUDED_PORTS, Some(port))
 }
 
 /// Returns the action of a handler that uses the network, with its port.
@@ -308,10 +308,7 @@ pub(super) fn points_at_proxy(action: &ProbeHandler, port: i64) -> bool {
     own && matches!(action, ProbeHandler::HttpGet(http) if is_own_path(&http.path))
 }
 
-/// Returns whether the probe has the header with the port for the helper to check.
-pub(super) fn names_port_in_header(action: &ProbeHandler) -> bool {
-    let names_port = |(name, value): &(String, String)| {
-        name.eq_ignore_ascii_case(TCP_PORT_HEADER) && value.parse::<u16>().is_ok_and(|p| p > 0)
-    };
-    matches!(action, ProbeHandler::HttpGet(http) if http.headers.iter().any(names_port))
+/// Returns whether a header names the port for the helper to check.
+pub(super) fn names_port((name, value): &(String, String)) -> bool {
+    name.eq_ignore_ascii_case(TCP_PORT_HEADER) && value.parse::<u16>().is_ok_and(|port| port > 0)
 }

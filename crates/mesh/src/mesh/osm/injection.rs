@@ -41,20 +41,6 @@ pub(crate) fn bad_port(list: &str) -> Option<&str> {
         .find(|part| !part.parse::<u16>().is_ok_and(|port| port > 0))
 }
 
-/// Returns the inbound ports that are excluded from traffic capture.
-pub(super) fn excluded(input: &PodInput<'_, '_>) -> Vec<(i64, Label)> {
-    let Some(entry) = input.workload.template.annotation(EXCLUDED_PORTS) else {
-        return Vec::new();
-    };
-    let text = entry.value.text().unwrap_or_default();
-    let message = "these ports are excluded from traffic capture";
-    let place = input.workload.object.label_at(entry.value.span(), message);
-    text.split(',')
-        .filter_map(|part| part.trim().parse().ok())
-        .map(|port| (port, place.clone()))
-        .collect()
-}
-
 /// Decides whether the webhook injects the pod.
 pub(super) fn membership(input: &PodInput<'_, '_>) -> Fact<Membership> {
     let object = &input.workload.object;

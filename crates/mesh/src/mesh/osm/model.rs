@@ -4,7 +4,9 @@
 
 use meshprobe_yaml::{FieldPath, NodeRef, Value};
 
-use super::injected_pod::{InjectedPod, exclusion, network_action, points_at_proxy, unchanged};
+use super::injected_pod::{
+    InjectedPod, exclusion, names_port, network_action, points_at_proxy, unchanged,
+};
 use super::injection::{declares, has_container};
 use super::keys::{
     ENVOY_CONTAINER, HEALTHCHECK_CONTAINER, HEALTHCHECK_IMAGE, HEALTHCHECK_PATH, HEALTHCHECK_PORT,
@@ -213,7 +215,7 @@ fn injected_already(
     let (destination, changed, endpoint) = endpoint(input, &handler.1, action, number);
     let mut treatment = ProbeTreatment::unchanged(port, destination);
     match destination {
-        ProbeDestination::Direct => treatment.because = exclusion(input, number),
+        ProbeDestination::Direct => treatment.because.extend(exclusion(input, number)),
         ProbeDestination::Application => {
             let message =
                 "the bootstrap Secret of the proxy contains the listener, but no manifest shows it";
@@ -294,9 +296,6 @@ fn endpoint(
         );
     };
     if port == HEALTHCHECK_PORT {
-        let names_port = |(name, value): &(String, String)| {
-            name.eq_ignore_ascii_case(TCP_PORT_HEADER) && value.parse::<u16>().is_ok_and(|p| p > 0)
-        };
         let has_helper = has_container(workload, HEALTHCHECK_CONTAINER);
         let port_header = http.headers.iter().find(|header| names_port(header));
         let destination = if has_helper && port_header.is_some() && http.path == HEALTHCHECK_PATH {

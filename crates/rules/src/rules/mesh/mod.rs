@@ -1,3 +1,8 @@
-//! The rules about meshes other than Istio.
+//! The rules about meshes other than Istio: a file for each mesh whose line in the registry names one.
 
-super::groups! { app_mesh, cilium, consul, kuma, linkerd, osm, several }
+macro_rules! mesh_groups {
+    ($($mesh:ident [$($file:ident)?],)+) => {
+        super::groups! { $($($file,)?)+ several }
+    };
+}
+meshprobe_mesh::for_each_mesh!(mesh_groups);

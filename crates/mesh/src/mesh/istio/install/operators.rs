@@ -6,6 +6,7 @@ use super::installation::{Carrier, Install, Part, Webhook};
 use super::istiod;
 use super::values::{Found, Layer, Typing, Values};
 use super::version::of_tag;
+use crate::finding::Label;
 use crate::kube::{Object, Requirements};
 use crate::mesh::istio::admission;
 use crate::mesh::istio::mtls::MtlsMode;
@@ -291,14 +292,15 @@ fn cni(object: &Object<'_>) -> Install {
     };
     istiod::read_cni_into(&mut install, &values);
     let name = object.node.get("kind").unwrap_or(object.node);
-    install.cni = Some(cni_plugin_installed(&Found::of(name, path)));
+    install.cni = Some(cni_plugin_installed(object.label_at(name.span(), "")));
     install
 }
 
 /// Returns whether the CNI plugin sets up traffic capture, given where it is installed. This is assumed, because istiod
 /// must be configured to leave the capture to it.
-pub(super) fn cni_plugin_installed(found: &Found<'_>) -> Fact<bool> {
-    let installed = Fact::known(true, found.label("the CNI plugin is installed here"));
+pub(super) fn cni_plugin_installed(place: Label) -> Fact<bool> {
+    let message = "the CNI plugin is installed here".to_owned();
+    let installed = Fact::known(true, Label { message, ..place });
     let message = "istiod leaves traffic capture to the CNI plugin (`pilot.cni.enabled`)";
     installed.depending_on(&Fact::assumed(
         (),

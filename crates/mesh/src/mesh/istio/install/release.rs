@@ -11,6 +11,7 @@ use meshprobe_yaml::{NodeRef, Tree};
 use super::chart::{Chart, PlainFile, dependencies, is_gateway_chart, vendored, version_fact};
 use super::installation::{Carrier, Install, Part};
 use super::istiod;
+use super::operators::cni_plugin_installed;
 use super::values::{Embedded, Layer, Place, Typing, Values};
 use crate::finding::Label;
 use crate::kube::Object;
@@ -313,11 +314,6 @@ pub(super) fn read_chart(
 ) {
     let version = version.filter(|version| version.value.major == 1 || !chart.is_of_istio());
     let place = install.place.clone();
-    let present = |message: &str| {
-        let mut label = place.clone();
-        label.message = message.to_owned();
-        Fact::known(true, label)
-    };
     match chart {
         Chart::Network(chart) => chart.read_into(install, values, version),
         Chart::Istiod => {
@@ -334,18 +330,11 @@ pub(super) fn read_chart(
             });
             if chart == Chart::Cni {
                 istiod::read_cni_into(install, values);
-                let message =
-                    "istiod leaves traffic capture to the CNI plugin (`pilot.cni.enabled`)";
-                let fact = present("the CNI plugin is installed here");
-                install.cni = Some(fact.depending_on(&Fact::assumed(
-                    (),
-                    message,
-                    Some("--override cni=true|false"),
-                )));
+                install.cni = Some(cni_plugin_installed(place));
             } else if chart == Chart::Ztunnel {
-                install.ambient = Some(present(
-                    "ztunnel, the node proxy of ambient mode, is installed here",
-                ));
+                let message =
+                    "ztunnel, the node proxy of ambient mode, is installed here".to_owned();
+                install.ambient = Some(Fact::known(true, Label { message, ..place }));
             }
         }
     }

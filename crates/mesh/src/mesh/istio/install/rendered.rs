@@ -94,10 +94,8 @@ fn node_agent(
 ) -> Option<Install> {
     let mut install = Install::of(object, Carrier::Rendered, Part::Cluster);
     if let Some(image) = cni.and_then(|container| container.get("image")) {
-        install.cni = Some(operators::cni_plugin_installed(&Found::of(
-            image,
-            object.path(),
-        )));
+        let place = object.label_at(image.span(), "");
+        install.cni = Some(operators::cni_plugin_installed(place));
         return Some(install);
     }
     let image = ztunnel?.get("image")?;
@@ -244,8 +242,8 @@ fn cni(object: &Object<'_>, data: NodeRef<'_>) -> Install {
     let mut install = Install::of(object, Carrier::Rendered, Part::Cluster);
     let found = |key: &str| Some(Found::of(data.get(key)?, object.path()));
     let name = object.metadata().and_then(|metadata| metadata.get("name"));
-    let plugin = Found::of(name.unwrap_or(object.node), object.path());
-    install.cni = Some(operators::cni_plugin_installed(&plugin));
+    let place = object.label_at(name.unwrap_or(object.node).span(), "");
+    install.cni = Some(operators::cni_plugin_installed(place));
     install.ambient = found("AMBIENT_ENABLED").and_then(|found| {
         let value = found.boolean()?;
         let message = format!("ambient mode is {}", if value { "on" } else { "off" });
