@@ -1,4 +1,4 @@
-//! Views of the objects of Flux, Argo CD and k3s that deploy folders and charts.
+//! Views of the objects of Flux, Argo CD and k3s, and of the files of Fleet, that deploy folders and charts.
 //!
 //! Sources: helm-controller 1.3, `docs/spec/v2/helmreleases.md`; Argo CD 3.1, `docs/user-guide/helm.md` and
 //! `docs/user-guide/multiple_sources.md`; k3s-io/helm-controller, `pkg/apis/helm.cattle.io/v1/types.go`.
@@ -344,6 +344,28 @@ fn argo_release<'t>(
             .collect(),
         node: source,
         unsupported: unsupported.map(|(_, why)| why).collect(),
+    })
+}
+
+/// Reads the chart of a `fleet.yaml`.
+///
+/// Source: Fleet documentation, "fleet.yaml".
+#[must_use]
+pub fn fleet_chart<'t>(file: NodeRef<'t>) -> Option<Chart<'t>> {
+    let helm = file.get("helm")?;
+    let repository = text(helm, "repo");
+    let mut names = ["chart", "repo"]
+        .into_iter()
+        .filter_map(|key| helm.get(key));
+    let node = names.find(|node| node.text().is_some())?;
+    let is_url = node.text().is_some_and(|name| name.contains("://"));
+    Some(Chart {
+        node,
+        version: helm.get("version"),
+        repository: repository.map(ChartRepository::Url),
+        folder: None,
+        is_folder: repository.is_none() && !is_url,
+        files: items(helm, "valuesFiles").collect(),
     })
 }
 

@@ -7,12 +7,13 @@ use hashbrown::HashSet;
 use meshprobe_deploy::gitops::releases;
 use meshprobe_mesh::finding::Label;
 use meshprobe_mesh::kube::Object;
+use meshprobe_mesh::kube::delivery::fleet_chart;
 use meshprobe_mesh::mesh::istio::install::{
     FoundChart, PlainFile, ReleaseValues, has_only_istio_charts, is_gateway_chart,
 };
 use meshprobe_predict::context::{Context, Detail, NotJudged, NotJudgedReason};
 use meshprobe_tree::source::{paths, shell_word};
-use meshprobe_yaml::{NodeRef, Span, from_node};
+use meshprobe_yaml::{Span, from_node};
 use serde_json::Value;
 
 /// Returns the objects that release charts and are not judged, except those that only install a mesh: they are read for
@@ -338,32 +339,26 @@ fn describe(found: &FoundRelease<'_, '_>, has_failed: bool) -> NotJudged {
 }
 
 /// Returns the charts that a `fleet.yaml` among the targets deploys and that are not in the tree.
-///
-/// Source: Fleet documentation, "fleet.yaml".
 pub(super) fn fleet_charts(context: &Context<'_>) -> Vec<NotJudged> {
     let files = context.inventory.plain_files.iter();
     let files = files.filter(|file| file.path.rsplit('/').next() == Some("fleet.yaml"));
     let targets = files.filter(|file| context.sources.is_target(file.path));
-    targets.filter_map(fleet_chart).collect()
-}
-
-fn fleet_chart(file: &PlainFile<'_>) -> Option<NotJudged> {
-    let helm = file.root.get("helm")?;
-    let text = |key: &str| helm.get(key).and_then(NodeRef::text);
-    let (chart, repository) = (text("chart"), text("repo"));
-    let name = chart.or(repository)?;
-    let is_remote = repository.is_some() || name.contains("://");
-    is_remote.then(|| NotJudged {
-        reason: NotJudgedReason::OtherDeployment,
-        detail: Detail::None,
-        place: Label {
-            path: Arc::clone(file.path),
-            span: helm.get("chart").map_or_else(|| helm.span(), NodeRef::span),
-            message: format!("Fleet deploys the chart `{name}`, which is not in the tree"),
-        },
-        object: None,
-        help: RENDER.to_owned(),
-    })
+    let remote = targets.filter_map(|file| {
+        let chart = fleet_chart(file.root).filter(|chart| !chart.is_folder)?;
+        let name = chart.node.text().unwrap_or_default();
+        Some(NotJudged {
+            reason: NotJudgedReason::OtherDeployment,
+            detail: Detail::None,
+            place: Label {
+                path: Arc::clone(file.path),
+                span: chart.node.span(),
+                message: format!("Fleet deploys the chart `{name}`, which is not in the tree"),
+            },
+            object: None,
+            help: RENDER.to_owned(),
+        })
+    });
+    remote.collect()
 }
 
 /// Iterates over the `Chart.yaml` files of the run.
