@@ -95,14 +95,7 @@ impl MeshModel for Osm {
         handlers: &[HandlerRef<'_>],
     ) -> Option<serde_json::Value> {
         let era = Era::of(input.release);
-        let bootstrap = probes::bootstrap(era, &records(handlers));
-        let is_empty = bootstrap.listeners.is_empty();
-        (era >= Era::PerKind && !is_empty).then(|| {
-            serde_json::json!({
-                "listeners": bootstrap.listeners,
-                "clusters": bootstrap.clusters,
-            })
-        })
+        (era >= Era::PerKind).then(|| probes::bootstrap(era, &records(handlers)))?
     }
 
     fn port_owner(

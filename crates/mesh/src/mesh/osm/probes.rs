@@ -134,20 +134,12 @@ pub(super) fn fact(given: Option<Version>) -> Fact<Option<Version>> {
     }
 }
 
-/// The configuration in the bootstrap for the probes of one pod.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Bootstrap {
-    /// One listener for each kind of probe.
-    pub listeners: Vec<Value>,
-    /// One cluster for each probe that is forwarded.
-    pub clusters: Vec<Value>,
-}
-
 const TYPES: &str = "type.googleapis.com/envoy.extensions.filters";
 
-/// Returns the listeners and clusters for the probes of a pod.
+/// Returns the listeners for the probes of a pod, one for each kind of probe, and the clusters, one for each probe that is
+/// forwarded; `None` if the proxy forwards none.
 #[must_use]
-pub(crate) fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
+pub(crate) fn bootstrap(era: Era, records: &[Record]) -> Option<Value> {
     let mut kept = kept(era, records);
     kept.retain(|record| record.transport != Transport::Tcp);
     let kinds = [Slot::Liveness, Slot::Readiness, Slot::Startup];
@@ -159,10 +151,9 @@ pub(crate) fn bootstrap(era: Era, records: &[Record]) -> Bootstrap {
             .collect();
         listener(era, *slot, &of_kind)
     });
-    Bootstrap {
-        listeners: listeners.collect(),
-        clusters: kept.iter().map(|record| cluster(era, record)).collect(),
-    }
+    let listeners: Vec<Value> = listeners.collect();
+    let clusters: Vec<Value> = kept.iter().map(|record| cluster(era, record)).collect();
+    (!listeners.is_empty()).then(|| json!({"listeners": listeners, "clusters": clusters}))
 }
 
 /// Returns the path of a rewritten probe.
