@@ -152,13 +152,14 @@ impl Git {
         let failed = |error: io::Error| start_error(&error);
         let mut command = self.command(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
-        let messages = child.stderr.take().map(|mut pipe| {
-            thread::spawn(move || {
+        let messages = child.stderr.take().and_then(|mut pipe| {
+            let read = move || {
                 let mut messages = Vec::new();
                 let _ = pipe.by_ref().take(MESSAGES).read_to_end(&mut messages);
                 let _ = io::copy(&mut pipe, &mut io::sink());
                 messages
-            })
+            };
+            thread::Builder::new().spawn(read).ok()
         });
         let mut stdout = Vec::new();
         let is_whole = match child.stdout.take() {
