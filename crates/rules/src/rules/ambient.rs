@@ -1,6 +1,6 @@
 //! Rules for the labels and annotations of pods in ambient mode.
 
-use meshprobe_mesh::finding::{Applicability, Certainty, Finding, Fix, sentence_list};
+use meshprobe_mesh::finding::{Applicability, Certainty, Finding, sentence_list};
 use meshprobe_mesh::kube::Object;
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::keys;
@@ -135,12 +135,10 @@ fn rewrite_annotation_dead(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
             "ambient mode is assumed, and the annotation has an effect on a pod with a sidecar",
         )
     };
-    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
-    let keys = [keys::REWRITE_PROBERS];
-    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &keys);
-    let title = format!("remove `{}`", keys::REWRITE_PROBERS);
-    let object = &pod.workload.object;
-    finding.fix = Some(Fix::of_object(object, title, degree, changes));
+    let key = keys::REWRITE_PROBERS;
+    let title = format!("remove `{key}`");
+    let place = MetadataMap::Annotation;
+    finding.fix = Some(pod_metadata::removal_fix(pod, place, key, title, wanted));
     Some(finding)
 }
 

@@ -388,11 +388,13 @@ fn report_pod(cx: &RuleContext<'_, '_>, pod: &WorkloadPrediction<'_>) -> Option<
         message,
     );
     finding.help = Some("remove the label, or run the pod in another namespace".to_owned());
-    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);
-    let changes =
-        pod_metadata::removal_changes(&workload.template, MetadataMap::Label, &[keys::INJECT]);
-    let title = format!("remove `{}`", keys::INJECT);
-    finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
+    finding.fix = Some(pod_metadata::removal_fix(
+        pod,
+        MetadataMap::Label,
+        keys::INJECT,
+        format!("remove `{}`", keys::INJECT),
+        Applicability::Safe,
+    ));
     keep_selected(cx.context, keys::INJECT, &mut finding);
     Some(finding)
 }

@@ -9,6 +9,7 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Scalar, Step, Value};
 
 use crate::rules::RuleContext;
+use crate::rules::probe_fields::quote_value;
 use crate::rules::support::pod_metadata::{self, MetadataMap, keep_selected, keeping_comment};
 use crate::rules::support::similar_names::is_close_key;
 use crate::rules::support::{disable_rewrite, fix_safety};
@@ -287,28 +288,12 @@ fn finding(
         ));
         return Some(finding);
     }
-    finding.help = Some(format!("quote the value: `\"{text}\"`"));
-    let is_plain = match scalar {
-        Scalar::Bool(value) => value.to_string() == text,
-        Scalar::Int(value) => value.to_string() == text,
-        _ => false,
-    };
-    let applicability = if !is_plain {
-        Applicability::unsafe_because(format!(
-            "`{text}` is not the usual spelling of the value, and another text may be intended"
-        ))
-    } else if may_fix_safely {
-        Applicability::Safe
-    } else {
-        fix_safety::pre_rewritten()
-    };
-    let change = Change::set(object.route.join(&route), text);
-    finding.fix = Some(Fix::of_object(
-        object,
-        format!("set the value to `\"{text}\"`"),
-        applicability,
-        vec![change],
-    ));
+    let value = (object.route.join(&route), entry.value);
+    let title = format!("set the value to `\"{text}\"`");
+    quote_value(&mut finding, object, value, &title);
+    if let Some(fix) = finding.fix.as_mut().filter(|_| !may_fix_safely) {
+        fix.limit_to(fix_safety::pre_rewritten());
+    }
     Some(finding)
 }
 

@@ -8,7 +8,7 @@ use meshprobe_mesh::mesh::Fact;
 use meshprobe_predict::predict::{
     Cause, HandlerPrediction, Outcome, PathMisread, WorkloadPrediction, sets_host,
 };
-use meshprobe_yaml::{Change, FieldPath, NodeRef, Scalar, Span, Step, Value};
+use meshprobe_yaml::{Change, FieldPath, NodeRef, Scalar, Span, Step};
 
 use crate::rules::RuleContext;
 use crate::rules::support::finding_builder::probe_ref;
@@ -322,7 +322,8 @@ fn yaml11_header_value(
     let mut finding = YAML11_HEADER_VALUE.finding_on_handler(pod, handler, node.span(), sentence);
     finding.field = Some(handler.handler.within.join(&route).to_string());
     let route = handler.handler.route.join(&route);
-    quote_value(&mut finding, &pod.workload.object, route, node);
+    let object = &pod.workload.object;
+    quote_value(&mut finding, object, (route, node), "quote the value");
     Some(finding)
 }
 
@@ -331,8 +332,8 @@ fn yaml11_header_value(
 pub(super) fn quote_value(
     finding: &mut Finding,
     object: &Object<'_>,
-    route: FieldPath,
-    node: NodeRef<'_>,
+    (route, node): (FieldPath, NodeRef<'_>),
+    title: &str,
 ) {
     let text = node.text().unwrap_or_default();
     let is_plain = match node.scalar() {
@@ -347,8 +348,7 @@ pub(super) fn quote_value(
             "`{text}` is not the usual spelling of the value, and another text may be intended"
         ))
     };
-    let value = Value::from(text);
-    let changes = vec![Change::Set { route, value }];
     finding.help = Some(format!("quote the value: `\"{text}\"`"));
-    finding.fix = Some(Fix::of_object(object, "quote the value", degree, changes));
+    let changes = vec![Change::set(route, text)];
+    finding.fix = Some(Fix::of_object(object, title, degree, changes));
 }

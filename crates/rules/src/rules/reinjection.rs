@@ -1,6 +1,6 @@
 //! Rules for pods that are marked as injected, and for containers that are injected after the sidecar.
 
-use meshprobe_mesh::finding::{Applicability, Finding, Fix, Sentence};
+use meshprobe_mesh::finding::{Applicability, Finding, Sentence};
 use meshprobe_mesh::mesh::Version;
 use meshprobe_mesh::mesh::istio::keys;
 use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
@@ -103,15 +103,11 @@ fn probers_lost_on_reinjection(
         let label = object.label_at(span, "this annotation marks the pod as injected");
         finding.related.insert(0, label);
     }
-    let removed: Vec<_> = status.into_iter().collect();
     let wanted = Applicability::unsafe_because("the injector then changes the pod again");
-    let degree = pod_metadata::removal_applicability(pod, &removed, wanted);
-    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS]);
-    let title = format!(
-        "remove `{}`, so that the pod is injected again",
-        keys::STATUS
-    );
-    finding.fix = Some(Fix::of_object(object, title, degree, changes));
+    let key = keys::STATUS;
+    let title = format!("remove `{key}`, so that the pod is injected again");
+    let place = MetadataMap::Annotation;
+    finding.fix = Some(pod_metadata::removal_fix(pod, place, key, title, wanted));
     finding
 }
 
@@ -149,9 +145,9 @@ fn status_annotation_by_hand(pod: &WorkloadPrediction<'_>) -> Option<Finding> {
     let wanted = Applicability::unsafe_because(
         "the CNI plugin and ambient mode then treat the pod as not injected",
     );
-    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
-    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS]);
-    let title = format!("remove `{}`, which the injector sets", keys::STATUS);
-    finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
+    let key = keys::STATUS;
+    let title = format!("remove `{key}`, which the injector sets");
+    let place = MetadataMap::Annotation;
+    finding.fix = Some(pod_metadata::removal_fix(pod, place, key, title, wanted));
     Some(finding)
 }

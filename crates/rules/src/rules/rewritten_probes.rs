@@ -229,11 +229,14 @@ fn proxyless_template_no_rewrite(pod: &WorkloadPrediction<'_>) -> Option<Finding
     finding.depend_on(&pod.rewrite);
     finding.help =
         Some("remove the annotation; without capture, probes do not need the rewrite".to_owned());
-    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);
-    let changes =
-        pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::REWRITE_PROBERS]);
-    let title = format!("remove `{}`", keys::REWRITE_PROBERS);
-    finding.fix = Some(Fix::of_object(&workload.object, title, degree, changes));
+    let key = keys::REWRITE_PROBERS;
+    finding.fix = Some(pod_metadata::removal_fix(
+        pod,
+        MetadataMap::Annotation,
+        key,
+        format!("remove `{key}`"),
+        Applicability::Safe,
+    ));
     Some(finding)
 }
 
@@ -262,15 +265,12 @@ fn redundant_rewrite_annotation<'t>(
     finding.depend_on(&cx.context.pod_facts(&pod.workload).rewrite_default());
     let field = template.within.child("metadata").child("annotations");
     finding.field = Some(field.child(keys::REWRITE_PROBERS).to_string());
-    let degree = pod_metadata::removal_applicability(pod, &[entry], Applicability::Safe);
-    let keys = [keys::REWRITE_PROBERS];
-    let changes = pod_metadata::removal_changes(template, MetadataMap::Annotation, &keys);
-    let object = &pod.workload.object;
-    finding.fix = Some(Fix::of_object(
-        object,
+    finding.fix = Some(pod_metadata::removal_fix(
+        pod,
+        MetadataMap::Annotation,
+        keys::REWRITE_PROBERS,
         "remove the annotation",
-        degree,
-        changes,
+        Applicability::Safe,
     ));
     Some(finding)
 }

@@ -200,14 +200,10 @@ fn fix_status_port_zero(pod: &WorkloadPrediction<'_>) -> Option<Fix> {
         ));
     }
     let wanted = Applicability::unsafe_because("pods that are refused now then start");
-    let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
-    let changes =
-        pod_metadata::removal_changes(template, MetadataMap::Annotation, &[keys::STATUS_PORT]);
-    let title = format!(
-        "remove `{}`, so that the port of the mesh applies",
-        keys::STATUS_PORT
-    );
-    Some(Fix::of_object(object, title, degree, changes))
+    let key = keys::STATUS_PORT;
+    let title = format!("remove `{key}`, so that the port of the mesh applies");
+    let place = MetadataMap::Annotation;
+    Some(pod_metadata::removal_fix(pod, place, key, title, wanted))
 }
 
 /// Returns the handlers that fail because the sidecar captures the agent's port that they target, each with that

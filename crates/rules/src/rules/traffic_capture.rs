@@ -7,7 +7,7 @@ use meshprobe_mesh::mesh::istio::mtls::MtlsMode;
 use meshprobe_mesh::mesh::istio::{annotations, keys};
 use meshprobe_predict::context::Dataplane;
 use meshprobe_predict::predict::{HandlerPrediction, Outcome, WorkloadPrediction};
-use meshprobe_yaml::{Change, Entry, NodeRef, Value};
+use meshprobe_yaml::{Change, Entry, NodeRef};
 
 use crate::rules::support::pod_metadata::{self, MetadataMap};
 use crate::rules::{Rule, RuleContext};
@@ -98,15 +98,14 @@ fn inbound_capture_off<'t>(
         finding_on_unenforced_mtls(&INBOUND_CAPTURE_OFF, pod, own, facts, message.to_owned());
     finding.help =
         Some("set it to `*` to capture all ports, or list the ports to capture".to_owned());
-    finding.fix = own.map(|entry| {
-        let wanted =
-            Applicability::unsafe_because("the sidecar then refuses clients that send plain text");
-        let degree = pod_metadata::removal_applicability(pod, &[entry], wanted);
-        let keys = [keys::INCLUDE_INBOUND_PORTS];
-        let changes =
-            pod_metadata::removal_changes(&workload.template, MetadataMap::Annotation, &keys);
-        let title = "remove the annotation, so that all ports are captured";
-        Fix::of_object(&workload.object, title, degree, changes)
+    finding.fix = own.map(|_| {
+        pod_metadata::removal_fix(
+            pod,
+            MetadataMap::Annotation,
+            keys::INCLUDE_INBOUND_PORTS,
+            "remove the annotation, so that all ports are captured",
+            Applicability::unsafe_because("the sidecar then refuses clients that send plain text"),
+        )
     });
     Some(finding)
 }
@@ -324,27 +323,15 @@ fn fix(pod: &WorkloadPrediction<'_>, entry: Entry<'_>, port: i64) -> Option<Fix>
     let wanted = Applicability::unsafe_because(format!(
         "the sidecar then refuses clients that send plain text to port {port}"
     ));
-    let (changes, applicability) = if remaining.is_empty() {
-        (
-            pod_metadata::removal_changes(
-                template,
-                MetadataMap::Annotation,
-                &[keys::EXCLUDE_INBOUND_PORTS],
-            ),
-            pod_metadata::removal_applicability(pod, &[entry], wanted),
-        )
-    } else {
-        let route = template.annotation_route(keys::EXCLUDE_INBOUND_PORTS);
-        let value = Value::Str(remaining);
-        (vec![Change::Set { route, value }], wanted)
-    };
+    let key = keys::EXCLUDE_INBOUND_PORTS;
     let title = format!("remove port {port}, so that the sidecar captures it");
-    Some(Fix::of_object(
-        &pod.workload.object,
-        title,
-        applicability,
-        changes,
-    ))
+    if remaining.is_empty() {
+        let place = MetadataMap::Annotation;
+        return Some(pod_metadata::removal_fix(pod, place, key, title, wanted));
+    }
+    let change = Change::set(template.annotation_route(key), remaining);
+    let object = &pod.workload.object;
+    Some(Fix::of_object(object, title, wanted, vec![change]))
 }
 
 fn check_sidecar_ingress_tls_ignored(cx: &RuleContext<'_, '_>) -> Vec<Finding> {

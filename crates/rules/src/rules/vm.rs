@@ -132,7 +132,8 @@ fn field_type(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
                  is {kind}, not a string",
             );
             let mut finding = finding(message, "");
-            quote_value(&mut finding, group, group.route.join(&fault.within), node);
+            let value = (group.route.join(&fault.within), node);
+            quote_value(&mut finding, group, value, "quote the value");
             Some(finding)
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! Annotations and labels of a pod: findings about one of them, and changes that remove it.
 
-use meshprobe_mesh::finding::{Applicability, Finding};
+use meshprobe_mesh::finding::{Applicability, Finding, Fix};
 use meshprobe_mesh::kube::{PodTemplate, Workload};
 use meshprobe_predict::context::Context;
 use meshprobe_predict::predict::WorkloadPrediction;
@@ -113,6 +113,24 @@ pub(in crate::rules) fn removal_changes(
     }
     let remove = |key: &&str| Change::remove(holder.child((*key).to_owned()));
     keys.iter().map(remove).collect()
+}
+
+/// Returns the fix that removes an entry of a pod, if it has one.
+pub(in crate::rules) fn removal_fix(
+    pod: &WorkloadPrediction<'_>,
+    place: MetadataMap,
+    key: &str,
+    title: impl Into<String>,
+    wanted: Applicability,
+) -> Fix {
+    let template = &pod.workload.template;
+    let entry = match place {
+        MetadataMap::Annotation => template.annotation(key),
+        MetadataMap::Label => template.label(key),
+    };
+    let degree = removal_applicability(pod, entry.as_slice(), wanted);
+    let changes = removal_changes(template, place, &[key]);
+    Fix::of_object(&pod.workload.object, title, degree, changes)
 }
 
 /// Returns the applicability of a change that removes entries: display-only if a comment would be lost or another value
