@@ -7,8 +7,7 @@ use core::net::IpAddr;
 
 use meshprobe_mesh::finding::Certainty;
 use meshprobe_mesh::kube::{Object, integer};
-use meshprobe_mesh::mesh::istio::vm;
-use meshprobe_mesh::mesh::istio::vm::{FaultKind, Method};
+use meshprobe_mesh::mesh::istio::vm::{self, Method};
 use meshprobe_mesh::mesh::{Fact, Reason};
 use meshprobe_mesh::settings::MeshKind;
 use meshprobe_tree::source::placeholder;
@@ -57,7 +56,7 @@ pub fn machines<'t>(context: &Context<'t>) -> Vec<MachinePrediction<'t>> {
 fn machine<'t>(context: &Context<'t>, group: &Object<'t>) -> Option<MachinePrediction<'t>> {
     let probe = group.node.get("spec")?.set_entry("probe")?;
     let kept = vm::kept(probe.value);
-    let decision = decide(context, group, probe.value);
+    let (outcome, why, fact) = decide(context, group, probe.value);
     Some(MachinePrediction {
         group: group.clone(),
         namespace: context
@@ -67,83 +66,59 @@ fn machine<'t>(context: &Context<'t>, group: &Object<'t>) -> Option<MachinePredi
         probe,
         written: kept.map_or_else(|| "nothing".to_owned(), |check| written(&check)),
         kind: kept.map_or("", |(method, _)| method.key()),
-        outcome: decision.outcome,
-        why: decision.why,
-        certainty: decision.certainty,
-        because: decision.because,
+        outcome,
+        why,
+        certainty: fact.certainty,
+        because: fact.because,
     })
 }
 
-struct Decision {
-    outcome: Outcome,
-    why: &'static str,
-    certainty: Certainty,
-    because: Vec<Reason>,
-}
-
-impl Decision {
-    const fn new(outcome: Outcome, why: &'static str) -> Self {
-        Self {
-            outcome,
-            why,
-            certainty: Certainty::Known,
-            because: Vec::new(),
-        }
-    }
-
-    fn depending_on<T>(mut self, fact: &Fact<T>) -> Self {
-        self.certainty = self.certainty.min(fact.certainty);
-        self.because.extend(fact.because.iter().cloned());
-        self
-    }
-}
-
-fn decide<'t>(context: &Context<'t>, group: &Object<'t>, probe: NodeRef<'t>) -> Decision {
+/// Returns the outcome, the outcome in a few words, and the fact that decides.
+fn decide<'t>(
+    context: &Context<'t>,
+    group: &Object<'t>,
+    probe: NodeRef<'t>,
+) -> (Outcome, &'static str, Fact<()>) {
+    let without_reason = |certainty| Fact {
+        value: (),
+        certainty,
+        because: Vec::new(),
+    };
+    let written = |span, message: &str| Fact::known((), group.label_at(span, message));
     if context.settings.mesh == MeshKind::None {
-        return Decision::new(Outcome::NotInMesh, "not in a mesh");
+        let fact = without_reason(Certainty::Known);
+        return (Outcome::NotInMesh, "not in a mesh", fact);
     }
-    let mut grave = vm::find_faults(group)
-        .into_iter()
-        .filter(|fault| !matches!(fault.kind, FaultKind::UnknownField(_)));
+    let faults = vm::find_faults(group);
+    let mut grave = faults.iter().filter(|fault| fault.kind.is_refused());
     if let Some(fault) = grave.next() {
-        let message = fault.kind.summary();
-        let place = Reason::written(group.label_at(fault.span, message));
-        let decision = Decision::new(Outcome::Refused, "the API server or istiod refuses it");
-        return Decision {
-            because: vec![place],
-            ..decision
-        };
+        let why = "the API server or istiod refuses it";
+        let fact = written(fault.span, fault.kind.summary());
+        return (Outcome::Refused, why, fact);
     }
     if vm::placeholder_value(probe).is_some() {
-        return Decision {
-            certainty: Certainty::Unknown,
-            ..Decision::new(Outcome::Unknown, "a value is a placeholder")
-        };
+        let fact = without_reason(Certainty::Unknown);
+        return (Outcome::Unknown, "a value is a placeholder", fact);
     }
     if let Some(host) = other_host(context, group) {
+        let why = "targets a host other than the machine";
         let message = "every machine of the group sends the check to this host";
-        let place = Reason::written(group.label_at(host.span(), message));
-        let decision = Decision::new(
-            Outcome::TargetChanged,
-            "targets a host other than the machine",
-        );
-        return Decision {
-            because: vec![place],
-            ..decision
-        };
+        return (Outcome::TargetChanged, why, written(host.span(), message));
     }
     if let Some(own) = sidecar_port(context, group) {
-        let decision = Decision::new(
-            Outcome::TargetChanged,
-            "targets the sidecar, not the application",
-        );
-        return decision.depending_on(&own.port);
+        let why = "targets the sidecar, not the application";
+        return (Outcome::TargetChanged, why, own.port.map(|_| ()));
     }
     match verified(context, group) {
-        Some(fact) => {
-            Decision::new(Outcome::Fails, "the agent verifies the certificate").depending_on(&fact)
+        Some(fact) => (Outcome::Fails, "the agent verifies the certificate", fact),
+        None => {
+            let fact = without_reason(Certainty::Known);
+            (
+                Outcome::Ok,
+                "the agent of the machine performs the check",
+                fact,
+            )
         }
-        None => Decision::new(Outcome::Ok, "the agent of the machine performs the check"),
     }
 }
 

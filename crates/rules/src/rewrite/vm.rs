@@ -2,7 +2,7 @@
 
 use meshprobe_mesh::finding::{Finding, GuardId, Severity};
 use meshprobe_mesh::kube::Object;
-use meshprobe_mesh::mesh::istio::vm::{self, FaultKind};
+use meshprobe_mesh::mesh::istio::vm;
 use meshprobe_predict::context::Context;
 use meshprobe_yaml::Span;
 use serde_yaml::Value as Yaml;
@@ -88,9 +88,7 @@ fn refusal(context: &Context<'_>, group: &Object<'_>) -> Option<Finding> {
     // The caller reports what istioctl fails at.
     vm::read(probe).ok()?;
     let faults = vm::find_faults(group);
-    let mut serious = faults
-        .iter()
-        .filter(|fault| !matches!(fault.kind, FaultKind::UnknownField(_)));
+    let mut serious = faults.iter().filter(|fault| fault.kind.is_refused());
     let first = serious.next()?;
     if context.settings.allow.contains(&GuardId::VM_PROBE_REFUSED) {
         return None;

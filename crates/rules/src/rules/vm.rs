@@ -2,7 +2,7 @@
 
 use meshprobe_mesh::finding::{Applicability, Finding, Fix, ProbeRef, sentence_list};
 use meshprobe_mesh::kube::{Object, Port};
-use meshprobe_mesh::mesh::istio::vm;
+use meshprobe_mesh::mesh::istio::vm::{self, FaultKind};
 use meshprobe_predict::predict::{self, port_text};
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath, Scalar, Span, Step};
@@ -12,71 +12,223 @@ use crate::rules::support::similar_names::is_close;
 use crate::rules::{Rule, RuleContext};
 
 crate::rules::rule::rules! {
-    EXEC_EMPTY = "vm-exec-empty", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &EXEC_EMPTY, |kind| matches!(kind, vm::FaultKind::NoCommand),
-            |group, _| format!("the probe of {} has no command: istiod refuses it (`exec.command is required`), and an agent \
-            that receives it from istioctl panics", title(group)),
-            "set `command`, or use `httpGet` or `tcpSocket`");
+    EXEC_EMPTY = "vm-exec-empty", Error, fix: None, scope: Tree, |cx| faults(cx, &EXEC_EMPTY);
     FAILURE_THRESHOLD = "vm-failure-threshold-1", Note, fix: Always, scope: Tree,
         |cx| groups(cx).filter_map(failure_threshold).collect();
-    FIELD_TYPE = "vm-field-type", Error, fix: Sometimes, scope: Tree,
-        |cx| faults(cx).filter_map(|(group, fault)| field_type(group, &fault)).collect();
-    GRPC_PROBE = "vm-grpc-probe", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &GRPC_PROBE, |kind| matches!(kind, vm::FaultKind::Grpc),
-            |group, _| format!("the probe of {} uses gRPC: istiod refuses it (`unknown health check method`), and an agent \
-            that receives it from istioctl crashes at the first `NOT_SERVING` response", title(group)),
-            "run grpc_health_probe with `exec`, or use `httpGet` or `tcpSocket`");
-    HEADER_NAME = "vm-header-name", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &HEADER_NAME, |kind| matches!(kind, vm::FaultKind::HeaderName),
-            |group, fault| {
-                let name = match group.node.at(&fault.within) {
-                    Some(_) => format!("the invalid name `{}`", source(group, fault.span)),
-                    None => "no name".to_owned(),
-                };
-                format!("a header of the probe of {} has {name}: istiod refuses it", title(group))
-            },
-            "use a name of letters, digits and `-`; to set the host, use the header `Host`");
+    FIELD_TYPE = "vm-field-type", Error, fix: Sometimes, scope: Tree, |cx| faults(cx, &FIELD_TYPE);
+    GRPC_PROBE = "vm-grpc-probe", Error, fix: None, scope: Tree, |cx| faults(cx, &GRPC_PROBE);
+    HEADER_NAME = "vm-header-name", Error, fix: None, scope: Tree, |cx| faults(cx, &HEADER_NAME);
     HOST_NOT_LOCAL = "vm-host-not-local", Warning, fix: None, scope: Tree,
         |cx| groups(cx).filter_map(|group| host_not_local(cx, group)).collect();
     HTTPS_VERIFIED = "vm-https-verified", Error, fix: None, scope: Tree,
         |cx| groups(cx).filter_map(|group| https_verified(cx, group)).collect();
     MULTI_DOC = "vm-multi-doc", Note, fix: None, scope: Tree, check_multi_doc;
-    NEGATIVE = "vm-negative", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &NEGATIVE, |kind| matches!(kind, vm::FaultKind::Negative),
-            |group, fault| format!("`{}` of {} is negative: istiod refuses it", field(fault), title(group)),
-            "set it to 0 or more; 0 selects the default");
-    PORT = "vm-port", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &PORT, |kind| matches!(kind, vm::FaultKind::PortOutOfRange(_)),
-            |group, fault| {
-                let target = match fault.kind {
-                    vm::FaultKind::PortOutOfRange(Some(port)) => format!("targets port {port}, which is out of range"),
-                    _ => "has no port".to_owned(),
-                };
-                format!("the probe of {} {target}: istiod refuses it (`must be in the range 1..65535`)", title(group))
-            },
-            "set the number of the port that the application listens on");
-    PORT_NAME = "vm-port-name", Error, fix: Sometimes, scope: Tree,
-        |cx| faults(cx).filter_map(|(group, fault)| port_name(group, &fault)).collect();
+    NEGATIVE = "vm-negative", Error, fix: None, scope: Tree, |cx| faults(cx, &NEGATIVE);
+    PORT = "vm-port", Error, fix: None, scope: Tree, |cx| faults(cx, &PORT);
+    PORT_NAME = "vm-port-name", Error, fix: Sometimes, scope: Tree, |cx| faults(cx, &PORT_NAME);
     PROBE_IN_ANNOTATION = "vm-probe-in-annotation", Error, fix: None, scope: Tree, check_probe_in_annotation;
     PROBE_PORT_CONFLICT = "vm-probe-port-conflict", Warning, fix: None, scope: Tree,
         |cx| groups(cx).filter_map(|group| probe_port_conflict(cx, group)).collect();
-    TWO_HANDLERS = "vm-probe-two-handlers", Error, fix: Sometimes, scope: Tree,
-        |cx| faults(cx).filter_map(|(group, fault)| two_handlers(group, &fault)).collect();
+    TWO_HANDLERS = "vm-probe-two-handlers", Error, fix: Sometimes, scope: Tree, |cx| faults(cx, &TWO_HANDLERS);
     PROBE_WITHOUT_HANDLER = "vm-probe-without-handler", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &PROBE_WITHOUT_HANDLER, |kind| matches!(kind, vm::FaultKind::NoMethod),
-            |group, _| format!("the probe of {} has no handler: istiod refuses it (`unknown health check method <nil>`), and \
-            an agent that receives it from istioctl panics", title(group)),
-            "add `httpGet`, `tcpSocket` or `exec`");
-    SCHEME = "vm-scheme", Error, fix: Sometimes, scope: Tree,
-        |cx| faults(cx).filter_map(|(group, fault)| report_scheme(group, &fault)).collect();
-    TEMPLATE_MISSING = "vm-template-missing", Error, fix: None, scope: Tree,
-        |cx| report_kind(cx, &TEMPLATE_MISSING, |kind| matches!(kind, vm::FaultKind::NoTemplate),
-            |group, _| format!("{} has no `spec.template`: istiod refuses it (`template is required`)", title(group)),
-            "add `spec.template` with the service account and the ports of the machines");
-    UNKNOWN_FIELD = "vm-unknown-field", Warning, fix: None, scope: Tree,
-        |cx| faults(cx).filter_map(|(group, fault)| unknown_field(group, &fault)).collect();
+        |cx| faults(cx, &PROBE_WITHOUT_HANDLER);
+    SCHEME = "vm-scheme", Error, fix: Sometimes, scope: Tree, |cx| faults(cx, &SCHEME);
+    TEMPLATE_MISSING = "vm-template-missing", Error, fix: None, scope: Tree, |cx| faults(cx, &TEMPLATE_MISSING);
+    UNKNOWN_FIELD = "vm-unknown-field", Warning, fix: None, scope: Tree, |cx| faults(cx, &UNKNOWN_FIELD);
     ENTRY_NOT_HEALTH_CHECKED = "vm-workloadentry-not-health-checked", Warning, fix: Always, scope: Tree,
         check_entry_not_health_checked;
+}
+
+/// Returns the findings of one rule about the faults of all groups.
+fn faults(cx: &RuleContext<'_, '_>, rule: &Rule) -> Vec<Finding> {
+    groups(cx)
+        .flat_map(|group| {
+            let faults = vm::find_faults(group).into_iter();
+            faults.map(move |fault| report(group, &fault))
+        })
+        .filter(|finding| finding.rule == rule.id)
+        .collect()
+}
+
+/// Turns a fault into a finding of its rule.
+fn report(group: &Object<'_>, fault: &vm::Fault) -> Finding {
+    let (rule, message, help) = describe(group, fault);
+    let field = fault.within.to_string();
+    let mut finding = match field.starts_with("spec.probe") {
+        true => finding_on_probe(rule, group, fault.span, message),
+        false => rule.finding_on_object(group, fault.span, message),
+    };
+    finding.field = Some(field);
+    finding.help = Some(help);
+    finding.fix = fix(group, fault);
+    if let (FaultKind::HeaderValue(_), Some(node)) = (&fault.kind, group.node.at(&fault.within)) {
+        let value = (group.route.join(&fault.within), node);
+        quote_value(&mut finding, group, value, "quote the value");
+    }
+    finding
+}
+
+/// Returns the rule of a fault, the message and the help.
+fn describe(group: &Object<'_>, fault: &vm::Fault) -> (&'static Rule, String, String) {
+    let (title, field) = (title(group), field(fault));
+    let written = source(group, fault.span);
+    let (rule, message, help) = match &fault.kind {
+        FaultKind::NoTemplate => (
+            &TEMPLATE_MISSING,
+            format!("{title} has no `spec.template`: istiod refuses it (`template is required`)"),
+            "add `spec.template` with the service account and the ports of the machines",
+        ),
+        FaultKind::NoMethod => (
+            &PROBE_WITHOUT_HANDLER,
+            format!(
+                "the probe of {title} has no handler: istiod refuses it (`unknown health check method <nil>`), and \
+                 an agent that receives it from istioctl panics"
+            ),
+            "add `httpGet`, `tcpSocket` or `exec`",
+        ),
+        FaultKind::SeveralMethods { kept, dropped } => (
+            &TWO_HANDLERS,
+            format!(
+                "the probe of {title} has several handlers: the schema of recent releases refuses it, and istioctl \
+                 keeps `{}` and drops {}",
+                kept.key(),
+                method_names(dropped),
+            ),
+            "keep only one handler",
+        ),
+        FaultKind::Grpc => (
+            &GRPC_PROBE,
+            format!(
+                "the probe of {title} uses gRPC: istiod refuses it (`unknown health check method`), and an agent \
+                 that receives it from istioctl crashes at the first `NOT_SERVING` response"
+            ),
+            "run grpc_health_probe with `exec`, or use `httpGet` or `tcpSocket`",
+        ),
+        FaultKind::Negative => (
+            &NEGATIVE,
+            format!("`{field}` of {title} is negative: istiod refuses it"),
+            "set it to 0 or more; 0 selects the default",
+        ),
+        FaultKind::PortOutOfRange(port) => {
+            let target = match port {
+                Some(port) => format!("targets port {port}, which is out of range"),
+                None => "has no port".to_owned(),
+            };
+            let message = format!(
+                "the probe of {title} {target}: istiod refuses it (`must be in the range 1..65535`)"
+            );
+            let help = "set the number of the port that the application listens on";
+            (&PORT, message, help)
+        }
+        FaultKind::PortName { name, number } => {
+            let message = format!(
+                "the probe of {title} targets port `{}`, which is not a number: the API server refuses it",
+                port_text(&Port::Name(name.clone())),
+            );
+            let help = match number {
+                Some(port) => format!("set the port to {port}"),
+                None => "set the number of the port".to_owned(),
+            };
+            return (&PORT_NAME, message, help);
+        }
+        FaultKind::Scheme => (
+            &SCHEME,
+            format!(
+                "the probe of {title} has the scheme `{written}`: istiod refuses it (`must be one of \"HTTPS\", \
+                 \"HTTP\"`)"
+            ),
+            "use `HTTP` or `HTTPS`, in upper case",
+        ),
+        FaultKind::HeaderName => {
+            let name = match group.node.at(&fault.within) {
+                Some(_) => format!("the invalid name `{written}`"),
+                None => "no name".to_owned(),
+            };
+            let message = format!("a header of the probe of {title} has {name}: istiod refuses it");
+            let help =
+                "use a name of letters, digits and `-`; to set the host, use the header `Host`";
+            (&HEADER_NAME, message, help)
+        }
+        FaultKind::HeaderValue(kind) => (
+            &FIELD_TYPE,
+            format!(
+                "the API server refuses the probe of {title}: a header has the value `{written}`, which is {kind}, \
+                 not a string"
+            ),
+            "quote the value",
+        ),
+        FaultKind::NoCommand => (
+            &EXEC_EMPTY,
+            format!(
+                "the probe of {title} has no command: istiod refuses it (`exec.command is required`), and an agent \
+                 that receives it from istioctl panics"
+            ),
+            "set `command`, or use `httpGet` or `tcpSocket`",
+        ),
+        FaultKind::UnknownField(known) => {
+            let message = format!(
+                "`{field}` of {title} is not a field of the API: the API server silently drops it"
+            );
+            let help = match known.iter().find(|known| is_similar(&field, known)) {
+                Some(known) => format!("use `{known}`"),
+                None => format!("remove it, or use one of {}", known.join(", ")),
+            };
+            return (&UNKNOWN_FIELD, message, help);
+        }
+        FaultKind::WrongType(reason) => (
+            &FIELD_TYPE,
+            format!("the API server refuses `{field}` of {title}: {reason}"),
+            "use the type that the API expects; the API server refuses the whole object",
+        ),
+    };
+    (rule, message, help.to_owned())
+}
+
+/// Returns the fix of a fault, if the intended value is known.
+fn fix(group: &Object<'_>, fault: &vm::Fault) -> Option<Fix> {
+    let route = group.route.join(&fault.within);
+    let (title, applicability, changes) = match &fault.kind {
+        FaultKind::PortName { name, number } => {
+            let port = number.filter(|port| (1..=65535).contains(port))?;
+            let applicability = match *name == port.to_string() {
+                true => Applicability::Safe,
+                false => Applicability::unsafe_because(format!(
+                    "another port may be intended than the one that `spec.template.ports` contains as `{}`",
+                    port_text(&Port::Name(name.clone()))
+                )),
+            };
+            let title = format!("set the port to {port}");
+            (title, applicability, vec![Change::set(route, port)])
+        }
+        FaultKind::SeveralMethods { kept, dropped } if *kept != vm::Method::Grpc => {
+            let names = method_names(dropped);
+            let applicability =
+                Applicability::unsafe_because(format!("{names} may be the intended check"));
+            let changes = dropped
+                .iter()
+                .map(|method| Change::remove(route.child(method.key())));
+            let title = format!("remove {names}, which istioctl drops");
+            (title, applicability, changes.collect())
+        }
+        FaultKind::Scheme => {
+            let written = source(group, fault.span).trim_matches(['"', '\'']);
+            written.eq_ignore_ascii_case("http").then_some(())?;
+            let title = "set the scheme to `HTTP`".to_owned();
+            let changes = vec![Change::set(route, "HTTP")];
+            (title, Applicability::Safe, changes)
+        }
+        _ => return None,
+    };
+    Some(Fix::of_object(group, title, applicability, changes))
+}
+
+/// Lists methods for messages: "`httpGet` and `exec`".
+fn method_names(methods: &[vm::Method]) -> String {
+    let names: Vec<String> = methods
+        .iter()
+        .map(|method| format!("`{}`", method.key()))
+        .collect();
+    sentence_list(&names)
 }
 
 fn failure_threshold(group: &Object<'_>) -> Option<Finding> {
@@ -112,32 +264,6 @@ fn failure_threshold(group: &Object<'_>) -> Option<Finding> {
         changes,
     ));
     Some(finding)
-}
-
-fn field_type(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
-    let title = title(group);
-    let finding = |message, help: &str| report_fault(&FIELD_TYPE, group, fault, message, help);
-    match &fault.kind {
-        vm::FaultKind::WrongType(reason) => {
-            let field = field(fault);
-            let message = format!("the API server refuses `{field}` of {title}: {reason}");
-            let help = "use the type that the API expects; the API server refuses the whole object";
-            Some(finding(message, help))
-        }
-        vm::FaultKind::HeaderValue(kind) => {
-            let node = group.node.at(&fault.within)?;
-            let text = node.text()?;
-            let message = format!(
-                "the API server refuses the probe of {title}: a header has the value `{text}`, which \
-                 is {kind}, not a string",
-            );
-            let mut finding = finding(message, "");
-            let value = (group.route.join(&fault.within), node);
-            quote_value(&mut finding, group, value, "quote the value");
-            Some(finding)
-        }
-        _ => None,
-    }
 }
 
 fn host_not_local<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Option<Finding> {
@@ -209,39 +335,6 @@ fn multi_doc(group: &Object<'_>, first: &Object<'_>) -> Finding {
     finding
 }
 
-fn port_name(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
-    let vm::FaultKind::PortName { name, number } = &fault.kind else {
-        return None;
-    };
-    let message = format!(
-        "the probe of {} targets port `{}`, which is not a number: the API server refuses it",
-        title(group),
-        port_text(&Port::Name(name.clone())),
-    );
-    let help = match number {
-        Some(port) => format!("set the port to {port}"),
-        None => "set the number of the port".to_owned(),
-    };
-    let mut finding = report_fault(&PORT_NAME, group, fault, message, &help);
-    finding.fix = number
-        .filter(|port| (1..=65535).contains(port))
-        .map(|port| {
-            let is_same = *name == port.to_string();
-            let applicability = if is_same {
-                Applicability::Safe
-            } else {
-                Applicability::unsafe_because(format!(
-                    "another port may be intended than the one that `spec.template.ports` contains as `{}`",
-                    port_text(&Port::Name(name.clone()))
-                ))
-            };
-            let change = Change::set(group.route.join(&fault.within), port);
-            let title = format!("set the port to {port}");
-            Fix::of_object(group, title, applicability, vec![change])
-        });
-    Some(finding)
-}
-
 fn check_probe_in_annotation(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let groups = groups(cx);
     groups
@@ -287,83 +380,6 @@ fn probe_port_conflict<'t>(cx: &RuleContext<'_, 't>, group: &Object<'t>) -> Opti
     finding.help = Some("set the port of the application".to_owned());
     finding.depend_on(&own.port);
     Some(finding)
-}
-
-fn two_handlers(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
-    let vm::FaultKind::SeveralMethods { kept, dropped } = &fault.kind else {
-        return None;
-    };
-    let names: Vec<String> = dropped
-        .iter()
-        .map(|method| format!("`{}`", method.key()))
-        .collect();
-    let (names, kept_name) = (sentence_list(&names), kept.key());
-    let message = format!(
-        "the probe of {} has several handlers: the schema of recent releases refuses it, and istioctl keeps \
-         `{kept_name}` and drops {names}",
-        title(group),
-    );
-    let help = "keep only one handler";
-    let mut finding = report_fault(&TWO_HANDLERS, group, fault, message, help);
-    finding.fix = (*kept != vm::Method::Grpc).then(|| {
-        let route = group.route.join(&fault.within);
-        let changes = dropped
-            .iter()
-            .map(|method| Change::remove(route.child(method.key())));
-        let reason = format!("{names} may be the intended check");
-        let title = format!("remove {names}, which istioctl drops");
-        Fix::of_object(
-            group,
-            title,
-            Applicability::unsafe_because(reason),
-            changes.collect(),
-        )
-    });
-    Some(finding)
-}
-
-fn report_scheme(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
-    if fault.kind != vm::FaultKind::Scheme {
-        return None;
-    }
-    let written = source(group, fault.span);
-    let message = format!(
-        "the probe of {} has the scheme `{written}`: istiod refuses it (`must be one of \"HTTPS\", \
-         \"HTTP\"`)",
-        title(group),
-    );
-    let help = "use `HTTP` or `HTTPS`, in upper case";
-    let mut finding = report_fault(&SCHEME, group, fault, message, help);
-    let is_http = written
-        .trim_matches(['"', '\''])
-        .eq_ignore_ascii_case("http");
-    finding.fix = is_http.then(|| {
-        let change = Change::set(group.route.join(&fault.within), "HTTP");
-        Fix::of_object(
-            group,
-            "set the scheme to `HTTP`",
-            Applicability::Safe,
-            vec![change],
-        )
-    });
-    Some(finding)
-}
-
-fn unknown_field(group: &Object<'_>, fault: &vm::Fault) -> Option<Finding> {
-    let vm::FaultKind::UnknownField(known) = &fault.kind else {
-        return None;
-    };
-    let name = field(fault);
-    let message = format!(
-        "`{name}` of {} is not a field of the API: the API server silently drops it",
-        title(group),
-    );
-    let similar = known.iter().find(|known| is_similar(&name, known));
-    let help = match similar {
-        Some(known) => format!("use `{known}`"),
-        None => format!("remove it, or use one of {}", known.join(", ")),
-    };
-    Some(report_fault(&UNKNOWN_FIELD, group, fault, message, &help))
 }
 
 /// Checks whether a name resembles a known field, or is the name that pods use for it.
@@ -427,16 +443,6 @@ fn groups<'s, 't>(cx: &RuleContext<'s, 't>) -> impl Iterator<Item = &'s Object<'
     groups.filter(move |_| may_have_mesh)
 }
 
-/// Iterates over the faults of all groups.
-fn faults<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-) -> impl Iterator<Item = (&'s Object<'t>, vm::Fault)> + use<'s, 't> {
-    groups(cx).flat_map(|group| {
-        let faults = vm::find_faults(group).into_iter();
-        faults.map(move |fault| (group, fault))
-    })
-}
-
 /// Returns the entry of `spec.probe`, unless it is null.
 fn probe<'t>(group: &Object<'t>) -> Option<Entry<'t>> {
     let entry = group.node.get("spec")?.entry("probe")?;
@@ -474,36 +480,4 @@ fn field(fault: &vm::Fault) -> String {
         Some(Step::Key(key)) => key.to_string(),
         _ => fault.within.to_string(),
     }
-}
-
-/// Turns a fault into a finding.
-fn report_fault(
-    rule: &Rule,
-    group: &Object<'_>,
-    fault: &vm::Fault,
-    message: String,
-    help: &str,
-) -> Finding {
-    let field = fault.within.to_string();
-    let mut finding = match field.starts_with("spec.probe") {
-        true => finding_on_probe(rule, group, fault.span, message),
-        false => rule.finding_on_object(group, fault.span, message),
-    };
-    finding.field = Some(field);
-    finding.help = Some(help.to_owned());
-    finding
-}
-
-/// Returns a finding for each fault of a kind.
-fn report_kind(
-    cx: &RuleContext<'_, '_>,
-    rule: &Rule,
-    is_kind: fn(&vm::FaultKind) -> bool,
-    message: fn(&Object<'_>, &vm::Fault) -> String,
-    help: &str,
-) -> Vec<Finding> {
-    faults(cx)
-        .filter(|(_, fault)| is_kind(&fault.kind))
-        .map(|(group, fault)| report_fault(rule, group, &fault, message(group, &fault), help))
-        .collect()
 }

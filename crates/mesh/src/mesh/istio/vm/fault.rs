@@ -11,7 +11,9 @@ use std::sync::Arc;
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, FieldPath, NodeRef, Scalar, Span, parse_embedded};
 
-use super::probe::{HEADER, Method, NUMBERS, SPEC, Type, field, kept, methods, number, value};
+use super::probe::{
+    Field, HEADER, Method, NUMBERS, SPEC, Type, field, kept, methods, number, value,
+};
 use crate::kube::Object;
 use crate::mesh::istio::admission;
 use crate::mesh::istio::proto_type::{self, PROXY_CONFIG};
@@ -31,12 +33,12 @@ pub fn find_faults(group: &Object<'_>) -> Vec<Fault> {
         found.push(FaultKind::NoTemplate, group.name_span(), &route);
     }
     for rejection in admission::workload_template(group) {
-        let kind = FaultKind::WrongType(format!("the value {}", rejection.reason));
-        found.push(kind, rejection.span, &rejection.route);
+        let reason = format!("the value {}", rejection.reason);
+        found.wrong_type(reason, rejection.span, &rejection.route);
     }
     found.ports = template.and_then(|template| template.value.get("ports"));
     if let Some(spec) = spec {
-        found.keys(spec, SPEC, &route);
+        found.keys(spec, SPEC.to_vec(), &route);
         if let Some(probe) = field(spec, "probe") {
             found.probe(probe, &route.child("probe"));
         }
@@ -59,22 +61,26 @@ impl<'t> FaultCollector<'t> {
         });
     }
 
+    fn wrong_type(&mut self, reason: impl Into<String>, span: Span, within: &FieldPath) {
+        self.push(FaultKind::WrongType(reason.into()), span, within);
+    }
+
+    /// Returns whether a value is a mapping. Reports any other value, except a placeholder.
+    fn mapping(&mut self, node: NodeRef<'t>, route: &FieldPath) -> bool {
+        if !node.is_mapping() && !is_open(node) {
+            self.wrong_type("expected a mapping", node.span(), route);
+        }
+        node.is_mapping()
+    }
+
     fn probe(&mut self, probe: Entry<'t>, route: &FieldPath) {
         let node = probe.value;
-        if is_open(node) {
+        if !self.mapping(node, route) {
             return;
         }
-        if !node.is_mapping() {
-            let expected = "expected a mapping".to_owned();
-            self.push(FaultKind::WrongType(expected), node.span(), route);
-            return;
-        }
-        let known: Vec<&'static str> = NUMBERS
-            .iter()
-            .map(|(name, _)| *name)
-            .chain(Method::ALL.map(Method::key))
-            .collect();
-        self.keys(node, &known, route);
+        let mut known = names(NUMBERS);
+        known.extend(Method::ALL.map(Method::key));
+        self.keys(node, known, route);
         for (name, kind) in NUMBERS {
             if let Some(entry) = field(node, name) {
                 self.number(entry, *kind, &route.child(*name));
@@ -107,8 +113,8 @@ impl<'t> FaultCollector<'t> {
             self.push(FaultKind::Negative, entry.value.span(), route);
         } else if entry.value.as_str().is_some() {
             // istioctl accepts numbers in quotes, the API server does not.
-            let expected = "expected an integer, found a string".to_owned();
-            self.push(FaultKind::WrongType(expected), entry.value.span(), route);
+            let expected = "expected an integer, found a string";
+            self.wrong_type(expected, entry.value.span(), route);
         } else {
             self.typed(entry.value, kind, route);
         }
@@ -116,28 +122,18 @@ impl<'t> FaultCollector<'t> {
 
     /// Checks the type of a value; returns whether it is correct.
     fn typed(&mut self, node: NodeRef<'t>, kind: Type, route: &FieldPath) -> bool {
-        match value(node, kind, route) {
-            Ok(_) => true,
-            Err(misread) => {
-                let fault = FaultKind::WrongType(misread.message);
-                self.push(fault, misread.span, &misread.route);
-                false
-            }
-        }
+        let result = value(node, kind, route);
+        result
+            .map_err(|misread| self.wrong_type(misread.message, misread.span, &misread.route))
+            .is_ok()
     }
 
     fn method(&mut self, method: Method, entry: Entry<'t>, is_kept: bool, route: &FieldPath) {
         let node = entry.value;
-        if is_open(node) {
+        if !self.mapping(node, route) {
             return;
         }
-        if !node.is_mapping() {
-            let expected = "expected a mapping".to_owned();
-            self.push(FaultKind::WrongType(expected), node.span(), route);
-            return;
-        }
-        let known: Vec<&'static str> = method.fields().iter().map(|(name, _)| *name).collect();
-        self.keys(node, &known, route);
+        self.keys(node, names(method.fields()), route);
         if method == Method::Grpc && is_kept {
             self.push(FaultKind::Grpc, entry.key.span(), route);
         }
@@ -173,12 +169,8 @@ impl<'t> FaultCollector<'t> {
             "command" => {
                 let is_empty = |(_, word): &(usize, NodeRef<'_>)| word.text() == Some("");
                 for (index, word) in node.items().enumerate().filter(is_empty) {
-                    let reason = "the value is empty, which the schema does not allow".to_owned();
-                    self.push(
-                        FaultKind::WrongType(reason),
-                        word.span(),
-                        &route.child(index),
-                    );
+                    let reason = "the value is empty, which the schema does not allow";
+                    self.wrong_type(reason, word.span(), &route.child(index));
                 }
             }
             _ => {}
@@ -221,18 +213,12 @@ impl<'t> FaultCollector<'t> {
             self.typed(node, Type::Headers, route);
             return;
         }
-        let known: Vec<&'static str> = HEADER.iter().map(|(name, _)| *name).collect();
         for (index, header) in node.items().enumerate() {
             let route = route.child(index);
-            if is_open(header) {
+            if !self.mapping(header, &route) {
                 continue;
             }
-            if !header.is_mapping() {
-                let expected = "expected a mapping".to_owned();
-                self.push(FaultKind::WrongType(expected), header.span(), &route);
-                continue;
-            }
-            self.keys(header, &known, &route);
+            self.keys(header, names(HEADER), &route);
             self.header_name(header, &route);
             if let Some(value) = field(header, "value") {
                 self.header_value(value.value, &route.child("value"));
@@ -270,16 +256,20 @@ impl<'t> FaultCollector<'t> {
     }
 
     /// Reports the unknown keys of a mapping.
-    fn keys(&mut self, node: NodeRef<'t>, known: &[&'static str], route: &FieldPath) {
+    fn keys(&mut self, node: NodeRef<'t>, known: Vec<&'static str>, route: &FieldPath) {
         for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
             let name = entry.key.text().unwrap_or_default();
             if known.contains(&name) || placeholder::contains(name) {
                 continue;
             }
-            let kind = FaultKind::UnknownField(known.to_vec());
+            let kind = FaultKind::UnknownField(known.clone());
             self.push(kind, entry.key.span(), &route.child(name.to_owned()));
         }
     }
+}
+
+fn names(fields: &[Field]) -> Vec<&'static str> {
+    fields.iter().map(|(name, _)| *name).collect()
 }
 
 /// Returns whether another tool fills in the value.
@@ -347,6 +337,12 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Returns whether the API server or istiod may refuse the object. An unknown field is only dropped.
+    #[must_use]
+    pub const fn is_refused(&self) -> bool {
+        !matches!(self, Self::UnknownField(_))
+    }
+
     /// Describes the fault in a few words.
     #[must_use]
     pub const fn summary(&self) -> &'static str {
