@@ -19,7 +19,6 @@ use meshprobe_predict::predict::{
     HandlerPrediction, RewrittenHandler, WorkloadPrediction, port_of, predicted_handlers,
     unrecorded_field,
 };
-use meshprobe_tree::source::SourceSet;
 
 use crate::rewrite::carriers::carriers;
 use crate::rewrite::plan::{Direction, GuardFailure, RewriteInput, refuse};
@@ -50,9 +49,10 @@ pub(super) struct Overlays<'a, 't> {
     predictions: &'a [WorkloadPrediction<'t>],
     /// The positions in `predictions` of all renderings of an object.
     places: HashMap<ObjectKey<'a>, Vec<usize>>,
-    left_out: LeftOut<'t>,
-    unread: UnreadableOverlays,
-    generated: Generated,
+    /// The kustomizations that cannot be read.
+    unread: Vec<UnreadOverlay>,
+    /// The files that generators copy.
+    generated: HashMap<Arc<str>, GeneratedFrom>,
     direction: Direction,
 }
 
@@ -68,9 +68,8 @@ impl<'a, 't> Overlays<'a, 't> {
             renderings: seen.renderings,
             predictions: seen.rendered,
             places,
-            left_out: LeftOut::of(seen.renderings),
-            unread: UnreadableOverlays::of(seen.context.sources, seen.renderings),
-            generated: Generated::of(seen.context.sources),
+            unread: unread_overlays(seen.context.sources, seen.renderings),
+            generated: generator_files(seen.context.sources),
             direction,
         }
     }
@@ -90,9 +89,46 @@ impl<'a, 't> Overlays<'a, 't> {
     /// Refuses a workload of a file without a look at its renderings: the effect of an overlay is not known, or a
     /// generator copies the text of the file.
     fn refusal_of_file(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
-        let left_out = self.left_out.refusal(plain);
-        let unread = left_out.or_else(|| self.unread.refusal(plain));
-        unread.or_else(|| self.generated.refusal(plain))
+        let object = &plain.workload.object;
+        let refusal = |message: String, help: String| {
+            refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message).with_help(help)
+        };
+        if let Some((limit, overlay)) = self.left_out(object) {
+            let overlay = overlay.declaring_file();
+            let message = format!("the effect of `{overlay}` on it is not known, because {limit}");
+            return Some(refusal(message, limit.help("rewrite")));
+        }
+        let mut unread = self.unread.iter();
+        if let Some(overlay) = unread.find(|overlay| overlay.may_take_in(object.path())) {
+            let (path, reason) = (&overlay.path, &overlay.reason);
+            return Some(refusal(
+                format!("the effect of `{path}` on it is not known: {reason}"),
+                format!("fix `{path}`, or leave it out with `--exclude {path}`"),
+            ));
+        }
+        let copy = self.generated.get(object.path())?;
+        let (path, generated) = (&copy.kustomization, &copy.object);
+        Some(refusal(
+            format!("`{path}` copies the file into {generated}, whose content would change"),
+            format!("if that content may change, leave it out with `--exclude {path}`"),
+        ))
+    }
+
+    /// Returns an overlay that was left out and uses the document of an object.
+    fn left_out(&self, object: &Object<'_>) -> Option<(Limit, &'t Rendering)> {
+        let document = (Arc::clone(object.path()), object.document.index);
+        let uses_document = |rendering: &Rendering| {
+            if !rendering.used.is_empty() {
+                return rendering.used.contains(&document);
+            }
+            // It is not known what an ApplicationSet would have deployed: it may be any folder.
+            let deployed = rendering.deployed.as_ref();
+            deployed.is_none_or(|deployed| deployed.contains(object.path()))
+        };
+        self.renderings
+            .iter()
+            .filter_map(|rendering| Some((rendering.left_out?, rendering)))
+            .find(|(_, rendering)| uses_document(rendering))
     }
 
     /// Returns how an overlay conflicts with a change of the file, as a predicate.
@@ -245,89 +281,6 @@ fn rewritten_to<'a>(
 fn rank(pod: &WorkloadPrediction<'_>) -> (bool, meshprobe_mesh::finding::Certainty) {
     let in_mesh = pod.dataplane.value == meshprobe_predict::context::Dataplane::Sidecar;
     (in_mesh, pod.dataplane.certainty)
-}
-
-/// The files that generators copy.
-pub(super) struct Generated(HashMap<Arc<str>, GeneratedFrom>);
-
-impl Generated {
-    /// Finds the copied files among all files.
-    pub(super) fn of(sources: &SourceSet) -> Self {
-        Self(generator_files(sources))
-    }
-
-    /// Returns a refusal if a generator copies the file of a workload.
-    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
-        let object = &plain.workload.object;
-        let copy = self.0.get(object.path())?;
-        let (path, generated) = (&copy.kustomization, &copy.object);
-        let message =
-            format!("`{path}` copies the file into {generated}, whose content would change");
-        let help = format!("if that content may change, leave it out with `--exclude {path}`");
-        let refusal = refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
-        Some(refusal.with_help(help))
-    }
-}
-
-/// The overlays that were left out.
-pub(super) struct LeftOut<'t>(Vec<(Limit, &'t Rendering)>);
-
-impl<'t> LeftOut<'t> {
-    /// Finds the overlays that were left out among all renderings.
-    pub(super) fn of(renderings: &'t [Rendering]) -> Self {
-        Self(
-            renderings
-                .iter()
-                .filter_map(|rendering| Some((rendering.left_out?, rendering)))
-                .collect(),
-        )
-    }
-
-    /// Returns a refusal if an overlay that was left out uses the document of a workload.
-    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
-        let object = &plain.workload.object;
-        let document = (Arc::clone(object.path()), object.document.index);
-        let uses_document = |(_, rendering): &&(Limit, &Rendering)| {
-            if !rendering.used.is_empty() {
-                return rendering.used.contains(&document);
-            }
-            // It is not known what an ApplicationSet would have deployed: it may be any folder.
-            let deployed = rendering.deployed.as_ref();
-            deployed.is_none_or(|deployed| deployed.contains(object.path()))
-        };
-        let (limit, overlay) = self.0.iter().find(uses_document)?;
-        let overlay = overlay.declaring_file();
-        let message = format!("the effect of `{overlay}` on it is not known, because {limit}");
-        let help = limit.help("rewrite");
-        Some(refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message).with_help(help))
-    }
-}
-
-/// The kustomizations that cannot be read.
-pub(super) struct UnreadableOverlays(Vec<UnreadOverlay>);
-
-impl UnreadableOverlays {
-    /// Finds the kustomizations that cannot be read among all files.
-    pub(super) fn of(sources: &SourceSet, renderings: &[Rendering]) -> Self {
-        Self(unread_overlays(sources, renderings))
-    }
-
-    /// Returns a refusal if one of them may use the file of a workload.
-    pub(super) fn refusal(&self, plain: &WorkloadPrediction<'_>) -> Option<GuardFailure> {
-        let object = &plain.workload.object;
-        let overlay = self
-            .0
-            .iter()
-            .find(|overlay| overlay.may_take_in(object.path()))?;
-        let path = &overlay.path;
-        let message = format!(
-            "the effect of `{path}` on it is not known: {}",
-            overlay.reason
-        );
-        let help = format!("fix `{path}`, or leave it out with `--exclude {path}`");
-        let refusal = refuse(GuardId::KUSTOMIZE_OVERLAY, object.name_span(), message);
-        Some(refusal.with_help(help))
-    }
 }
 
 /// A fingerprint of a pod: pods with equal fingerprints are rewritten and undone in the same way.
