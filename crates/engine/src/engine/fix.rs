@@ -170,7 +170,6 @@ mod tests {
             path: "a.yaml".into(),
             document: 0,
             changes,
-            added_document: None,
             edits: Vec::new(),
         });
         finding

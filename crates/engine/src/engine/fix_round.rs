@@ -69,14 +69,8 @@ struct Chosen<'f> {
 impl<'f> Chosen<'f> {
     /// Adds a fix unless it changes a field within a field that another fix changes, or the other way round.
     fn offer(&mut self, fix: &'f Fix) {
-        // A fix that adds a document is applied alone, because its edit applies to the current text.
-        let is_alone = self
-            .fixes
-            .first()
-            .is_some_and(|first| first.added_document.is_some());
-        let may_join = fix.added_document.is_none() || self.fixes.is_empty();
         let mut routes = fix.changes.iter().map(Change::route);
-        if !is_alone && may_join && !routes.any(|route| self.routes.overlaps(route)) {
+        if !routes.any(|route| self.routes.overlaps(route)) {
             self.fixes.push(fix);
             for change in &fix.changes {
                 self.routes.insert(change.route());
@@ -90,9 +84,7 @@ const ATTEMPTS: usize = 100;
 
 /// Returns the edits of as many fixes as can be combined, in order. The next round applies the remaining fixes.
 fn edits_of(tree: &Tree, fixes: &[&Fix]) -> Option<Vec<Edit>> {
-    if fixes.iter().all(|fix| fix.changes.is_empty())
-        || fixes.iter().any(|fix| fix.added_document.is_some())
-    {
+    if fixes.iter().all(|fix| fix.changes.is_empty()) {
         return comment_edits(fixes);
     }
     let mut edits = None;

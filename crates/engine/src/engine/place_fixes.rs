@@ -1,15 +1,14 @@
-//! Converts the changes of fixes to edits, and verifies all fixes of a document together; adds the documents of fixes.
+//! Converts the changes of fixes to edits, and verifies all fixes of a document together.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use meshprobe_mesh::finding::{Applicability, FileEdit, Finding, Fix};
-use meshprobe_tree::source::{Document, SourceFile, SourceSet};
+use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml as yaml;
-use meshprobe_yaml::{Change, Edit, EditError, Span, Tree, Value, from_node};
+use meshprobe_yaml::{Change, Edit, EditError, Span, Tree};
 
-use super::emit::text_of;
 use super::fix_round::{accepted, keeps_meaning};
 
 #[cfg(debug_assertions)]
@@ -52,7 +51,7 @@ pub(super) fn place_fixes(set: &SourceSet, findings: &mut [Finding]) {
         let tree = set
             .document(&path, document)
             .and_then(|document| document.tree());
-        place_changes(set, tree, fixes);
+        place_changes(tree, fixes);
     }
 }
 
@@ -108,7 +107,7 @@ struct Plan {
     is_proven: bool,
 }
 
-fn place_changes(set: &SourceSet, tree: Option<&Tree>, fixes: Vec<&mut Fix>) {
+fn place_changes(tree: Option<&Tree>, fixes: Vec<&mut Fix>) {
     let changes: Vec<Vec<Change>> = fixes.iter().map(|fix| fix.changes.clone()).collect();
     let mut places: HashMap<&[Change], usize> = HashMap::new();
     let mut distinct: Vec<&[Change]> = Vec::new();
@@ -140,7 +139,6 @@ fn place_changes(set: &SourceSet, tree: Option<&Tree>, fixes: Vec<&mut Fix>) {
             ))),
             _ => fix.limit_to(Applicability::display_only_because(UNVERIFIED)),
         }
-        add_document(set, fix);
     }
 }
 
@@ -149,16 +147,6 @@ fn file_edit(path: &Arc<str>, edit: &Edit) -> FileEdit {
         path: Arc::clone(path),
         span: edit.span,
         text: edit.text.clone(),
-    }
-}
-
-fn add_document(set: &SourceSet, fix: &mut Fix) {
-    let Some(added) = &fix.added_document else {
-        return;
-    };
-    match addition(set, &fix.path, fix.document, added) {
-        Some(edit) => fix.edits.push(edit),
-        None => fix.limit_to(Applicability::display_only_because(UNVERIFIED)),
     }
 }
 
@@ -237,50 +225,4 @@ fn together<'e>(all: impl Iterator<Item = &'e Vec<Edit>>) -> Option<Vec<Edit>> {
         .zip(edits.iter().skip(1))
         .any(|(edit, next)| next.span.start < edit.span.end);
     (!overlaps).then_some(edits)
-}
-
-/// Returns the edit that adds a document after another one. The file is split and parsed again; returns `None` if an
-/// existing document changes, or if the new document differs from `added`.
-pub(super) fn addition(
-    set: &SourceSet,
-    path: &Arc<str>,
-    document: usize,
-    added: &Value,
-) -> Option<FileEdit> {
-    let file = set.file(path)?;
-    let end = file.documents.get(document)?.segment.end;
-    let before = file.text.get(..end)?;
-    let value = added.to_yaml();
-    let mut text = format!("---\n{}", text_of(&value).ok()?);
-    if !before.ends_with('\n') {
-        text.insert(0, '\n');
-    }
-    if file.text.contains("\r\n") {
-        text = text.replace('\n', "\r\n");
-    }
-    let whole = format!("{before}{text}{}", file.text.get(end..)?);
-    let after = SourceFile::new(Arc::clone(path), Arc::from(whole.as_str()));
-    let new = after.documents.get(document + 1)?;
-    let old: Vec<&str> = file
-        .documents
-        .iter()
-        .map(|document| trimmed(file, document))
-        .collect();
-    let kept: Vec<&str> = after
-        .documents
-        .iter()
-        .filter(|document| document.index != new.index)
-        .map(|document| trimmed(&after, document))
-        .collect();
-    let parsed: serde_json::Value = from_node(new.tree()?.root()?).ok()?;
-    let is_equal = parsed == serde_json::to_value(value).ok()?;
-    (kept == old && is_equal).then(|| FileEdit {
-        path: Arc::clone(path),
-        span: Span::empty(end),
-        text,
-    })
-}
-
-fn trimmed<'f>(file: &'f SourceFile, document: &Document) -> &'f str {
-    document.segment.slice(&file.text).trim_end()
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
-use meshprobe_yaml::{Change, Span, Value};
+use meshprobe_yaml::{Change, Span};
 use serde::{Serialize, Serializer};
 
 pub use environment::{
@@ -386,8 +386,6 @@ pub struct Fix {
     pub document: usize,
     /// The changes, of which all or none are applied.
     pub changes: Vec<Change>,
-    /// A document to add after this one.
-    pub added_document: Option<Value>,
     /// The changes as edits of the file; set by the engine.
     pub edits: Vec<FileEdit>,
 }

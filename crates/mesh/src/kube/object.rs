@@ -393,7 +393,6 @@ impl Fix {
             path: Arc::clone(object.path()),
             document: object.document.index,
             changes,
-            added_document: None,
             edits: Vec::new(),
         }
     }

@@ -100,20 +100,10 @@ fn legacy_auth_annotation<'t>(
     });
     let target = behind.first().map(|(_, target)| *target);
     finding.help = Some(help(service, target, failing.is_some()));
-    let mut fix = removal(service, entry, release.is_some());
-    if let Some((pod, target)) = strict
-        && let Some(exception) = exception(cx, service, *target)
-    {
+    if let Some((pod, target)) = strict {
         finding.cite(&cx.context.pod_facts(&pod.workload).mtls(*target));
-        fix.title = "replace the annotation by a PeerAuthentication".to_owned();
-        let removal = std::mem::replace(&mut fix.applicability, Applicability::Safe);
-        fix.applicability = Applicability::unsafe_because(format!(
-            "the added policy opens port {target} of the pods to clients without mutual TLS"
-        ))
-        .limited_to(removal);
-        fix.added_document = Some(exception);
     }
-    finding.fix = Some(fix);
+    finding.fix = Some(removal(service, entry, release.is_some()));
     Some(finding)
 }
 
@@ -152,27 +142,6 @@ fn removal(service: &Object<'_>, entry: Entry<'_>, is_known: bool) -> Fix {
     };
     let title = "remove the annotation, which Istio ignores";
     Fix::of_object(service, title, degree, vec![Change::Remove { route }])
-}
-
-/// Returns the `PeerAuthentication` that has the effect that the annotation had; `None` if the Service has no
-/// selector of texts.
-fn exception<'t>(cx: &RuleContext<'_, 't>, service: &Object<'t>, target: i64) -> Option<Value> {
-    let selector = selector_of_service(service)?;
-    let name = format!("{}-port-{target}", service.name());
-    let mut metadata = vec![("name".to_owned(), Value::Str(name))];
-    if let Some(namespace) = cx.context.namespace_of(service).written_name() {
-        metadata.push(("namespace".to_owned(), Value::from(namespace)));
-    }
-    let mode = map("mode", Value::from("DISABLE"));
-    let release = cx.context.istio_near(service).version();
-    let ports = map(&target.to_string(), mode);
-    let spec = vec![selector, ("portLevelMtls".to_owned(), ports)];
-    Some(Value::Map(vec![
-        ("apiVersion".to_owned(), Value::from(security_api(release))),
-        ("kind".to_owned(), Value::from("PeerAuthentication")),
-        ("metadata".to_owned(), Value::Map(metadata)),
-        ("spec".to_owned(), Value::Map(spec)),
-    ]))
 }
 
 fn legacy_authentication_api<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {

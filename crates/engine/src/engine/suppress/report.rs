@@ -201,7 +201,6 @@ fn removal(directive: &Directive, line: Span) -> Fix {
         path: Arc::clone(&directive.place.path),
         document: directive.document,
         changes: Vec::new(),
-        added_document: None,
         edits: vec![FileEdit {
             path: Arc::clone(&directive.place.path),
             span: line,

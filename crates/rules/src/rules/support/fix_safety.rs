@@ -122,7 +122,6 @@ mod tests {
                 "metadata",
                 "annotations",
             ]))],
-            added_document: None,
             edits: Vec::new(),
         });
         Guard::new(&predict::predict_all(&context)).apply(&mut finding);
