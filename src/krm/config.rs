@@ -21,34 +21,31 @@ pub(super) fn layer(config: NodeRef<'_>) -> Result<Layer, Vec<ConfigError>> {
     for ignore in &mut layer.ignore {
         ignore.scope.file = "functionConfig".into();
     }
+    // All items come from one stream, so a glob cannot distinguish them.
+    let no_path = "items of a function have no path";
     let has_path = |ignore: &settings::Ignore| !ignore.scope.paths.is_empty();
-    let name = if !layer.scopes.is_empty() {
-        "scopes"
-    } else if layer.ignore.iter().any(has_path) {
-        "ignore"
-    } else if layer.root.is_some() {
-        "root"
-    } else if layer.renders_charts.is_some() {
-        "helm"
-    } else if layer.baseline.is_some() {
-        "baseline"
-    } else {
+    let file_only = [
+        (!layer.scopes.is_empty(), "scopes", "`scopes`", no_path),
+        (
+            layer.ignore.iter().any(has_path),
+            "ignore",
+            "a `path` of `ignore`",
+            no_path,
+        ),
+        (layer.root.is_some(), "root", "`root`", no_path),
+        (
+            layer.renders_charts.is_some(),
+            "helm",
+            "`helm`",
+            "a function does not run programs",
+        ),
+        (layer.baseline.is_some(), "baseline", "`baseline`", no_path),
+    ];
+    let Some((_, name, subject, why)) = file_only.into_iter().find(|(is_set, ..)| *is_set) else {
         return Ok(layer);
     };
-    // All items come from one stream, so a glob cannot distinguish them.
     let entry = config.get("spec").and_then(|spec| spec.entry(name));
     let span = entry.map_or_else(|| config.span(), |entry| entry.key.span());
-    let subject = match name {
-        "ignore" => "a `path` of `ignore`",
-        "root" => "`root`",
-        "helm" => "`helm`",
-        "baseline" => "`baseline`",
-        _ => "`scopes`",
-    };
-    let why = match name {
-        "helm" => "a function does not run programs",
-        _ => "items of a function have no path",
-    };
     let message = format!("{subject} is only allowed in the configuration file: {why}");
     Err(vec![ConfigError { span, message }])
 }

@@ -19,11 +19,15 @@ const EXAMPLES: [&str; 4] = [
     "kustomize-exec",
 ];
 
-/// The keys that only a configuration file may contain: items of a function have no folder.
-const FILE_ONLY: [&[&str]; 3] = [
-    &["spec", "root"],
-    &["spec", "scopes"],
-    &["spec", "ignore", "items", "path"],
+/// The keys that only a configuration file may contain, by the place of their mapping in the schema: items of a function
+/// have no folder.
+const FILE_ONLY: [(&str, &str); 3] = [
+    ("/properties/spec/properties", "root"),
+    ("/properties/spec/properties", "scopes"),
+    (
+        "/properties/spec/properties/ignore/items/properties",
+        "path",
+    ),
 ];
 
 /// Keywords of JSON schema that OpenAPI 3.0 does not support.
@@ -73,37 +77,12 @@ pub fn definition() -> Result<String, serde_yaml::Error> {
 /// Returns the schema of a functionConfig, as an OpenAPI 3.0 schema.
 fn open_api() -> Value {
     let mut schema = schema(rule_names());
-    for path in FILE_ONLY {
-        remove_property(&mut schema, path);
+    for (place, key) in FILE_ONLY {
+        let properties = schema.pointer_mut(place).and_then(Value::as_object_mut);
+        properties.and_then(|properties| properties.remove(key));
     }
     translate(&mut schema);
     schema
-}
-
-/// Removes the property at a path of properties; `items` selects the items of a list.
-fn remove_property(schema: &mut Value, path: &[&str]) {
-    match path {
-        [] => {}
-        [last] => {
-            if let Some(properties) = properties(schema) {
-                properties.remove(*last);
-            }
-        }
-        ["items", rest @ ..] => {
-            if let Some(items) = schema.get_mut("items") {
-                remove_property(items, rest);
-            }
-        }
-        [first, rest @ ..] => {
-            if let Some(next) = properties(schema).and_then(|all| all.get_mut(*first)) {
-                remove_property(next, rest);
-            }
-        }
-    }
-}
-
-fn properties(schema: &mut Value) -> Option<&mut Map<String, Value>> {
-    schema.get_mut("properties")?.as_object_mut()
 }
 
 /// Replaces several types: a type that can be null is nullable, and others become text or a number.

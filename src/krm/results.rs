@@ -30,23 +30,33 @@ pub(super) fn values(set: &SourceSet, items: &[NodeRef<'_>], findings: &[Finding
         .collect()
 }
 
+/// Returns a mapping.
+fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
+    let entries = entries.into_iter();
+    Value::Map(
+        entries
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    )
+}
+
+/// Returns a result that is about the whole call.
+fn general(message: String, level: Severity) -> Value {
+    map([
+        ("message", Value::Str(message)),
+        ("severity", severity(level).into()),
+    ])
+}
+
 /// Returns the result that counts the findings that no other result shows; `None` if there are none.
 pub(super) fn left_out(set: &SourceSet, summary: &Summary) -> Option<Value> {
     let sentences = left_out_sentences(set, summary);
-    (!sentences.is_empty()).then(|| {
-        Value::Map(vec![
-            ("message".to_owned(), Value::Str(sentences.join(" "))),
-            ("severity".to_owned(), severity(Severity::Note).into()),
-        ])
-    })
+    (!sentences.is_empty()).then(|| general(sentences.join(" "), Severity::Note))
 }
 
 /// Returns the result that explains why missing verdicts fail the call.
 pub(super) fn missing_verdicts(message: &str) -> Value {
-    Value::Map(vec![
-        ("message".to_owned(), message.into()),
-        ("severity".to_owned(), severity(Severity::Error).into()),
-    ])
+    general(message.to_owned(), Severity::Error)
 }
 
 /// Returns the result that counts what the rewrite does with the workloads; `None` if it neither changes nor refuses any.
@@ -54,58 +64,54 @@ pub(super) fn rewrite_sum(counts: &RewriteCounts) -> Option<Value> {
     if counts.changed + counts.previewed + counts.refused == 0 {
         return None;
     }
-    let count = |name: &str, count: usize| (name.to_owned(), Value::Str(count.to_string()));
-    Some(Value::Map(vec![
-        (
-            "message".to_owned(),
-            Value::Str(report::rewrite_sum(counts, "rewritten") + "."),
-        ),
-        ("severity".to_owned(), severity(Severity::Note).into()),
-        (
-            "tags".to_owned(),
-            Value::Map(vec![
-                count("workloads", counts.workloads),
-                count("rewritten", counts.changed),
-                count("previewed", counts.previewed),
-                count("refused", counts.refused),
-                count("opted-out", counts.opted_out),
-                count("need-nothing", counts.unneeded),
-            ]),
-        ),
+    let tags = [
+        ("workloads", counts.workloads),
+        ("rewritten", counts.changed),
+        ("previewed", counts.previewed),
+        ("refused", counts.refused),
+        ("opted-out", counts.opted_out),
+        ("need-nothing", counts.unneeded),
+    ];
+    let tags = tags.map(|(name, count)| (name, Value::Str(count.to_string())));
+    let message = report::rewrite_sum(counts, "rewritten") + ".";
+    Some(map([
+        ("message", Value::Str(message)),
+        ("severity", severity(Severity::Note).into()),
+        ("tags", map(tags)),
     ]))
 }
 
 fn result(set: &SourceSet, items: &[NodeRef<'_>], finding: &Finding) -> Value {
     let mut entries = vec![
-        ("message".to_owned(), Value::Str(message(finding))),
-        ("severity".to_owned(), severity(finding.severity).into()),
+        ("message", Value::Str(message(finding))),
+        ("severity", severity(finding.severity).into()),
     ];
     if let Some(object) = &finding.object {
-        entries.push(("resourceRef".to_owned(), reference(object)));
+        entries.push(("resourceRef", reference(object)));
         if let Some(field) = &finding.field {
-            entries.push(("field".to_owned(), field_entry(field, items, finding)));
+            entries.push(("field", field_entry(field, items, finding)));
         }
     }
-    entries.extend(file(set, items, &finding.primary).map(|file| ("file".to_owned(), file)));
-    entries.push(("tags".to_owned(), tags(finding)));
-    Value::Map(entries)
+    entries.extend(file(set, items, &finding.primary).map(|file| ("file", file)));
+    entries.push(("tags", tags(finding)));
+    map(entries)
 }
 
 /// Returns the tags of a result, which are strings.
 fn tags(finding: &Finding) -> Value {
     let applicability = finding.fix.as_ref().map(|fix| fix.applicability.as_str());
-    Value::Map(vec![
-        ("rule".to_owned(), finding.rule.as_str().into()),
-        ("docs".to_owned(), Value::Str(docs_url(finding.rule))),
-        ("certainty".to_owned(), finding.certainty.as_str().into()),
-        ("fixable".to_owned(), applicability.unwrap_or("no").into()),
+    map([
+        ("rule", finding.rule.as_str().into()),
+        ("docs", Value::Str(docs_url(finding.rule))),
+        ("certainty", finding.certainty.as_str().into()),
+        ("fixable", applicability.unwrap_or("no").into()),
     ])
 }
 
 /// Returns the path of the invalid field. If a fix sets one scalar, returns the field of the fix with its current and
 /// proposed value.
 fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
-    let plain = || Value::Map(vec![("path".to_owned(), field.into())]);
+    let plain = || map([("path", field.into())]);
     let Some([Change::Set { route, value }]) = finding.fix.as_ref().map(|fix| &*fix.changes) else {
         return plain();
     };
@@ -118,10 +124,12 @@ fn field_entry(field: &str, items: &[NodeRef<'_>], finding: &Finding) -> Value {
         return plain();
     };
     let current = root.and_then(|root| root.at(route)).and_then(NodeRef::text);
-    let mut entries = vec![("path".to_owned(), Value::Str(path))];
-    entries.extend(current.map(|current| ("currentValue".to_owned(), current.into())));
-    entries.push(("proposedValue".to_owned(), value.clone()));
-    Value::Map(entries)
+    let current = current.map(|current| ("currentValue", current.into()));
+    let proposed = ("proposedValue", value.clone());
+    map([("path", Value::Str(path))]
+        .into_iter()
+        .chain(current)
+        .chain([proposed]))
 }
 
 /// Returns the path of a change relative to its object, which is an item of a list or a document.
@@ -178,15 +186,15 @@ const fn severity(severity: Severity) -> &'static str {
 }
 
 fn reference(object: &ObjectRef) -> Value {
-    let mut entries = vec![
-        ("apiVersion".to_owned(), object.api_version.as_str().into()),
-        ("kind".to_owned(), object.kind.as_str().into()),
-        ("name".to_owned(), object.name.as_str().into()),
+    let namespace = object.namespace.as_ref();
+    let fields = [
+        ("apiVersion", object.api_version.as_str().into()),
+        ("kind", object.kind.as_str().into()),
+        ("name", object.name.as_str().into()),
     ];
-    if let Some(namespace) = &object.namespace {
-        entries.push(("namespace".to_owned(), namespace.as_str().into()));
-    }
-    Value::Map(entries)
+    map(fields
+        .into_iter()
+        .chain(namespace.map(|name| ("namespace", name.as_str().into()))))
 }
 
 /// Returns the file of a finding: the path and index that the caller has set, or the source file of a build. The index
@@ -195,15 +203,13 @@ fn file(set: &SourceSet, items: &[NodeRef<'_>], label: &Label) -> Option<Value> 
     let item = item_of(items, label)?;
     let Some(path) = PATHS.iter().find_map(|key| annotation(item, key)) else {
         let source = set.source_of(&label.path, label.span)?;
-        let path = Value::Str(source.path.to_string());
-        return Some(Value::Map(vec![("path".to_owned(), path)]));
+        return Some(map([("path", Value::Str(source.path.to_string()))]));
     };
-    let mut entries = vec![("path".to_owned(), path.into())];
     let index = INDEXES
         .iter()
         .find_map(|key| annotation(item, key)?.parse().ok());
-    entries.extend(index.map(|index| ("index".to_owned(), Value::Int(index))));
-    Some(Value::Map(entries))
+    let index = index.map(|index| ("index", Value::Int(index)));
+    Some(map([("path", path.into())].into_iter().chain(index)))
 }
 
 fn item_of<'t>(items: &[NodeRef<'t>], label: &Label) -> Option<NodeRef<'t>> {
