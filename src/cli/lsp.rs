@@ -53,7 +53,6 @@ pub fn serve(options: &[&str], session: &Session, connection: &Connection) -> Re
 fn serve_with(session: &Session, args: &LspArgs, connection: &Connection) -> Result<Exit, Stop> {
     // An option that is not valid ends the server, because no setting of the client can correct it.
     let checked = check_args(args, &Value::Null, None).map_err(Stop::Usage)?;
-    check::options(&checked)?;
     let environment = Environment {
         loader: Arc::new(Settings {
             args: args.clone(),
@@ -97,7 +96,7 @@ impl Loader for Settings {
 }
 
 fn plan_of(session: &Session, args: &CheckArgs, files: &FileSystem) -> Result<Plan, Stop> {
-    let options = check::options(args)?;
+    let options = check::options(args);
     let Planned {
         mut layer,
         request,

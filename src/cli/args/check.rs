@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use meshprobe_engine::engine::rule_names;
+use meshprobe_mesh::finding::RuleId;
 
 use super::choice::{FailOnArg, OutputFormat, SeverityArg};
 use super::common::Common;
@@ -41,22 +43,24 @@ pub(in crate::cli) struct CheckArgs {
     #[arg(
         long,
         value_name = "RULE",
+        value_parser = reported_rule,
         value_delimiter = ',',
         help_heading = "Rules"
     )]
-    pub(in crate::cli) select: Vec<String>,
+    pub(in crate::cli) select: Vec<RuleId>,
 
     /// Ignore these rules (repeatable, or separated by commas).
     #[arg(
         long,
         value_name = "RULE",
+        value_parser = reported_rule,
         value_delimiter = ',',
         help_heading = "Rules"
     )]
-    pub(in crate::cli) ignore: Vec<String>,
+    pub(in crate::cli) ignore: Vec<RuleId>,
 
     /// Write a suppression comment with this reason above every finding, so that later runs report only new findings.
-    #[arg(long, value_name = "REASON", conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
+    #[arg(long, value_name = "REASON", value_parser = reason, conflicts_with_all = ["fix", "diff", "statistics"], help_heading = "Rules")]
     pub(in crate::cli) add_ignore: Option<String>,
 
     /// Do not report the findings in this file, which --write-baseline has written.
@@ -98,4 +102,17 @@ pub(in crate::cli) struct CheckArgs {
 
     #[command(flatten)]
     pub(in crate::cli) common: Common,
+}
+
+fn reported_rule(id: &str) -> Result<RuleId, String> {
+    let rule = rule_names().parse_reported(id);
+    rule.map_err(|unknown| unknown.message)
+}
+
+fn reason(text: &str) -> Result<String, &'static str> {
+    match text.trim() {
+        "" => Err("expected a reason"),
+        reason if reason.contains(['\n', '\r']) => Err("expected a reason on one line"),
+        reason => Ok(reason.to_owned()),
+    }
 }

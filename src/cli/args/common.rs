@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use meshprobe_mesh::settings::{FactOverrides, Version};
 
 use super::choice::{ColorArg, MeshArg};
 
@@ -18,7 +19,7 @@ pub(in crate::cli) struct Common {
 
     /// The release of the mesh, such as 1.28 [default: from the manifests, else the latest].
     #[arg(long, value_name = "VERSION", help_heading = "Mesh")]
-    pub(in crate::cli) mesh_version: Option<String>,
+    pub(in crate::cli) mesh_version: Option<Version>,
 
     /// Set a fact that the manifests do not contain, such as mtls=STRICT (repeatable).
     ///
@@ -27,11 +28,11 @@ pub(in crate::cli) struct Common {
     /// mtls (DISABLE, PERMISSIVE, STRICT), network-plugin (such as cilium, calico, ovn-kubernetes,
     /// aws-vpc-cni, other), node-version (a Kubernetes release), revision, root-namespace, status-port.
     #[arg(long, value_name = "KEY=VALUE", help_heading = "Mesh")]
-    pub(in crate::cli) assume: Vec<String>,
+    pub(in crate::cli) assume: Vec<FactOverrides>,
 
     /// Set a fact, even if the manifests contain another value (repeatable); keys as for --assume.
     #[arg(long = "override", value_name = "KEY=VALUE", help_heading = "Mesh")]
-    pub(in crate::cli) overrides: Vec<String>,
+    pub(in crate::cli) overrides: Vec<FactOverrides>,
 
     /// The namespace of objects that do not set one.
     #[arg(short, long, help_heading = "Mesh")]

@@ -20,7 +20,7 @@ mod fix;
 mod options;
 
 pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
-    let options = options(args)?;
+    let options = options(args);
     // Rejects options before it runs a renderer, and the configuration after it is read.
     reject_rendered_edits(args, args.common.renders_charts_of_tree())?;
     let mut run = prepare(session, &args.common, RenderFallback::Files, None)?;
@@ -38,7 +38,7 @@ pub(super) fn run(session: &Session, args: &CheckArgs) -> Result<Exit, Stop> {
         known: &known,
     };
     if let Some(reason) = &args.add_ignore {
-        return add_ignore(invocation, reason.trim());
+        return add_ignore(invocation, reason);
     }
     if args.diff {
         return diff(invocation);

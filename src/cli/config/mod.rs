@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meshprobe_mesh::settings::{ConfiguredFacts, FactOverrides, FormChoice, Layer};
+use meshprobe_mesh::settings::{ConfiguredFacts, Layer};
 use meshprobe_tree::filesystem::FileSystem;
 use meshprobe_tree::source::{Input, shown_path};
 use read::{ConfigFile, check_baseline, context, nearest, read};
@@ -30,13 +30,13 @@ pub(super) struct LoadedConfig {
 /// Reads the configuration file from `files`, or from the disk if the user names it, and combines it with the options.
 ///
 /// # Errors
-/// An option, the configuration file or one of its paths is invalid.
+/// The configuration file or one of its paths is invalid.
 pub(super) fn load_config(
     common: &Common,
     directory: &Path,
     files: &FileSystem,
 ) -> Result<LoadedConfig, Stop> {
-    let options = options(common)?;
+    let options = options(common);
     let file = match &common.config {
         Some(file) => {
             resolve_named_path("--config", file, directory)?;
@@ -83,41 +83,15 @@ pub(super) fn load_config(
     })
 }
 
-fn options(common: &Common) -> Result<Layer, Stop> {
-    let mut errors = Vec::new();
-    let mut facts = |name: &str, pairs: &[String]| {
-        let mut facts = FactOverrides::default();
-        for pair in pairs {
-            if let Err(message) = facts.set_pair(pair) {
-                errors.push(format!("invalid value `{pair}` for `--{name}`: {message}"));
-            }
-        }
-        facts
-    };
-    let assume = facts("assume", &common.assume);
-    let overrides = facts("override", &common.overrides);
-    let given = common.mesh_version.as_deref();
-    let mesh_version = match given.map(|text| (text, text.parse())) {
-        Some((_, Ok(version))) => Some(version),
-        Some((text, Err(message))) => {
-            errors.push(format!(
-                "invalid value `{text}` for `--mesh-version`: {message}"
-            ));
-            None
-        }
-        None => None,
-    };
-    if !errors.is_empty() {
-        return Err(Stop::Usage(errors));
-    }
-    Ok(Layer {
+fn options(common: &Common) -> Layer {
+    let mut layer = Layer {
         mesh: common.mesh.map(|mesh| mesh.0),
-        mesh_version,
-        assume,
-        overrides,
+        mesh_version: common.mesh_version,
         namespace: common.namespace.clone(),
-        form: None::<FormChoice>,
         renders_charts: common.renders_charts_of_tree().then_some(true),
         ..Layer::default()
-    })
+    };
+    layer.assume.extend(common.assume.iter().cloned());
+    layer.overrides.extend(common.overrides.iter().cloned());
+    layer
 }

@@ -133,22 +133,29 @@ fn context_in_the_configuration_is_relative_to_the_file() {
 #[test]
 fn keys_and_values_of_facts_are_validated() {
     let project = Project::new();
-    project
-        .run(&[
-            "check",
+    for (option, value, message) in [
+        (
             "--assume",
             "injektion=all",
+            "unknown key `injektion`; did you mean `injection`?",
+        ),
+        (
             "--override",
             "mtls=STRIKT",
+            "unknown value of `mtls` `STRIKT`; did you mean `STRICT`?",
+        ),
+        (
             "--mesh-version",
             "new",
-        ])
-        .exits(2)
-        .stderr_contains("for `--assume`: unknown key `injektion`; did you mean `injection`?")
-        .stderr_contains(
-            "for `--override`: unknown value of `mtls` `STRIKT`; did you mean `STRICT`?",
-        )
-        .stderr_contains("for `--mesh-version`: `new` is not a version such as 1.28");
+            "`new` is not a version such as 1.28",
+        ),
+    ] {
+        project
+            .run(&["check", option, value])
+            .exits(2)
+            .stderr_contains(&format!("invalid value '{value}' for '{option} <"))
+            .stderr_contains(message);
+    }
 }
 
 const WEB: &str = "\

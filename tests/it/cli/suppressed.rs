@@ -320,17 +320,20 @@ fn rules_can_be_selected_and_mistakes_are_reported() {
     assert!(lines.contains("error[syntax-error]"), "{lines}");
     let lines = judged(&project, &["--ignore", RULE, "--ignore", "syntax-error"]);
     assert_eq!(lines, "exit 0\nsuppressed 0");
-    project
-        .run(&[
-            "check",
+    for (option, rule, message) in [
+        (
             "--select",
             "strict-probe-not-rewriten",
-            "--ignore",
-            "knative",
-        ])
-        .exits(2)
-        .stderr_contains("for `--select`: unknown rule `strict-probe-not-rewriten`; did you mean")
-        .stderr_contains("invalid value `knative` for `--ignore`: unknown rule `knative`");
+            "unknown rule `strict-probe-not-rewriten`; did you mean",
+        ),
+        ("--ignore", "knative", "unknown rule `knative`"),
+    ] {
+        project
+            .run(&["check", option, rule])
+            .exits(2)
+            .stderr_contains(&format!("invalid value '{rule}' for '{option} <RULE>'"))
+            .stderr_contains(message);
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Facts about the cluster that the user sets: in the configuration, or as `KEY=VALUE`.
 
+use std::str::FromStr;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
@@ -86,6 +88,31 @@ pub struct FactOverrides {
     pub status_port: Option<u16>,
 }
 
+/// Parses `KEY=VALUE`.
+impl FromStr for FactOverrides {
+    type Err = String;
+
+    fn from_str(pair: &str) -> Result<Self, String> {
+        let mut facts = Self::default();
+        facts.set_pair(pair)?;
+        Ok(facts)
+    }
+}
+
+/// Adds facts, which replace earlier ones with the same key; revisions are collected.
+impl Extend<Self> for FactOverrides {
+    fn extend<I: IntoIterator<Item = Self>>(&mut self, facts: I) {
+        for mut fact in facts {
+            let mut revisions = std::mem::take(&mut self.revisions);
+            revisions.append(&mut fact.revisions);
+            *self = Self {
+                revisions,
+                ..fact.or(std::mem::take(self))
+            };
+        }
+    }
+}
+
 /// Deserializes a list of one value.
 fn one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     Leaf::deserialize(deserializer).map(|Leaf(value)| vec![value])
@@ -121,13 +148,7 @@ impl FactOverrides {
     /// # Errors
     /// The message for an unknown key or an invalid value.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let mut fact: Self = read_data(&json!({ key: value }))?;
-        let mut revisions = std::mem::take(&mut self.revisions);
-        revisions.append(&mut fact.revisions);
-        *self = Self {
-            revisions,
-            ..fact.or(std::mem::take(self))
-        };
+        self.extend([read_data(&json!({ key: value }))?]);
         Ok(())
     }
 
