@@ -30,7 +30,7 @@ pub(super) type FileNamespaceKey = (FileKey, usize, usize, ClusterKey);
 
 /// The key of the namespace of an object. All objects with one key share the facts of their namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NamespaceKey {
+pub(in crate::context) struct NamespaceKey {
     /// The home of the object.
     pub(super) home: FileKey,
     /// The number of the name.

@@ -34,7 +34,6 @@ mod subject;
 mod unrendered;
 mod user_facts;
 
-pub use fact_cache::NamespaceKey;
 pub use inventory::{Inventory, inbound_patch};
 pub use istio::authorization::{
     Authorization, AuthzDenial, DenialReason, HttpRule, MismatchReason, UndecidablePolicy,

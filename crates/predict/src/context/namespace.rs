@@ -76,8 +76,7 @@ impl<'c, 't> NamespaceOf<'c, 't> {
 
     /// Returns the key of the namespace. Objects with equal keys share their namespace with the same
     /// facts.
-    #[must_use]
-    pub fn key(self) -> NamespaceKey {
+    pub(in crate::context) fn key(self) -> NamespaceKey {
         let place = (self.name, self.is_written);
         let location = self.object.location_file();
         let deployed_from = self

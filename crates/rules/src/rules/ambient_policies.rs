@@ -13,7 +13,6 @@ use meshprobe_predict::predict::{Cause, HandlerPrediction, WorkloadPrediction};
 use meshprobe_yaml::{Change, Entry, FieldPath};
 
 use crate::rules::RuleContext;
-use crate::rules::support::policy_pods::PolicyPodsCache;
 
 crate::rules::rule::rules! {
     CILIUM_CNI_EXCLUSIVE = "ambient-cilium-cni-exclusive", Warning, fix: None, scope: Tree, cilium_cni_exclusive;
@@ -49,20 +48,24 @@ fn cilium_cni_exclusive(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
 }
 
 fn check_disable_unsupported(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut cache = PolicyPodsCache::default();
     cx.context
         .inventory
         .peer_authentications
         .iter()
-        .flat_map(|policy| disable_unsupported(cx, policy, &mut cache))
+        .flat_map(|policy| disable_unsupported(cx, policy))
         .collect()
 }
 
-fn disable_unsupported<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-    policy: &Object<'t>,
-    cache: &mut PolicyPodsCache<'s, 't>,
-) -> Vec<Finding> {
+/// Returns the first pod with this dataplane.
+fn first_of<'s, 't>(
+    pods: &[&'s WorkloadPrediction<'t>],
+    wanted: Dataplane,
+) -> Option<&'s WorkloadPrediction<'t>> {
+    let mut pods = pods.iter().copied();
+    pods.find(|pod| pod.dataplane.value == wanted)
+}
+
+fn disable_unsupported<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Vec<Finding> {
     let view = PeerAuthentication::of(policy);
     let disabled =
         |mode: Option<Entry<'t>>| mode.filter(|mode| mode.value.text() == Some("DISABLE"));
@@ -76,11 +79,11 @@ fn disable_unsupported<'s, 't>(
         return Vec::new();
     }
     let policy_scope = context.istio_policy(policy).scope();
-    let reached = cache.of(cx, policy, policy_scope);
-    let Some(pod) = reached.first_of(Dataplane::Ambient) else {
+    let reached = cx.workloads_of_policy(policy, policy_scope);
+    let Some(pod) = first_of(&reached, Dataplane::Ambient) else {
         return Vec::new();
     };
-    let is_ambient_only = reached.first_of(Dataplane::Sidecar).is_none();
+    let is_ambient_only = first_of(&reached, Dataplane::Sidecar).is_none();
     let spec = FieldPath::keys(&["spec"]);
     let decides = |mode: &Entry<'t>, fact: Fact<MtlsMode>| {
         let mode_label = policy.label_at(mode.value.span(), "");
@@ -161,22 +164,17 @@ fn finding<'t>(
 }
 
 fn check_l7_policy(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut cache = PolicyPodsCache::default();
     let policies = cx.context.inventory.authorization_policies.iter();
     policies
-        .filter_map(|policy| l7_policy(cx, policy, &mut cache))
+        .filter_map(|policy| l7_policy(cx, policy))
         .collect()
 }
 
-fn l7_policy<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-    policy: &Object<'t>,
-    cache: &mut PolicyPodsCache<'s, 't>,
-) -> Option<Finding> {
+fn l7_policy<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let view = cx.context.istio_policy(policy);
     let HttpRule { field, denies } = view.http_rule_at_ztunnel()?;
-    let reached = cache.of(cx, policy, view.scope());
-    let pod = reached.first_of(Dataplane::Ambient)?;
+    let reached = cx.workloads_of_policy(policy, view.scope());
+    let pod = first_of(&reached, Dataplane::Ambient)?;
     let title = pod.workload.title();
     let message = match denies {
         true => format!(

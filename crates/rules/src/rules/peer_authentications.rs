@@ -8,7 +8,6 @@ use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Change, Entry, FieldPath};
 
 use crate::rules::RuleContext;
-use crate::rules::support::policy_pods::PolicyPodsCache;
 use crate::rules::support::similar_names;
 
 crate::rules::rule::rules! {
@@ -129,31 +128,25 @@ fn are_deployed_together(policies: &[&Object<'_>]) -> bool {
 
 fn check_matches_nothing(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
     let context = cx.context;
-    let mut policy_pods = PolicyPodsCache::default();
     context
         .inventory
         .peer_authentications
         .iter()
         .filter(|policy| context.istio_policy(policy).scope() == PolicyScope::Workloads)
-        .filter_map(|policy| matches_nothing(cx, policy, &mut policy_pods))
+        .filter_map(|policy| matches_nothing(cx, policy))
         .collect()
 }
 
-fn matches_nothing<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-    policy: &Object<'t>,
-    policy_pods: &mut PolicyPodsCache<'s, 't>,
-) -> Option<Finding> {
+fn matches_nothing<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let context = cx.context;
-    if !policy_pods
-        .of(cx, policy, PolicyScope::Workloads)
-        .pods
+    if !cx
+        .workloads_of_policy(policy, PolicyScope::Workloads)
         .is_empty()
     {
         return None;
     }
-    let reached = policy_pods.of(cx, policy, PolicyScope::Namespace);
-    let pods: Vec<&Workload<'t>> = reached.pods.iter().map(|pod| &pod.workload).collect();
+    let reached = cx.workloads_of_policy(policy, PolicyScope::Namespace);
+    let pods: Vec<&Workload<'t>> = reached.iter().map(|pod| &pod.workload).collect();
     let selector = PeerAuthentication::of(policy).selector_entry()?;
     let labels = selector.value.get("matchLabels")?;
     let has_label = |entry: &Entry<'t>, pod: &Workload<'t>| {
@@ -203,20 +196,15 @@ fn is_set_by_controller(key: &str) -> bool {
 }
 
 fn check_not_enforced_no_sidecar(cx: &RuleContext<'_, '_>) -> Vec<Finding> {
-    let mut policy_pods = PolicyPodsCache::default();
     cx.context
         .inventory
         .peer_authentications
         .iter()
-        .filter_map(|policy| not_enforced_no_sidecar(cx, policy, &mut policy_pods))
+        .filter_map(|policy| not_enforced_no_sidecar(cx, policy))
         .collect()
 }
 
-fn not_enforced_no_sidecar<'s, 't>(
-    cx: &RuleContext<'s, 't>,
-    policy: &Object<'t>,
-    policy_pods: &mut PolicyPodsCache<'s, 't>,
-) -> Option<Finding> {
+fn not_enforced_no_sidecar<'t>(cx: &RuleContext<'_, 't>, policy: &Object<'t>) -> Option<Finding> {
     let context = cx.context;
     let mode = PeerAuthentication::of(policy).mode()?.value;
     let policy_scope = context.istio_policy(policy).scope();
@@ -228,8 +216,8 @@ fn not_enforced_no_sidecar<'s, 't>(
     {
         return None;
     }
-    let reached = policy_pods.of(cx, policy, policy_scope);
-    let first = reached.pods.first()?;
+    let reached = cx.workloads_of_policy(policy, policy_scope);
+    let first = reached.first()?;
     // Only facts of the tree count, not those of options.
     let is_out = |pod: &WorkloadPrediction<'_>| {
         let dataplane = &pod.dataplane;
@@ -240,7 +228,7 @@ fn not_enforced_no_sidecar<'s, 't>(
                 .iter()
                 .any(|reason| reason.place.is_some())
     };
-    if !reached.all_are(is_out) {
+    if !reached.iter().all(|pod| is_out(pod)) {
         return None;
     }
     // Operators create pods of the namespace that the tree does not contain.
@@ -248,7 +236,7 @@ fn not_enforced_no_sidecar<'s, 't>(
     if policy_scope == PolicyScope::Namespace && injection.is_per_pod() {
         return None;
     }
-    let subject = match (policy_scope, reached.pods.as_slice()) {
+    let subject = match (policy_scope, reached.as_slice()) {
         (PolicyScope::Workloads, [only]) => format!("{} has", only.workload.title()),
         (PolicyScope::Workloads, _) => "no selected pod has".to_owned(),
         _ => {
@@ -256,7 +244,7 @@ fn not_enforced_no_sidecar<'s, 't>(
             format!("no pod of namespace `{namespace}` has")
         }
     };
-    let has = if reached.pods.len() == 1 && policy_scope == PolicyScope::Workloads {
+    let has = if reached.len() == 1 && policy_scope == PolicyScope::Workloads {
         "neither a sidecar nor ambient mode"
     } else {
         "a sidecar or ambient mode"

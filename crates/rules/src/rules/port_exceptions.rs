@@ -17,7 +17,6 @@ use meshprobe_yaml::{Change, Entry, FieldPath, NodeRef, Span, Value};
 
 use crate::rules::RuleContext;
 use crate::rules::support::pod_metadata::keeping_comment;
-use crate::rules::support::policy_pods::PolicyPodsCache;
 
 crate::rules::rule::rules! {
     SERVICE_PORT = "peerauth-portlevel-service-port", Error, fix: Sometimes, scope: Tree,
@@ -210,7 +209,6 @@ struct Exception<'s, 't> {
 fn unmet_exceptions<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Exception<'s, 't>> {
     let context = cx.context;
     let mut unmet = Vec::new();
-    let mut policy_pods = PolicyPodsCache::default();
     for policy in &context.inventory.peer_authentications {
         let view = PeerAuthentication::of(policy);
         if view.ports().next().is_none()
@@ -224,8 +222,8 @@ fn unmet_exceptions<'s, 't>(cx: &RuleContext<'s, 't>) -> Vec<Exception<'s, 't>> 
                 Dataplane::Sidecar | Dataplane::Ambient | Dataplane::Uncaptured
             )
         };
-        let reached = policy_pods.of(cx, policy, PolicyScope::Workloads);
-        let pods: Rc<[_]> = reached.pods.iter().copied().filter(in_mesh).collect();
+        let reached = cx.workloads_of_policy(policy, PolicyScope::Workloads);
+        let pods: Rc<[_]> = reached.into_iter().filter(in_mesh).collect();
         if pods.is_empty() {
             continue;
         }

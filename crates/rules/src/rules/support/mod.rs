@@ -7,6 +7,5 @@ pub(in crate::rules) mod environments;
 pub(in crate::rules) mod finding_builder;
 pub(in crate::rules) mod fix_safety;
 pub(in crate::rules) mod pod_metadata;
-pub(in crate::rules) mod policy_pods;
 pub(in crate::rules) mod similar_names;
 pub(in crate::rules) mod verdicts;
