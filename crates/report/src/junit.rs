@@ -56,14 +56,21 @@ struct Suite {
 struct Case {
     name: String,
     class: String,
-    /// The element below the case: its name, its attributes and its lines; `None` for a case that passes.
-    result: Option<(&'static str, Vec<(&'static str, String)>, Vec<String>)>,
+    /// `None` for a case that passes.
+    result: Option<CaseResult>,
+}
+
+/// The element below a case.
+struct CaseResult {
+    element: &'static str,
+    attributes: Vec<(&'static str, String)>,
+    lines: Vec<String>,
 }
 
 impl Suite {
     fn count(&self, element: &str) -> usize {
         let results = self.cases.iter().filter_map(|case| case.result.as_ref());
-        results.filter(|(name, ..)| *name == element).count()
+        results.filter(|result| result.element == element).count()
     }
 
     /// Returns the element. All names of its cases are different, because programs identify a case by its name.
@@ -83,15 +90,16 @@ impl Suite {
             out.push_str(&format!(
                 "    <testcase name=\"{name}\" classname=\"{class}\""
             ));
-            let Some((element, attributes, lines)) = case.result else {
+            let Some(result) = case.result else {
                 out.push_str("/>\n");
                 continue;
             };
-            let attributes = attributes.iter();
+            let element = result.element;
+            let attributes = result.attributes.iter();
             let attributes: String = attributes
                 .map(|(name, value)| format!(" {name}=\"{}\"", xml(value)))
                 .collect();
-            let lines: Vec<String> = lines.iter().map(|line| xml(line)).collect();
+            let lines: Vec<String> = result.lines.iter().map(|line| xml(line)).collect();
             let end = match lines.as_slice() {
                 [] => "/>".to_owned(),
                 lines => format!(">{}</{element}>", lines.join("\n")),
@@ -109,17 +117,27 @@ impl Case {
         Self {
             name: name.to_owned(),
             class: RUN.to_owned(),
-            result: Some(("skipped", vec![("message", message)], Vec::new())),
+            result: Some(CaseResult::skipped(message)),
         }
     }
 
     /// Makes the case fail, with the message that it is skipped with.
     fn failed(mut self) -> Self {
-        if let Some((element, attributes, _)) = &mut self.result {
-            *element = "failure";
-            attributes.push(("type", "error".to_owned()));
+        if let Some(result) = &mut self.result {
+            result.element = "failure";
+            result.attributes.push(("type", "error".to_owned()));
         }
         self
+    }
+}
+
+impl CaseResult {
+    fn skipped(message: String) -> Self {
+        Self {
+            element: "skipped",
+            attributes: vec![("message", message)],
+            lines: Vec::new(),
+        }
     }
 }
 
@@ -180,8 +198,8 @@ fn nothing_judged_case(results: &Results<'_>) -> Option<Case> {
         return Some(Case::skipped(name, message));
     };
     let mut case = Case::skipped(name, missing).failed();
-    if let Some((.., lines)) = &mut case.result {
-        lines.push(message);
+    if let Some(result) = &mut case.result {
+        result.lines.push(message);
     }
     Some(case)
 }
@@ -265,16 +283,13 @@ fn short_field(field: &str) -> &str {
     of_container.map_or(field, |(_, field)| field)
 }
 
-fn result(
-    results: &Results<'_>,
-    finding: &Finding,
-) -> (&'static str, Vec<(&'static str, String)>, Vec<String>) {
+fn result(results: &Results<'_>, finding: &Finding) -> CaseResult {
     if let Some(suppression) = &finding.suppressed {
         let why = match suppression.reason.as_str() {
             "" => "suppressed".to_owned(),
             reason => format!("suppressed: {reason}"),
         };
-        return ("skipped", vec![("message", why)], Vec::new());
+        return CaseResult::skipped(why);
     }
     let severity = finding.severity.as_str();
     let place = results.place(&finding.primary);
@@ -282,14 +297,21 @@ fn result(
     lines.extend(finding_lines(finding));
     let related = related_lines(finding).into_iter();
     lines.extend(related.map(|lines| lines.text(results)));
-    if !results.fails(finding) {
-        return ("system-out", Vec::new(), lines);
+    let (element, attributes) = match results.fails(finding) {
+        false => ("system-out", Vec::new()),
+        true => (
+            "failure",
+            vec![
+                ("message", finding.message.clone()),
+                ("type", severity.to_owned()),
+            ],
+        ),
+    };
+    CaseResult {
+        element,
+        attributes,
+        lines,
     }
-    let attributes = vec![
-        ("message", finding.message.clone()),
-        ("type", severity.to_owned()),
-    ];
-    ("failure", attributes, lines)
 }
 
 /// Escapes a text of one line for use as content or as value of an attribute.
