@@ -108,8 +108,13 @@ pub(crate) struct Tool {
     pub reads_files: bool,
     input: Arc<JsonObject>,
     output: Arc<JsonObject>,
-    call: Box<dyn Fn(&Call<'_>, &JsonObject) -> Result<Answer, ToolError> + Send + Sync>,
+    call: AnswerCall,
 }
+
+type AnswerCall = Box<dyn Fn(&Call<'_>, &JsonObject) -> Result<Answer, ToolError> + Send + Sync>;
+
+/// The content that follows the schema of a tool, and the same as text.
+type Content<O> = (O, String);
 
 /// What a call may use.
 pub(crate) struct Call<'a> {
@@ -128,13 +133,13 @@ pub(crate) struct Answer {
     pub text: String,
 }
 
-/// Creates a tool from the function that answers a call: with the content that follows the schema, and the same as text.
+/// Creates a tool from the function that answers a call.
 fn tool<I, O>(
     name: &'static str,
     title: &'static str,
     description: &'static str,
     reads_files: bool,
-    call: fn(&Call<'_>, I) -> Result<(O, String), ToolError>,
+    call: fn(&Call<'_>, I) -> Result<Content<O>, ToolError>,
 ) -> Tool
 where
     I: DeserializeOwned + JsonSchema + 'static,
