@@ -3,6 +3,7 @@
 //! Source: kustomize 5.8.2, `api/internal/konfig/builtinpluginconsts` (which fields) and
 //! `api/filters/fieldspec` (how they are found and created).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use meshprobe_yaml::Span;
@@ -13,184 +14,114 @@ use crate::kustomize::share;
 use crate::kustomize::share::Written;
 
 /// Field of some kinds of objects.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct FieldSpec {
-    pub(crate) group: String,
-    pub(crate) version: String,
-    pub(crate) kind: String,
+    group: Cow<'static, str>,
+    version: Cow<'static, str>,
+    kind: Cow<'static, str>,
     /// Keys joined by `/`; `[]` follows the key of a list.
-    pub(crate) path: String,
+    pub(crate) path: Cow<'static, str>,
     /// Whether a missing field is created.
-    pub(crate) create: bool,
+    create: bool,
 }
 
-/// Group, version, kind, path, whether to create.
-type Row = (&'static str, &'static str, &'static str, &'static str, bool);
+/// Rows of group, version, kinds and path, where `*` is any. A missing field is created if the row ends with `+`.
+const OWN_LABELS: &str = "* * * metadata/labels +";
 
-const OWN_LABELS: Row = ("", "", "", "metadata/labels", true);
+const TEMPLATE_LABELS: &str = "\
+* v1 ReplicationController spec/template/metadata/labels +
+* * Deployment,ReplicaSet,DaemonSet spec/template/metadata/labels +
+apps * StatefulSet spec/template/metadata/labels +
+batch * Job spec/template/metadata/labels +
+batch * CronJob spec/jobTemplate/metadata/labels +
+batch * CronJob spec/jobTemplate/spec/template/metadata/labels +";
 
-const TEMPLATE: &str = "spec/template/metadata/labels";
+const VOLUME_CLAIM_LABELS: &str =
+    "apps * StatefulSet spec/volumeClaimTemplates[]/metadata/labels +";
 
-const TEMPLATE_LABELS: &[Row] = &[
-    OWN_LABELS,
-    ("", "v1", "ReplicationController", TEMPLATE, true),
-    ("", "", "Deployment", TEMPLATE, true),
-    ("", "", "ReplicaSet", TEMPLATE, true),
-    ("", "", "DaemonSet", TEMPLATE, true),
-    ("apps", "", "StatefulSet", TEMPLATE, true),
-    ("batch", "", "Job", TEMPLATE, true),
-    (
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/metadata/labels",
-        true,
-    ),
-    (
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/spec/template/metadata/labels",
-        true,
-    ),
-];
+const SELECTORS: &str = "\
+* v1 Service,ReplicationController spec/selector +
+* * Deployment,ReplicaSet,DaemonSet spec/selector/matchLabels +
+apps * StatefulSet spec/selector/matchLabels +
+batch * Job spec/selector/matchLabels
+batch * CronJob spec/jobTemplate/spec/selector/matchLabels
+policy * PodDisruptionBudget spec/selector/matchLabels
+networking.k8s.io * NetworkPolicy spec/podSelector/matchLabels
+networking.k8s.io * NetworkPolicy spec/ingress/from/podSelector/matchLabels
+networking.k8s.io * NetworkPolicy spec/egress/to/podSelector/matchLabels";
 
-const VOLUME_CLAIM_LABELS: &[Row] = &[(
-    "apps",
-    "",
-    "StatefulSet",
-    "spec/volumeClaimTemplates[]/metadata/labels",
-    true,
-)];
+const AFFINITIES: &str = "\
+apps * Deployment,StatefulSet spec/template/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels
+apps * Deployment,StatefulSet spec/template/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels
+apps * Deployment,StatefulSet spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels
+apps * Deployment,StatefulSet spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels
+apps * Deployment,StatefulSet spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels";
 
-const MATCH: &str = "spec/selector/matchLabels";
+const ANNOTATIONS: &str = "\
+* * * metadata/annotations +
+* v1 ReplicationController spec/template/metadata/annotations +
+* * Deployment,ReplicaSet,DaemonSet,StatefulSet spec/template/metadata/annotations +
+batch * Job spec/template/metadata/annotations +
+batch * CronJob spec/jobTemplate/metadata/annotations +
+batch * CronJob spec/jobTemplate/spec/template/metadata/annotations +";
 
-const NETWORK: &str = "networking.k8s.io";
-
-const AFFINITIES: [&str; 5] = [
-    "spec/template/spec/affinity/podAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
-    "spec/template/spec/affinity/podAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
-    "spec/template/spec/affinity/podAntiAffinity/preferredDuringSchedulingIgnoredDuringExecution/podAffinityTerm/labelSelector/matchLabels",
-    "spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution/labelSelector/matchLabels",
-    "spec/template/spec/topologySpreadConstraints/labelSelector/matchLabels",
-];
-
-const SELECTORS: &[Row] = &[
-    ("", "v1", "Service", "spec/selector", true),
-    ("", "v1", "ReplicationController", "spec/selector", true),
-    ("", "", "Deployment", MATCH, true),
-    ("", "", "ReplicaSet", MATCH, true),
-    ("", "", "DaemonSet", MATCH, true),
-    ("apps", "", "StatefulSet", MATCH, true),
-    ("batch", "", "Job", MATCH, false),
-    (
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/spec/selector/matchLabels",
-        false,
-    ),
-    ("policy", "", "PodDisruptionBudget", MATCH, false),
-    (
-        NETWORK,
-        "",
-        "NetworkPolicy",
-        "spec/podSelector/matchLabels",
-        false,
-    ),
-    (
-        NETWORK,
-        "",
-        "NetworkPolicy",
-        "spec/ingress/from/podSelector/matchLabels",
-        false,
-    ),
-    (
-        NETWORK,
-        "",
-        "NetworkPolicy",
-        "spec/egress/to/podSelector/matchLabels",
-        false,
-    ),
-];
-
-const OWN_ANNOTATIONS: &str = "spec/template/metadata/annotations";
-
-const ANNOTATIONS: &[Row] = &[
-    ("", "", "", "metadata/annotations", true),
-    ("", "v1", "ReplicationController", OWN_ANNOTATIONS, true),
-    ("", "", "Deployment", OWN_ANNOTATIONS, true),
-    ("", "", "ReplicaSet", OWN_ANNOTATIONS, true),
-    ("", "", "DaemonSet", OWN_ANNOTATIONS, true),
-    ("", "", "StatefulSet", OWN_ANNOTATIONS, true),
-    ("batch", "", "Job", OWN_ANNOTATIONS, true),
-    (
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/metadata/annotations",
-        true,
-    ),
-    (
-        "batch",
-        "",
-        "CronJob",
-        "spec/jobTemplate/spec/template/metadata/annotations",
-        true,
-    ),
-];
-
-impl From<&Row> for FieldSpec {
-    fn from(&(group, version, kind, path, create): &Row) -> Self {
-        Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            kind: kind.to_owned(),
-            path: path.to_owned(),
-            create,
-        }
-    }
-}
-
-fn specs<'r>(rows: impl IntoIterator<Item = &'r Row>) -> Vec<FieldSpec> {
-    rows.into_iter().map(FieldSpec::from).collect()
+/// Returns the fields of a table.
+pub(crate) fn specs(rows: &'static str) -> impl Iterator<Item = FieldSpec> {
+    rows.lines().flat_map(|row| {
+        let any = |part: &'static str| Cow::Borrowed(part.trim_start_matches('*'));
+        let mut parts = row.split(' ');
+        let mut part = move || parts.next().unwrap_or_default();
+        let (group, version, kinds, path) = (part(), part(), part(), part());
+        kinds.split(',').map(move |kind| FieldSpec {
+            group: any(group),
+            version: any(version),
+            kind: any(kind),
+            path: Cow::Borrowed(path),
+            create: row.ends_with('+'),
+        })
+    })
 }
 
 /// Returns the fields that `commonAnnotations` reaches.
 pub(crate) fn annotations() -> Vec<FieldSpec> {
-    specs(ANNOTATIONS)
+    specs(ANNOTATIONS).collect()
 }
 
-/// Returns the fields that `labels` without any option reaches.
-pub(crate) fn own_labels() -> Vec<FieldSpec> {
-    specs(&[OWN_LABELS])
-}
-
-/// Returns the fields that `labels` with `includeTemplates` reaches.
-pub(crate) fn template_labels() -> Vec<FieldSpec> {
-    specs(TEMPLATE_LABELS)
-}
-
-/// Returns the fields that `labels` with `includeVolumeClaimTemplates` reaches.
-pub(crate) fn volume_claim_labels() -> Vec<FieldSpec> {
-    specs(VOLUME_CLAIM_LABELS)
+/// Returns the fields that `labels` reaches, with `includeTemplates` and `includeVolumeClaimTemplates`.
+pub(crate) fn labels(templates: bool, volume_claims: bool) -> Vec<FieldSpec> {
+    let tables = [
+        OWN_LABELS,
+        if templates { TEMPLATE_LABELS } else { "" },
+        if volume_claims {
+            VOLUME_CLAIM_LABELS
+        } else {
+            ""
+        },
+    ];
+    tables.into_iter().flat_map(specs).collect()
 }
 
 /// Returns the fields that `commonLabels`, and `labels` with `includeSelectors`, reach.
 pub(crate) fn all_labels() -> Vec<FieldSpec> {
-    let mut all = specs(
-        SELECTORS
-            .iter()
-            .chain(TEMPLATE_LABELS)
-            .chain(VOLUME_CLAIM_LABELS),
-    );
-    for kind in ["Deployment", "StatefulSet"] {
-        all.extend(AFFINITIES.map(|path| FieldSpec::from(&("apps", "", kind, path, false))));
-    }
+    let mut all: Vec<FieldSpec> = specs(SELECTORS).collect();
+    all.extend(labels(true, true));
+    all.extend(specs(AFFINITIES));
     all
 }
 
 impl FieldSpec {
+    /// Creates a field of a file from the texts of its keys; a missing field is not created by default.
+    pub(crate) fn read<'t>(text: impl Fn(&str) -> &'t str) -> Self {
+        let owned = |key: &str| Cow::Owned(text(key).to_owned());
+        Self {
+            group: owned("group"),
+            version: owned("version"),
+            kind: owned("kind"),
+            path: owned("path"),
+            create: text("create") == "true",
+        }
+    }
+
     /// Sets the entry of `pair` in the mappings at the path of the field. Returns whether any entry was set,
     /// or `None` if the object has a value of another type on the path. Values with the same shared id
     /// change only when `written` is spread.

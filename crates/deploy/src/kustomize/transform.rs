@@ -212,13 +212,10 @@ impl Steps<'_> {
             if is_set("includeSelectors") {
                 specs.extend(fields::all_labels());
             } else {
-                specs.extend(fields::own_labels());
-                if is_set("includeTemplates") {
-                    specs.extend(fields::template_labels());
-                }
-                if is_set("includeVolumeClaimTemplates") {
-                    specs.extend(fields::volume_claim_labels());
-                }
+                specs.extend(fields::labels(
+                    is_set("includeTemplates"),
+                    is_set("includeVolumeClaimTemplates"),
+                ));
             }
             if let Some(pairs) = label.get("pairs") {
                 all.push((pairs, specs));
@@ -235,11 +232,7 @@ impl Steps<'_> {
         let specs = match k.dialect {
             // `kustomize edit add label --without-selector`, `--include-templates`.
             Dialect::Argo if is_set("labelWithoutSelector") => {
-                let mut specs = fields::own_labels();
-                if is_set("labelIncludeTemplates") {
-                    specs.extend(fields::template_labels());
-                }
-                specs
+                fields::labels(is_set("labelIncludeTemplates"), false)
             }
             _ => fields::all_labels(),
         };
@@ -317,14 +310,7 @@ fn pair<'f>(k: &Kustomization<'_>, at: Span, field: &'f Field) -> Pair<'f> {
 /// Returns the `fields` of an entry of `labels`.
 fn custom_fields(label: NodeRef<'_>) -> Vec<FieldSpec> {
     let spec = |field: NodeRef<'_>| {
-        let text = |key: &str| field.get(key).and_then(NodeRef::text).unwrap_or_default();
-        FieldSpec {
-            group: text("group").to_owned(),
-            version: text("version").to_owned(),
-            kind: text("kind").to_owned(),
-            path: text("path").to_owned(),
-            create: text("create") == "true",
-        }
+        FieldSpec::read(|key| field.get(key).and_then(NodeRef::text).unwrap_or_default())
     };
     label
         .get("fields")

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use meshprobe_tree::source::is_kustomization;
 use meshprobe_yaml::NodeRef;
 
-use crate::kustomize::fields::FieldSpec;
+use crate::kustomize::fields::{self, FieldSpec};
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::node::{Leaf, Node, Origin, Value};
 use crate::kustomize::resource::{NameIndex, NameRef, Resource, group_version};
@@ -119,39 +119,29 @@ pub(crate) fn resolve<'v>(
     others: &[FieldSpec],
     resources: &mut [Resource],
 ) -> Vec<(&'v Variable, String)> {
-    let mut specs = default_fields();
-    specs.extend_from_slice(others);
+    let specs: Vec<FieldSpec> = fields::specs(FIELDS)
+        .chain(others.iter().cloned())
+        .collect();
     let names = NameIndex::of(resources);
     let mut refused = Vec::new();
     let mut values: HashMap<&str, Option<Leaf>> = HashMap::new();
     for variable in variables {
-        let found = variable.value(resources, &names);
-        let (name, kind, object, path) = (
-            &variable.name,
-            &variable.kind,
-            &variable.object,
-            &variable.path,
-        );
-        match &found {
-            Found::NoObject => {
-                refused.push((
-                    variable,
-                    format!("variable `{name}` names {kind}/{object}, which does not exist"),
-                ));
-            }
-            Found::NoField => {
-                refused.push((
-                    variable,
-                    format!(
-                        "variable `{name}` names `{path}`, which {kind}/{object} does not have"
-                    ),
-                ));
-            }
-            Found::Value(_) | Found::Unknown => {}
-        }
-        let value = match found {
+        let Variable {
+            name,
+            kind,
+            object,
+            path,
+            ..
+        } = variable;
+        let mut refuse = |what: String| {
+            refused.push((variable, format!("variable `{name}` names {what}")));
+            None
+        };
+        let value = match variable.value(resources, &names) {
             Found::Value(leaf) => Some(leaf),
-            _ => None,
+            Found::Unknown => None,
+            Found::NoObject => refuse(format!("{kind}/{object}, which does not exist")),
+            Found::NoField => refuse(format!("`{path}`, which {kind}/{object} does not have")),
         };
         values.insert(name, value);
     }
@@ -252,41 +242,37 @@ fn placeholder(name: &str) -> String {
     format!("#{{{name}}}")
 }
 
-/// Returns the fields in which kustomize replaces variables without `varReference`.
-fn default_fields() -> Vec<FieldSpec> {
-    const PODS: [(&str, &str); 7] = [
-        ("CronJob", "spec/jobTemplate/spec/template/spec"),
-        ("DaemonSet", "spec/template/spec"),
-        ("Deployment", "spec/template/spec"),
-        ("Job", "spec/template/spec"),
-        ("Pod", "spec"),
-        ("ReplicaSet", "spec/template/spec"),
-        ("StatefulSet", "spec/template/spec"),
-    ];
-    const OF_CONTAINERS: [&str; 4] = ["args", "command", "env/value", "volumeMounts/mountPath"];
-    let mut fields = vec![
-        field("Deployment", "spec/template/metadata/annotations"),
-        field("Service", "spec/ports/port"),
-        field("Service", "spec/ports/targetPort"),
-        field("", "metadata/labels"),
-        field("", "metadata/annotations"),
-    ];
-    for (kind, spec) in PODS {
-        for list in ["containers", "initContainers"] {
-            let paths = OF_CONTAINERS.map(|path| format!("{spec}/{list}/{path}"));
-            fields.extend(paths.map(|path| field(kind, &path)));
-        }
-    }
-    fields
-}
-
-fn field(kind: &str, path: &str) -> FieldSpec {
-    FieldSpec {
-        kind: kind.to_owned(),
-        path: path.to_owned(),
-        ..FieldSpec::default()
-    }
-}
+/// The fields in which kustomize replaces variables without `varReference`.
+const FIELDS: &str = "\
+* * Deployment spec/template/metadata/annotations
+* * Service spec/ports/port
+* * Service spec/ports/targetPort
+* * * metadata/labels
+* * * metadata/annotations
+* * CronJob spec/jobTemplate/spec/template/spec/containers/args
+* * CronJob spec/jobTemplate/spec/template/spec/containers/command
+* * CronJob spec/jobTemplate/spec/template/spec/containers/env/value
+* * CronJob spec/jobTemplate/spec/template/spec/containers/volumeMounts/mountPath
+* * CronJob spec/jobTemplate/spec/template/spec/initContainers/args
+* * CronJob spec/jobTemplate/spec/template/spec/initContainers/command
+* * CronJob spec/jobTemplate/spec/template/spec/initContainers/env/value
+* * CronJob spec/jobTemplate/spec/template/spec/initContainers/volumeMounts/mountPath
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/containers/args
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/containers/command
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/containers/env/value
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/containers/volumeMounts/mountPath
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/initContainers/args
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/initContainers/command
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/initContainers/env/value
+* * DaemonSet,Deployment,Job,ReplicaSet,StatefulSet spec/template/spec/initContainers/volumeMounts/mountPath
+* * Pod spec/containers/args
+* * Pod spec/containers/command
+* * Pod spec/containers/env/value
+* * Pod spec/containers/volumeMounts/mountPath
+* * Pod spec/initContainers/args
+* * Pod spec/initContainers/command
+* * Pod spec/initContainers/env/value
+* * Pod spec/initContainers/volumeMounts/mountPath";
 
 /// Returns the fields that the `varReference` of a file under `configurations` adds.
 pub(crate) fn configured_fields(config: &Node) -> impl Iterator<Item = FieldSpec> {
@@ -294,14 +280,6 @@ pub(crate) fn configured_fields(config: &Node) -> impl Iterator<Item = FieldSpec
         .get("varReference")
         .map(Node::items)
         .unwrap_or_default();
-    specs.iter().map(|spec| {
-        let text = |key: &str| spec.text_below(&[key]).to_owned();
-        FieldSpec {
-            group: text("group"),
-            version: text("version"),
-            kind: text("kind"),
-            path: text("path"),
-            create: false,
-        }
-    })
+    let spec = |spec: &'_ Node| FieldSpec::read(|key| spec.text_below(&[key]));
+    specs.iter().map(spec)
 }
