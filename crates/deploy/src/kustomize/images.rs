@@ -4,14 +4,14 @@
 //! Source: kustomize 5.8.2, `api/filters/imagetag` and `api/internal/image`.
 
 use std::cell::OnceCell;
-use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use meshprobe_yaml::NodeRef;
 use regex::bytes::{Regex, RegexBuilder};
 
 use crate::kustomize::node::{Node, Value};
 use crate::kustomize::resource::Resource;
+
+const LISTS: [&str; 2] = ["containers", "initContainers"];
 
 /// Common part of the keys in [`LISTS`].
 const LISTS_SUFFIX: &str = "ontainers";
@@ -19,9 +19,6 @@ const LISTS_SUFFIX: &str = "ontainers";
 /// Pattern of an optional tag and an optional digest.
 const TAG_AND_DIGEST: &str =
     "(:[a-zA-Z0-9_.{}-]*)?(@[a-zA-Z0-9]+([.+_-][a-zA-Z0-9]+)*:[a-zA-Z0-9_.{}-]*)?";
-
-/// Expression for the text after the name of an image.
-static AFTER_NAME: LazyLock<Option<Regex>> = LazyLock::new(|| compile(""));
 
 /// Returns the expression for images with a name; `None` if the name is not a regular expression.
 fn compile(name: &str) -> Option<Regex> {
@@ -32,32 +29,16 @@ fn compile(name: &str) -> Option<Regex> {
         .ok()
 }
 
-/// Entries of `images`.
-pub(crate) struct Images<'n>(Vec<Image<'n>>);
-
-impl<'n> Images<'n> {
-    pub(crate) fn of(entries: &'n [Node]) -> Self {
-        let image = |entry: &'n Node| Image {
-            entry,
-            name: entry.text_below(&["name"]),
-            pattern: OnceCell::new(),
-        };
-        Self(entries.iter().map(image).collect())
-    }
-
-    /// Changes the images of an object. Applies the entries in order, as kustomize does: a later one sees the name that
-    /// an earlier one set.
-    pub(crate) fn apply(&self, resource: &mut Resource) {
-        if self.0.is_empty() || !resource.body.may_mention(LISTS_SUFFIX) {
-            return;
-        }
-        let mut names = images_of(&resource.body);
-        for image in &self.0 {
-            if names.iter().any(|name| image.matches(name))
+/// Changes the images of objects. Applies the entries of `images` in order, as kustomize does: a later one sees the name
+/// that an earlier one set.
+pub(crate) fn apply<'r>(entries: &[Node], resources: impl Iterator<Item = &'r mut Resource>) {
+    let images: Vec<Image<'_>> = entries.iter().map(Image::of).collect();
+    for resource in resources.filter(|found| found.body.may_mention(LISTS_SUFFIX)) {
+        for image in &images {
+            if resource.body.may_mention(image.part)
                 && let Some(changed) = image.applied(&resource.body)
             {
                 *resource.change() = changed;
-                names = images_of(&resource.body);
             }
         }
     }
@@ -68,31 +49,29 @@ struct Image<'n> {
     entry: &'n Node,
     /// A regular expression, usually a plain name with dots, which match any byte.
     name: &'n str,
-    /// Compiled for names that are not plain; `None` if the name is not a regular expression, and changes nothing.
+    /// Part of all images with the name.
+    part: &'n str,
+    /// `None` if the name is not a regular expression, and changes nothing.
     pattern: OnceCell<Option<Regex>>,
 }
 
-impl Image<'_> {
-    fn matches(&self, image: &str) -> bool {
+impl<'n> Image<'n> {
+    fn of(entry: &'n Node) -> Self {
+        let name = entry.text_below(&["name"]);
         let is_plain =
             |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.');
-        if image.is_empty() {
-            return false;
+        let parts = name.split('.').filter(|_| name.chars().all(is_plain));
+        Self {
+            entry,
+            name,
+            part: parts.max_by_key(|part| part.len()).unwrap_or_default(),
+            pattern: OnceCell::new(),
         }
-        if !self.name.chars().all(is_plain) {
-            let pattern = self.pattern.get_or_init(|| compile(self.name));
-            return pattern
-                .as_ref()
-                .is_some_and(|pattern| pattern.is_match(image.as_bytes()));
-        }
-        let Some((start, rest)) = image.as_bytes().split_at_checked(self.name.len()) else {
-            return false;
-        };
-        let mut pairs = self.name.bytes().zip(start);
-        pairs.all(|(one, other)| one == *other || (one == b'.' && *other != b'\n'))
-            && AFTER_NAME
-                .as_ref()
-                .is_some_and(|after| after.is_match(rest))
+    }
+
+    fn matches(&self, image: &str) -> bool {
+        let pattern = self.pattern.get_or_init(|| compile(self.name)).as_ref();
+        !image.is_empty() && pattern.is_some_and(|pattern| pattern.is_match(image.as_bytes()))
     }
 
     /// Returns an object with its images changed; `None` if no image matches. kustomize searches containers anywhere in
@@ -181,100 +160,9 @@ fn split(image: &str) -> (&str, &str, &str) {
     }
 }
 
-/// Returns the images of all containers in an object.
-fn images_of(object: &Node) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut pending = vec![object];
-    while let Some(node) = pending.pop() {
-        if let Some(source) = node.source() {
-            found.append(&mut of_tree(source));
-            continue;
-        }
-        for field in node.fields() {
-            if LISTS.contains(&&*field.key) {
-                let items = field.value.items().iter();
-                found.extend(items.map(|item| item.text_below(&["image"]).to_owned()));
-            }
-            pending.push(&field.value);
-        }
-        pending.extend(node.items());
-    }
-    found
-}
-
-/// Returns the images of all containers in an object of a file.
-fn of_tree(object: NodeRef<'_>) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut pending = vec![object];
-    while let Some(node) = pending.pop() {
-        for entry in node.entries() {
-            if entry.key.text().is_some_and(|key| LISTS.contains(&key)) {
-                let images = entry
-                    .value
-                    .items()
-                    .filter_map(|item| item.get("image")?.text());
-                found.extend(images.map(str::to_owned));
-            }
-            pending.push(entry.value);
-        }
-        pending.extend(node.items());
-    }
-    found
-}
-
-const LISTS: [&str; 2] = ["containers", "initContainers"];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kustomize::node::Origin;
-    use meshprobe_yaml::Span;
-
-    #[test]
-    fn plain_names_match_the_same_images_as_the_expression() {
-        let names = ["", "a", "a.b", "a.b/c", "h:5/a", "a-b", ".", "a."];
-        let images = [
-            "a",
-            "a:1",
-            "a@sha256:0",
-            "a:1@sha256:0",
-            "a.b",
-            "a-b:1",
-            "axb/c",
-            "axb/cd",
-            "h:5/a:1",
-            "h:5",
-            "ab",
-            "a\nb",
-            "é",
-            "é:1",
-            ":1",
-            "a:1:2",
-            "a@",
-            "a@b:c@d:e",
-        ];
-        for name in names {
-            let image = Image {
-                entry: &Node::text_at(
-                    "",
-                    &Origin {
-                        path: "".into(),
-                        span: Span::default(),
-                    },
-                ),
-                name,
-                pattern: OnceCell::new(),
-            };
-            let expression = compile(name).unwrap();
-            for text in images {
-                assert_eq!(
-                    image.matches(text),
-                    expression.is_match(text.as_bytes()),
-                    "{name} {text}"
-                );
-            }
-        }
-    }
 
     #[test]
     fn an_image_is_split_into_name_tag_and_digest() {

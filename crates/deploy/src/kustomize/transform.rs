@@ -9,12 +9,11 @@ use meshprobe_yaml::{NodeRef, Span};
 
 use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::fields::{self, FieldSpec, Pair, Pairs};
-use crate::kustomize::images::Images;
 use crate::kustomize::kustomization::{Dialect, Kustomization};
 use crate::kustomize::limit::Limit;
 use crate::kustomize::node::{Field, Node};
 use crate::kustomize::resource::{NameIndex, Resource};
-use crate::kustomize::{Scope, patches, share};
+use crate::kustomize::{Scope, images, patches, share};
 
 /// Applies all transformations, and subtracts one step from `work` for each object of each transformation. `layers` are
 /// the kustomization and the settings that a deploying object adds to it: lists are concatenated, and the
@@ -282,12 +281,11 @@ impl Steps<'_> {
         let copies: Vec<Node> = entries
             .filter_map(|entry| k.copy(entry).filter(|_| self.count_all()))
             .collect();
-        let images = Images::of(&copies);
-        for resource in &mut self.accumulator.resources {
-            if resource.name().kind != "CustomResourceDefinition" {
-                images.apply(resource);
-            }
-        }
+        let resources = self.accumulator.resources.iter_mut();
+        images::apply(
+            &copies,
+            resources.filter(|found| found.name().kind != "CustomResourceDefinition"),
+        );
     }
 }
 
