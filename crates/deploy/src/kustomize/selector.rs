@@ -24,6 +24,19 @@ pub(crate) struct Target {
 }
 
 impl Target {
+    /// Returns the objects of a kind, which is literal; all objects if it is empty.
+    pub(crate) fn of_kind(kind: &str) -> Self {
+        let literal = || Pattern::Literal(kind.to_owned());
+        Self {
+            kind: if kind.is_empty() {
+                Pattern::Any
+            } else {
+                literal()
+            },
+            ..Self::default()
+        }
+    }
+
     /// Parses a `target`.
     ///
     /// # Errors
@@ -75,10 +88,6 @@ enum Pattern {
     #[default]
     Any,
     Literal(String),
-    /// Literals and `.`, which matches any byte.
-    Dotted(String),
-    /// Literals with any text between them.
-    Wild(Vec<String>),
     Regex(Regex),
 }
 
@@ -90,14 +99,6 @@ impl Pattern {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
         if text.chars().all(is_plain) {
             return Ok(Self::Literal(text.to_owned()));
-        }
-        if text.chars().all(|c| is_plain(c) || c == '.') {
-            return Ok(Self::Dotted(text.to_owned()));
-        }
-        // Most expressions have these forms, and compiling one costs more than matching it.
-        if text.replace(".*", "").chars().all(is_plain) {
-            let parts = text.split(".*").map(str::to_owned);
-            return Ok(Self::Wild(parts.collect()));
         }
         let built = RegexBuilder::new(&format!("^(?:{text})$"))
             .unicode(false)
@@ -111,36 +112,9 @@ impl Pattern {
         match self {
             Self::Any => true,
             Self::Literal(literal) => literal == text,
-            Self::Dotted(dotted) => {
-                let mut pairs = dotted.bytes().zip(text.bytes());
-                dotted.len() == text.len()
-                    && pairs.all(|(one, other)| one == other || (one == b'.' && other != b'\n'))
-            }
-            Self::Wild(parts) => matches_parts(parts, text),
             Self::Regex(regex) => regex.is_match(text.as_bytes()),
         }
     }
-}
-
-/// Returns whether a text contains the parts in order, the first at its start and the last at its end, with any text
-/// except line breaks between them.
-fn matches_parts(parts: &[String], text: &str) -> bool {
-    let Some((first, others)) = parts.split_first() else {
-        return false;
-    };
-    let Some((last, inner)) = others.split_last() else {
-        return first == text;
-    };
-    let Some(mut rest) = text.strip_prefix(first.as_str()) else {
-        return false;
-    };
-    for part in inner {
-        let Some((_, behind)) = rest.split_once(part.as_str()) else {
-            return false;
-        };
-        rest = behind;
-    }
-    rest.ends_with(last.as_str()) && !text.contains('\n')
 }
 
 /// Condition of a label selector.

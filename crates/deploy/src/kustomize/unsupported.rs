@@ -27,10 +27,8 @@ type Changes = Option<Vec<Change>>;
 /// Possible change of some objects, or a source from which a value is copied.
 struct Change {
     is_source: bool,
-    /// The affected objects; `None` for all.
-    target: Option<Target>,
-    /// The affected kind; empty for all kinds.
-    kind: String,
+    /// The affected objects.
+    target: Target,
     /// The path in the object, with steps that are separated by dots or slashes.
     path: String,
 }
@@ -163,18 +161,13 @@ const KEPT: [&str; 5] = ["hostNetwork", "labels", "name", "ports", "restartPolic
 impl Change {
     /// Returns whether the change may affect the predictions for an object, or for the pods of its namespace.
     fn may_change(&self, resource: &Resource) -> bool {
-        !self.is_source && self.selects(resource) && self.is_read(resource)
+        !self.is_source && self.target.selects(resource) && self.is_read(resource)
     }
 
     /// Returns whether a value that a rewrite changes may be copied from an object.
     fn may_copy(&self, resource: &Resource) -> bool {
         let is_kept = KEPT.iter().any(|part| self.path.contains(part));
-        self.is_source && !is_kept && self.selects(resource) && self.is_read(resource)
-    }
-
-    fn selects(&self, resource: &Resource) -> bool {
-        (self.kind.is_empty() || self.kind == resource.name().kind)
-            && (self.target.as_ref()).is_none_or(|target| target.selects(resource))
+        self.is_source && !is_kept && self.target.selects(resource) && self.is_read(resource)
     }
 
     /// Returns whether the value at the path, or one inside of it, may affect a prediction.
@@ -249,8 +242,7 @@ fn variables(k: &Kustomization<'_>) -> Vec<Change> {
 fn source(object: &Node, path: Option<&str>) -> Option<Change> {
     Some(Change {
         is_source: true,
-        target: Some(Target::read(object).ok()?),
-        kind: String::new(),
+        target: Target::read(object).ok()?,
         path: path?.to_owned(),
     })
 }
@@ -271,11 +263,12 @@ fn replacements(sources: &SourceSet, k: &Kustomization<'_>, list: NodeRef<'_>) -
             None => vec![k.copy(item)?],
         };
         for document in &documents {
-            match document.items() {
-                [] => replacement(document, &mut all)?,
-                items => items
-                    .iter()
-                    .try_for_each(|item| replacement(item, &mut all))?,
+            let items = match document.items() {
+                [] => std::slice::from_ref(document),
+                items => items,
+            };
+            for item in items {
+                replacement(item, &mut all)?;
             }
         }
     }
@@ -299,8 +292,7 @@ fn replacement(item: &Node, all: &mut Vec<Change>) -> Option<()> {
         for path in paths.chain(names.filter(|_| !has_paths)) {
             all.push(Change {
                 is_source: false,
-                target: Some(Target::read(select).ok()?),
-                kind: String::new(),
+                target: Target::read(select).ok()?,
                 path: path.to_owned(),
             });
         }
@@ -349,8 +341,7 @@ fn configurations(
 fn field_spec(spec: &Node) -> Change {
     Change {
         is_source: false,
-        target: None,
-        kind: spec.text_below(&["kind"]).to_owned(),
+        target: Target::of_kind(spec.text_below(&["kind"])),
         path: spec.text_below(&["path"]).to_owned(),
     }
 }
