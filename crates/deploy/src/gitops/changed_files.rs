@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization};
-use meshprobe_yaml::{NodeRef, Tree};
+use meshprobe_yaml::NodeRef;
 
-use crate::kustomize::locate::{folder_of, tree};
+use crate::kustomize::locate::folder_of;
 
 /// A file in both states of a tree; `None` in a state that does not have it.
 pub(super) type States<'s> = (Option<&'s SourceFile>, Option<&'s SourceFile>);
@@ -55,10 +55,7 @@ pub(super) fn texts(kustomization: &SourceFile) -> impl Iterator<Item = &str> {
 
 /// Iterates over all keys and values of a kustomization that are texts; over nothing if it has no tree.
 pub fn text_nodes(kustomization: &SourceFile) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
-    let mut pending: Vec<NodeRef<'_>> = tree(kustomization)
-        .and_then(Tree::root)
-        .into_iter()
-        .collect();
+    let mut pending: Vec<NodeRef<'_>> = kustomization.root().into_iter().collect();
     std::iter::from_fn(move || {
         let node = pending.pop()?;
         pending.extend(node.items());

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 use meshprobe_mesh::kube::{Object, RenderingId};
 use meshprobe_tree::source::limits::{NESTED_DEPLOYMENTS, ValueCount};
-use meshprobe_tree::source::{Cluster, Document, SourceFile, SourceSet, is_kustomization, paths};
+use meshprobe_tree::source::{
+    Cluster, Document, ListRole, SourceFile, SourceSet, is_kustomization, paths,
+};
 use meshprobe_yaml::{NodeRef, Span};
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -420,9 +422,8 @@ fn render_deployment<'s>(
         Located::Kustomization(file) => Some(Arc::clone(&file.path)),
         _ => None,
     });
-    let components = locate::strings(edit.root, "components");
-    let components = components.into_iter().filter_map(|(entry, _)| {
-        match locate::locate(sources, &deployment.folder, entry) {
+    let components = edit.listed(ListRole::Component).filter_map(|entry| {
+        match locate::locate(sources, &deployment.folder, entry.text) {
             Located::Kustomization(file) => Some(Arc::clone(&file.path)),
             _ => None,
         }

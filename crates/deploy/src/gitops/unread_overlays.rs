@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use meshprobe_tree::source::{Content, Fault, SourceFile, SourceSet, is_kustomization, paths};
+use meshprobe_tree::source::{
+    Content, Fault, ListRole, SourceFile, SourceSet, is_kustomization, listed, paths,
+};
 
 use crate::kustomize::Rendering;
 use crate::kustomize::kustomization::Kustomization;
-use crate::kustomize::locate::{Located, folder_of, locate, strings};
+use crate::kustomize::locate::{Located, folder_of, locate};
 
 /// Kustomization or object that deploys a folder, not all of which can be read.
 #[derive(Clone, Debug)]
@@ -122,10 +124,9 @@ fn included_files(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> 
 /// name of a file.
 fn entries(file: &SourceFile) -> Vec<&str> {
     match Kustomization::new(file).filter(|_| file.fault.is_none()) {
-        Some(k) => ["resources", "bases", "components"]
-            .into_iter()
-            .flat_map(|key| strings(k.root, key))
-            .map(|(entry, _)| entry)
+        Some(k) => listed(k.root)
+            .filter(|entry| matches!(entry.role, ListRole::Objects | ListRole::Component))
+            .map(|entry| entry.text)
             .collect(),
         None => words(&file.text).collect(),
     }

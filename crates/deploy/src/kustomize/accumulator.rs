@@ -8,7 +8,7 @@ use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashSet, HashTable};
 use meshprobe_mesh::kube::ObjectId;
 use meshprobe_tree::source::limits::{ADDED_VALUES, ALL_STEPS};
-use meshprobe_tree::source::{SourceSet, patch_files};
+use meshprobe_tree::source::{ListRole, SourceSet};
 use meshprobe_yaml::Span;
 
 use crate::kustomize::complete::has_complete;
@@ -213,8 +213,8 @@ impl Accumulator {
 
     /// Records the patch files of a kustomization that contain complete objects.
     pub(crate) fn record_patches(&mut self, sources: &SourceSet, k: &Kustomization<'_>) {
-        for name in patch_files(k.root) {
-            let file = locate::file(sources, k.folder, name);
+        for entry in k.listed(ListRole::Patch) {
+            let file = locate::file(sources, k.folder, entry.text);
             let mut documents = file.into_iter().flat_map(|file| &file.documents);
             if let Some(found) = documents.find(|document| document.patch && has_complete(document))
             {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use meshprobe_tree::source::limits::{ALL_STEPS, NESTED_KUSTOMIZATIONS, STEPS, ValueCount};
-use meshprobe_tree::source::{SourceFile, SourceSet, placeholder, setting_files};
+use meshprobe_tree::source::{ListRole, Listed, SourceFile, SourceSet, listed, placeholder};
 use meshprobe_yaml::{NodeRef, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
@@ -17,7 +17,7 @@ use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::kustomization::REFUSED;
 use crate::kustomize::limit::Limit;
-use crate::kustomize::locate::{Located, absent_path, locate, strings};
+use crate::kustomize::locate::{Located, absent_path, locate};
 use crate::kustomize::node::Node;
 use crate::kustomize::objects::{is_broken, is_not_mapping};
 use crate::kustomize::rendering::{Note, Scope, Topic};
@@ -212,8 +212,8 @@ impl<'s> Builder<'s> {
             }
         }
         for k in layers {
-            for (entry, node) in strings(k.root, "components") {
-                self.component(k, entry, node, accumulator);
+            for entry in k.listed(ListRole::Component) {
+                self.component(k, entry.text, entry.node, accumulator);
             }
         }
         // The unknown changes also apply to objects of components.
@@ -243,19 +243,14 @@ impl<'s> Builder<'s> {
         k: &Kustomization<'_>,
         accumulator: &mut Accumulator,
     ) -> HashMap<&'static str, plugins::Configs> {
-        let fields = plugins::FIELDS.into_iter();
-        let fields = fields.filter(|_| k.dialect == Dialect::Kustomize);
-        let mut found = HashMap::new();
-        for field in fields {
-            let entries = strings(k.root, field);
-            let configs: plugins::Configs = entries
-                .into_iter()
-                .map(|(entry, node)| self.plugin(k, entry, node))
-                .collect();
-            if !configs.is_empty() {
-                accumulator.options.extend(plugins::options(&configs));
-                found.insert(field, configs);
-            }
+        let mut found: HashMap<&'static str, plugins::Configs> = HashMap::new();
+        let entries = k.listed(ListRole::Plugin);
+        for entry in entries.filter(|_| k.dialect == Dialect::Kustomize) {
+            let config = self.plugin(k, entry.text, entry.node);
+            found.entry(entry.field).or_default().push(config);
+        }
+        for configs in found.values() {
+            accumulator.options.extend(plugins::options(configs));
         }
         found
     }
@@ -290,12 +285,9 @@ impl<'s> Builder<'s> {
         accumulator: &mut Accumulator,
     ) {
         if k.dialect == Dialect::Kustomize {
-            for (entry, node) in ["resources", "bases"]
-                .into_iter()
-                .flat_map(|key| strings(k.root, key))
-            {
-                let located = locate(self.sources, k.folder, entry);
-                self.resource(k, entry, node.span(), located, accumulator);
+            for Listed { node, text, .. } in k.listed(ListRole::Objects) {
+                let located = locate(self.sources, k.folder, text);
+                self.resource(k, text, node.span(), located, accumulator);
             }
         }
         for located in entries {
@@ -423,14 +415,13 @@ fn missing_entries(
     accumulator: &mut Accumulator,
 ) -> Vec<(&'static str, Span)> {
     let mut found = Vec::new();
-    for (field, entry) in setting_files(k.root) {
-        let Some((text, at)) = entry.text().map(|text| (text, entry.span())) else {
-            continue;
-        };
+    let is_setting = |role| matches!(role, ListRole::Plugin | ListRole::Settings);
+    for entry in listed(k.root).filter(|entry| is_setting(entry.role)) {
+        let (text, at) = (entry.text, entry.node.span());
         if let Some(path) = absent_path(sources, k.folder, text) {
             let message = format!("`{text}` does not exist: {REFUSED}");
             accumulator.note_absent(k, at, message, path);
-            found.push((field, at));
+            found.push((entry.field, at));
         }
     }
     found

@@ -10,7 +10,9 @@
 use std::sync::Arc;
 
 use meshprobe_mesh::settings::most_similar;
-use meshprobe_tree::source::{FieldFault, FieldFaultKind, SourceFile, field_faults};
+use meshprobe_tree::source::{
+    FieldFault, FieldFaultKind, ListRole, Listed, SourceFile, field_faults, listed,
+};
 use meshprobe_yaml::{Entry, NodeRef, Span, Tree};
 
 use crate::kustomize::copy::read;
@@ -87,6 +89,11 @@ impl<'s> Kustomization<'s> {
     /// Returns the items of a list.
     pub(crate) fn items(&self, key: &str) -> impl Iterator<Item = NodeRef<'s>> + use<'s> {
         self.root.get(key).into_iter().flat_map(NodeRef::items)
+    }
+
+    /// Returns the files of a role that it lists.
+    pub(crate) fn listed(&self, role: ListRole) -> impl Iterator<Item = Listed<'s>> + use<'s> {
+        listed(self.root).filter(move |entry| entry.role == role)
     }
 
     /// Copies a value; `None` if it is too large.

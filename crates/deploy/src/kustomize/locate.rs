@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use meshprobe_tree::source::{SourceFile, SourceSet, patch_files, placeholder};
-use meshprobe_yaml::{NodeRef, Tree};
+use meshprobe_tree::source::{ListRole, SourceFile, SourceSet, listed, placeholder};
+use meshprobe_yaml::NodeRef;
 
 /// Target of an entry of `resources` or `components`.
 #[derive(Clone, Copy, Debug)]
@@ -84,13 +84,8 @@ fn join(sources: &SourceSet, folder: &str, entry: &str) -> Option<String> {
     is_relative.then(|| sources.joined(folder, entry))
 }
 
-/// Returns the content of a kustomization file.
-pub fn tree(file: &SourceFile) -> Option<&Tree> {
-    file.documents.iter().find_map(|document| document.tree())
-}
-
 /// Returns the strings of the list `key`.
-pub fn strings<'t>(root: NodeRef<'t>, key: &str) -> Vec<(&'t str, NodeRef<'t>)> {
+pub(crate) fn strings<'t>(root: NodeRef<'t>, key: &str) -> Vec<(&'t str, NodeRef<'t>)> {
     root.get(key)
         .into_iter()
         .flat_map(NodeRef::items)
@@ -153,25 +148,20 @@ impl<'s> Closure<'s> {
         kustomization: &'s SourceFile,
         pending: &mut Vec<&'s SourceFile>,
     ) {
-        let Some(root) = tree(kustomization).and_then(Tree::root) else {
-            return;
-        };
         let folder = folder_of(&kustomization.path);
-        let entries = ["resources", "bases", "components"]
-            .into_iter()
-            .flat_map(|key| strings(root, key));
-        for (entry, _) in entries {
-            match locate(sources, folder, entry) {
+        for entry in kustomization.root().into_iter().flat_map(listed) {
+            let is_patch = entry.role == ListRole::Patch;
+            if !is_patch && !matches!(entry.role, ListRole::Objects | ListRole::Component) {
+                continue;
+            }
+            match locate(sources, folder, entry.text) {
                 Located::File(file) => {
                     self.files.insert(&file.path);
                 }
-                Located::Kustomization(inner) => pending.push(inner),
-                Located::Folder | Located::Remote | Located::Missing => {}
+                Located::Kustomization(inner) if !is_patch => pending.push(inner),
+                _ => {}
             }
         }
-        let patches = patch_files(root).into_iter();
-        let patches = patches.filter_map(|entry| file(sources, folder, entry));
-        self.files.extend(patches.map(|file| &*file.path));
     }
 
     /// Iterates over all files.

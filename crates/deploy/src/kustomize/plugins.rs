@@ -8,9 +8,6 @@ use meshprobe_yaml::{NodeRef, Span, Tree, parse_embedded};
 
 use crate::kustomize::node::Node;
 
-/// The fields of a kustomization that list plugins.
-pub(crate) const FIELDS: [&str; 3] = ["generators", "transformers", "validators"];
-
 /// The annotations that make an object the configuration of a function.
 const FUNCTION: [&str; 2] = ["config.kubernetes.io/function", "config.k8s.io/function"];
 

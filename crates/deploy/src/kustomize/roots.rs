@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use meshprobe_tree::source::{SourceFile, SourceSet, is_kustomization};
-use meshprobe_yaml::Tree;
+use meshprobe_tree::source::{ListRole, SourceFile, SourceSet, is_kustomization, listed};
 
-use crate::kustomize::locate::{Located, folder_of, locate, strings, tree};
-use crate::kustomize::plugins;
+use crate::kustomize::locate::{Located, folder_of, locate};
 
 /// Roots that share kustomizations. No other group includes any of their kustomizations.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -184,15 +182,12 @@ fn reach(first: usize, next: &[Vec<usize>], visit: &mut dyn FnMut(usize) -> bool
 
 /// Returns the positions in `files` of the kustomizations that a kustomization lists.
 fn children(sources: &SourceSet, file: &SourceFile, files: &[&SourceFile]) -> Vec<usize> {
-    let Some(root) = tree(file).and_then(Tree::root) else {
-        return Vec::new();
-    };
     let folder = folder_of(&file.path);
-    ["resources", "bases", "components"]
-        .into_iter()
-        .chain(plugins::FIELDS)
-        .flat_map(|key| strings(root, key))
-        .filter_map(|(entry, _)| match locate(sources, folder, entry) {
+    let is_followed = |role| !matches!(role, ListRole::Patch | ListRole::Settings);
+    let entries = file.root().into_iter().flat_map(listed);
+    entries
+        .filter(|entry| is_followed(entry.role))
+        .filter_map(|entry| match locate(sources, folder, entry.text) {
             Located::Kustomization(child) => Some(child),
             _ => None,
         })

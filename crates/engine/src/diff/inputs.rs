@@ -8,13 +8,13 @@ use hashbrown::HashMap;
 use meshprobe_deploy::gitops::changed_files::{names_in, text_nodes};
 use meshprobe_deploy::gitops::deployed_folder;
 use meshprobe_deploy::gitops::deployment::named_paths;
-use meshprobe_deploy::kustomize::locate::{folder_of, strings, tree};
+use meshprobe_deploy::kustomize::locate::folder_of;
 use meshprobe_mesh::kube::Object;
 use meshprobe_predict::context::{Context, NotJudged};
 use meshprobe_tree::source::{
-    Content, SourceFile, SourceSet, is_kustomization, paths, setting_files,
+    Content, ListRole, SourceFile, SourceSet, is_kustomization, listed, paths,
 };
-use meshprobe_yaml::{NodeRef, Tree};
+use meshprobe_yaml::NodeRef;
 
 /// The fields of objects, and of files of other tools, that name files or folders of the tree.
 const PATH_FIELDS: [&str; 8] = [
@@ -184,18 +184,21 @@ pub(super) fn files_named_by(sources: &SourceSet, path: &str) -> BTreeSet<String
             continue;
         }
         let folder = folder_of(&file.path);
-        let root = tree(file).and_then(Tree::root);
-        let objects = ["resources", "bases", "crds"].into_iter();
-        let objects =
-            objects.flat_map(|key| root.map(|root| strings(root, key)).unwrap_or_default());
-        let objects: BTreeSet<&str> = objects.map(|(entry, _)| entry).collect();
+        let root = file.root();
+        let entries = || root.into_iter().flat_map(listed);
+        let objects: BTreeSet<&str> = entries()
+            .filter(|entry| entry.role == ListRole::Objects || entry.field == "crds")
+            .map(|entry| entry.text)
+            .collect();
         if let Some(root) = root.filter(|root| root.get("helmCharts").is_some()) {
             let home = root.get("helmGlobals").and_then(|all| all.get("chartHome"));
             let home = home.and_then(NodeRef::text).unwrap_or("charts");
             found.insert(sources.joined(folder, home));
         }
-        let settings = root.into_iter().flat_map(setting_files);
-        let settings: BTreeSet<&str> = settings.filter_map(|(_, entry)| entry.text()).collect();
+        let settings: BTreeSet<&str> = entries()
+            .filter(|entry| matches!(entry.role, ListRole::Plugin | ListRole::Settings))
+            .map(|entry| entry.text)
+            .collect();
         let texts = text_nodes(file).filter(|(text, _)| !text.contains('\n'));
         for entry in texts.flat_map(|(text, _)| names_in(text)) {
             let path = sources.joined(folder, entry);

@@ -7,7 +7,7 @@ mod changed_contents;
 mod chart;
 mod classify;
 mod discover;
-mod kustomization_faults;
+mod kustomization_fields;
 pub mod limits;
 mod model;
 mod origin;
@@ -28,9 +28,11 @@ pub use chart::{
 pub use classify::is_kustomization;
 pub use discover::{
     Candidate, Exclude, Folders, Input, Named, Request, TEMPORARY, WalkOptions, find,
-    labels_objects, mark_repositories, scripts, setting_files,
+    labels_objects, mark_repositories, scripts,
 };
-pub use kustomization_faults::{FieldFault, FieldFaultKind, field_faults};
+pub use kustomization_fields::{
+    FieldFault, FieldFaultKind, ListRole, Listed, field_faults, listed,
+};
 pub use model::objects::{TypeMeta, items};
 pub use model::{
     ARGO_SERVER, ChartDeployment, Cluster, Content, ContextOption, Document, Fault, FileLimit,
@@ -38,7 +40,7 @@ pub use model::{
 };
 pub use origin::mark_origins;
 pub use parse_file::{SharedFiles, segments};
-pub use patch_files::{mark_patches, patch_files};
+pub use patch_files::mark_patches;
 pub use read::{NO_SUCH_FILE, io_error_reason, read_stream};
 pub use shown_path::{path_of_name, relative_path, shell_word, shown_path};
 pub use template_marker::{TemplateMarker, template_marker};

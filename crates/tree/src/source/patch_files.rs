@@ -10,6 +10,7 @@ use meshprobe_yaml::{NodeRef, Span, Tree};
 
 use super::classify::{NAMES, is_kustomization};
 use super::discover::candidate::Folders;
+use super::kustomization_fields::{ListRole, listed};
 use super::model::document::Document;
 use super::model::file::SourceFile;
 use super::model::set::SourceSet;
@@ -114,9 +115,8 @@ fn patches_of(file: &SourceFile, directory: &Path, files: &FileSystem) -> Vec<Pa
         .iter()
         .find_map(Document::any_tree)
         .and_then(Tree::root)
-        .map(patch_files)
-        .unwrap_or_default()
-        .into_iter();
+        .into_iter()
+        .flat_map(patch_files);
     // Without links on the path of the kustomization, its directory is a resolved path.
     if file.real == file.disk_path {
         patches
@@ -142,7 +142,7 @@ fn patches_in(directory: &Path, folders: &Folders) -> Vec<PathBuf> {
     let Ok(Some(tree)) = yaml::parse_embedded(&text, Span::new(0, text.len())) else {
         return Vec::new();
     };
-    let patches = tree.root().map(patch_files).unwrap_or_default().into_iter();
+    let patches = tree.root().into_iter().flat_map(patch_files);
     patches
         .map(|name| files.resolved_or_folded(&directory.join(name)))
         .collect()
@@ -163,17 +163,10 @@ fn path_in(directory: &Path, name: &str, files: &FileSystem) -> PathBuf {
 }
 
 /// Returns the paths of the patch files that a kustomization lists, without inline patches.
-#[must_use]
-pub fn patch_files(root: NodeRef<'_>) -> Vec<&str> {
-    let items = |key: &str| root.get(key).into_iter().flat_map(NodeRef::items);
-    let by_path = items("patches")
-        .chain(items("patchesJson6902"))
-        .filter_map(|patch| patch.get("path"));
-    items("patchesStrategicMerge")
-        .chain(by_path)
-        .filter_map(NodeRef::text)
-        .filter(|file| !file.contains('\n'))
-        .collect()
+fn patch_files<'t>(root: NodeRef<'t>) -> impl Iterator<Item = &'t str> {
+    listed(root)
+        .filter(|entry| entry.role == ListRole::Patch && !entry.text.contains('\n'))
+        .map(|entry| entry.text)
 }
 
 #[cfg(test)]
@@ -187,10 +180,8 @@ mod tests {
         let tree = yaml::parse_embedded(&text, Span::new(0, text.len()))
             .unwrap()
             .unwrap();
-        assert_eq!(
-            patch_files(tree.root().unwrap()),
-            ["b.yaml", "a.yaml", "c.yaml"]
-        );
+        let found: Vec<&str> = patch_files(tree.root().unwrap()).collect();
+        assert_eq!(found, ["b.yaml", "a.yaml", "c.yaml"]);
     }
 
     #[test]

@@ -8,5 +8,5 @@ mod walk_options;
 
 pub use candidate::{Candidate, Folders, Input, Request};
 pub use find::{find, mark_repositories};
-pub use references::{Named, labels_objects, scripts, setting_files};
+pub use references::{Named, labels_objects, scripts};
 pub use walk_options::{Exclude, TEMPORARY, WalkOptions};

@@ -11,13 +11,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use memchr::memmem;
-use meshprobe_yaml::{NodeRef, Tree};
+use meshprobe_yaml::NodeRef;
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::candidate::{Candidate, Folders, Request};
 use super::find::GeneratedEntries;
 use crate::filesystem::{FileSystem, without_dots};
 use crate::source::classify::{NAMES, is_kustomization};
+use crate::source::kustomization_fields::listed;
 use crate::source::limits::{PARSED_VALUES, ValueCount};
 use crate::source::model::file::{Role, SourceFile};
 use crate::source::model::objects::Links;
@@ -231,7 +232,7 @@ fn copied_files(file: &SourceFile) -> impl Iterator<Item = &str> {
 
 fn generators(file: &SourceFile) -> impl Iterator<Item = NodeRef<'_>> {
     let fields = ["configMapGenerator", "secretGenerator"].into_iter();
-    let lists = fields.filter_map(|key| root(file)?.get(key));
+    let lists = fields.filter_map(|key| file.root()?.get(key));
     lists.flat_map(NodeRef::items)
 }
 
@@ -253,51 +254,12 @@ fn is_local(text: &str) -> bool {
     !text.is_empty() && !text.contains(['\n', ':']) && !text.starts_with('/')
 }
 
-fn root(file: &SourceFile) -> Option<NodeRef<'_>> {
-    let mut documents = file.documents.iter();
-    documents.find_map(|document| document.tree().and_then(Tree::root))
-}
-
-/// Returns the values of the fields of a kustomization that name files with settings, and not with objects or patches. A
-/// value may also be the setting itself.
-pub fn setting_files(root: NodeRef<'_>) -> impl Iterator<Item = (&'static str, NodeRef<'_>)> {
-    let lists = [
-        "generators",
-        "transformers",
-        "validators",
-        "configurations",
-        "crds",
-    ];
-    let lists = lists.into_iter().flat_map(move |field| {
-        let list = root.get(field).into_iter().flat_map(NodeRef::items);
-        list.map(move |entry| (field, entry))
-    });
-    let replacements = root.get("replacements").into_iter();
-    let replacements = replacements
-        .flat_map(NodeRef::items)
-        .filter_map(|item| Some(("replacements", item.get("path")?)));
-    let schema = root.get("openapi").and_then(|openapi| openapi.get("path"));
-    lists
-        .chain(replacements)
-        .chain(schema.map(|path| ("openapi", path)))
-}
-
 /// Returns all local paths that a kustomization lists.
-fn entries(file: &SourceFile) -> Vec<&str> {
-    let Some(root) = root(file) else {
-        return Vec::new();
-    };
-    let items = |key: &str| root.get(key).into_iter().flat_map(NodeRef::items);
-    let by_name = ["resources", "bases", "components", "patchesStrategicMerge"];
-    let by_path = ["patches", "patchesJson6902"].into_iter().flat_map(items);
-    by_name
-        .into_iter()
-        .flat_map(items)
-        .chain(by_path.filter_map(|patch| patch.get("path")))
-        .chain(setting_files(root).map(|(_, entry)| entry))
-        .filter_map(NodeRef::text)
+fn entries(file: &SourceFile) -> impl Iterator<Item = &str> {
+    let entries = file.root().into_iter().flat_map(listed);
+    entries
+        .map(|entry| entry.text)
         .filter(|text| is_local(text))
-        .collect()
 }
 
 /// Reads the scripts of the walk that may label Namespaces, if the set contains a Namespace.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use meshprobe_yaml::{LineIndex, Position, Span};
+use meshprobe_yaml::{LineIndex, NodeRef, Position, Span};
 
 use super::document::{Document, Fault};
 use super::objects::Objects;
@@ -65,6 +65,13 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
+    /// Returns the content of a kustomization file.
+    #[must_use]
+    pub fn root(&self) -> Option<NodeRef<'_>> {
+        let tree = self.documents.iter().find_map(Document::tree)?;
+        tree.root()
+    }
+
     /// Returns the resolved path of a file that was read from disk; `None` for other files.
     #[must_use]
     pub fn resolved_location(&self) -> Option<&Path> {

@@ -1,10 +1,76 @@
-//! Fields of a kustomization that kustomize does not decode: unknown names, and values of another type.
+//! Fields of a kustomization: the files that they list, and those that kustomize does not decode because the name is unknown or
+//! the value has another type.
 //!
 //! Source: kustomize 5.8.2, `Kustomization.Unmarshal` in `api/types/kustomization.go`: the decoder rejects unknown fields
 //! at every level, and values of another type. It ignores the case of names (`encoding/json`), which is not modelled: none
 //! of 3,931 public kustomizations needs it, except for `fieldpath` in `vars`.
 
 use meshprobe_yaml::{Entry, NodeRef, Span};
+
+/// What a file or folder that a kustomization lists is for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListRole {
+    /// A file with objects, or a folder with a kustomization.
+    Objects,
+    /// A folder with a component.
+    Component,
+    /// A file with patches, or a patch itself.
+    Patch,
+    /// A file or folder with configurations of plugins, or a configuration itself.
+    Plugin,
+    /// Another file with settings.
+    Settings,
+}
+
+/// The fields that list files, in the order in which they are read: the name, the key of the path if an item is a mapping, and
+/// the role.
+const LISTS: [(&str, Option<&str>, ListRole); 13] = [
+    ("resources", None, ListRole::Objects),
+    ("bases", None, ListRole::Objects),
+    ("components", None, ListRole::Component),
+    ("patchesStrategicMerge", None, ListRole::Patch),
+    ("patches", Some("path"), ListRole::Patch),
+    ("patchesJson6902", Some("path"), ListRole::Patch),
+    ("generators", None, ListRole::Plugin),
+    ("transformers", None, ListRole::Plugin),
+    ("validators", None, ListRole::Plugin),
+    ("configurations", None, ListRole::Settings),
+    ("crds", None, ListRole::Settings),
+    ("replacements", Some("path"), ListRole::Settings),
+    ("openapi", Some("path"), ListRole::Settings),
+];
+
+/// Entry of a kustomization that lists a file or a folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'t> {
+    /// The name of the field.
+    pub field: &'static str,
+    /// What the file is for the kustomization.
+    pub role: ListRole,
+    /// The entry.
+    pub node: NodeRef<'t>,
+    /// Its text: a path, or the content of a file.
+    pub text: &'t str,
+}
+
+/// Iterates over all files and folders that a kustomization lists, except for those of generators of ConfigMaps and Secrets.
+pub fn listed<'t>(root: NodeRef<'t>) -> impl Iterator<Item = Listed<'t>> {
+    LISTS.into_iter().flat_map(move |(field, key, role)| {
+        let value = root.get(field);
+        let single = value.filter(|value| field == "openapi" && value.is_mapping());
+        let items = value.into_iter().flat_map(NodeRef::items).chain(single);
+        items.filter_map(move |item| {
+            let node = key.map_or(Some(item), |key| item.get(key))?;
+            let text = node.text()?;
+            Some(Listed {
+                field,
+                role,
+                node,
+                text,
+            })
+        })
+    })
+}
 
 /// A field that kustomize does not decode.
 #[derive(Clone, Debug, PartialEq, Eq)]
