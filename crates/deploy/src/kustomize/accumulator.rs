@@ -100,7 +100,7 @@ pub(crate) fn note(k: &Kustomization<'_>, span: Span, message: String, scope: Sc
     note_at(k.origin(span), message, scope)
 }
 
-fn note_at(place: Origin, message: String, scope: Scope) -> Note {
+pub(crate) fn note_at(place: Origin, message: String, scope: Scope) -> Note {
     Note {
         path: place.path,
         span: place.span,

@@ -12,15 +12,15 @@ use meshprobe_tree::source::{ListRole, Listed, SourceFile, SourceSet, listed, pl
 use meshprobe_yaml::{NodeRef, Span};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
-use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::accumulator::{Accumulator, note_at};
 use crate::kustomize::kustomization::Dialect;
 use crate::kustomize::kustomization::Kustomization;
 use crate::kustomize::kustomization::REFUSED;
 use crate::kustomize::limit::Limit;
 use crate::kustomize::locate::{Located, absent_path, locate};
-use crate::kustomize::node::Node;
+use crate::kustomize::node::{Node, Origin};
 use crate::kustomize::objects::{is_broken, is_not_mapping};
-use crate::kustomize::rendering::{Note, Scope, Topic};
+use crate::kustomize::rendering::{Note, Scope};
 use crate::kustomize::{
     generated, inline, objects, openapi, plugins, transform, unsupported, variables,
 };
@@ -95,23 +95,18 @@ impl<'s> Builder<'s> {
             Some(k) => self.kustomization(&k),
             None => {
                 let mut accumulator = Accumulator::default();
-                let is_refused = file.is_some_and(is_not_mapping);
-                let message = match is_refused {
+                let message = match file.is_some_and(is_not_mapping) {
                     true => "the kustomization is not a mapping: kustomize refuses to build it",
                     // The findings about its text or its file name the fault.
                     false => "the kustomization cannot be read",
                 };
-                accumulator.notes.insert(Note {
+                let place = Origin {
                     path: Arc::clone(path),
                     span: Span::default(),
-                    message: message.to_owned(),
-                    topic: Topic::Other,
+                };
+                accumulator.notes.insert(Note {
                     adds_unknown: true,
-                    absent: None,
-                    is_refused,
-                    scope: Scope::All,
-                    changed: Vec::new(),
-                    copied: Vec::new(),
+                    ..note_at(place, message.to_owned(), Scope::All)
                 });
                 Arc::new(accumulator)
             }

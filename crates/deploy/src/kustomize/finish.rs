@@ -12,12 +12,11 @@ use meshprobe_tree::source::limits::ValueCount;
 use meshprobe_tree::source::{Content, Document, SourceSet, is_kustomization};
 use meshprobe_yaml::{Composer, Kind, NodeRef, Span, Tree};
 
-use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::accumulator::{Accumulator, note_at};
 use crate::kustomize::copy::is_reread;
 use crate::kustomize::limit::{self, Limit};
-use crate::kustomize::node::is_text;
-use crate::kustomize::node::{Node, Value};
-use crate::kustomize::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope, Topic};
+use crate::kustomize::node::{Node, Origin, Value, is_text};
+use crate::kustomize::rendering::{Deployed, Note, RenderedDocument, Rendering, Scope};
 use crate::kustomize::resource::Resource;
 
 pub(crate) fn finish(
@@ -67,18 +66,15 @@ pub(crate) fn finish(
                 });
             }
             None => {
-                notes.insert(Note {
+                let place = Origin {
                     path: Arc::clone(&resource.path),
                     span: base.segment,
-                    message: "the object cannot be rendered: its values are nested too deeply"
-                        .to_owned(),
-                    topic: Topic::Other,
+                };
+                let message = "the object cannot be rendered: its values are nested too deeply";
+                let scope = Scope::Objects(vec![resource.id()]);
+                notes.insert(Note {
                     adds_unknown: true,
-                    absent: None,
-                    is_refused: false,
-                    scope: Scope::Objects(vec![resource.id()]),
-                    changed: Vec::new(),
-                    copied: Vec::new(),
+                    ..note_at(place, message.to_owned(), scope)
                 });
             }
         }

@@ -152,14 +152,8 @@ impl Kustomization<'_> {
             .filter_map(|key| self.entry(key))
             .map(|entry| {
                 let key = entry.key.text().unwrap_or_default();
-                Unknown {
-                    span: entry.key.span(),
-                    message: format!("`{key}` is not modelled: use `patches` instead"),
-                    topic: Topic::Other,
-                    has_unknown_objects: false,
-                    may_add_pods: false,
-                    changes_all: false,
-                }
+                let message = format!("`{key}` is not modelled: use `patches` instead");
+                harmless(entry.key.span(), message)
             })
     }
 
@@ -202,12 +196,12 @@ pub(crate) fn is_nonempty(value: NodeRef<'_>) -> bool {
 fn generator_field(entry: &Entry<'_>) -> Option<Unknown> {
     let key = entry.key.text().unwrap_or_default();
     GENERATORS.contains(&key).then(|| Unknown {
-        span: entry.key.span(),
-        message: format!("`{key}` is not modelled: the objects that it generates are unknown"),
-        topic: Topic::Other,
         has_unknown_objects: true,
         may_add_pods: true,
-        changes_all: false,
+        ..harmless(
+            entry.key.span(),
+            format!("`{key}` is not modelled: the objects that it generates are unknown"),
+        )
     })
 }
 
@@ -243,9 +237,14 @@ const GROUP: &str = "kustomize.config.k8s.io/";
 
 /// Returns a setting that kustomize refuses, and that adds and changes no objects.
 pub(crate) fn refused(span: Span, message: &str) -> Unknown {
+    harmless(span, format!("{message}: {REFUSED}"))
+}
+
+/// Returns a setting that adds and changes no objects.
+fn harmless(span: Span, message: String) -> Unknown {
     Unknown {
         span,
-        message: format!("{message}: {REFUSED}"),
+        message,
         topic: Topic::Other,
         has_unknown_objects: false,
         may_add_pods: false,

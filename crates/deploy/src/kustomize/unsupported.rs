@@ -10,7 +10,7 @@ use meshprobe_mesh::mesh::detect::FactKind;
 use meshprobe_tree::source::SourceSet;
 use meshprobe_yaml::{Entry, NodeRef};
 
-use crate::kustomize::accumulator::Accumulator;
+use crate::kustomize::accumulator::{Accumulator, note};
 use crate::kustomize::fields::FieldSpec;
 use crate::kustomize::finish::runs_pods;
 use crate::kustomize::kustomization::{Kustomization, is_nonempty};
@@ -85,21 +85,15 @@ pub(crate) fn add_notes(
         if is_modelled {
             continue;
         }
-        let origin = k.origin(entry.key.span());
+        let topic = match entry.key.text() {
+            Some("openapi") => Topic::Schema,
+            _ => Topic::Other,
+        };
         accumulator.notes.insert(Note {
-            path: origin.path,
-            span: origin.span,
-            message,
-            topic: match entry.key.text() {
-                Some("openapi") => Topic::Schema,
-                _ => Topic::Other,
-            },
-            adds_unknown: false,
-            absent: None,
-            is_refused: false,
-            scope: Scope::All,
+            topic,
             changed,
             copied,
+            ..note(k, entry.key.span(), message, Scope::All)
         });
     }
 }
