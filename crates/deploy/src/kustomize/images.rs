@@ -60,11 +60,15 @@ impl<'n> Image<'n> {
         let name = entry.text_below(&["name"]);
         let is_plain =
             |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/' | ':' | '.');
-        let parts = name.split('.').filter(|_| name.chars().all(is_plain));
+        // The end of a name differs even if all images are in one registry.
+        let part = name
+            .rsplit('.')
+            .next()
+            .filter(|_| name.chars().all(is_plain));
         Self {
             entry,
             name,
-            part: parts.max_by_key(|part| part.len()).unwrap_or_default(),
+            part: part.unwrap_or_default(),
             pattern: OnceCell::new(),
         }
     }
