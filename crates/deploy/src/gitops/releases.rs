@@ -38,8 +38,8 @@ pub struct ReleaseTree<'a, 't> {
     may_apply: MayApply<'a>,
     /// The objects by kind and name.
     objects: HashMap<(&'t str, &'t str), Vec<&'a Object<'t>>>,
-    /// The ApplicationSets.
-    sets: Vec<&'a Object<'t>>,
+    /// The ApplicationSets, by their groups and documents.
+    sets: HashMap<(&'t str, (&'t str, usize)), &'a Object<'t>>,
     /// The documents of Applications. An ApplicationSet and what it generates have the same document.
     applications: HashSet<(&'t str, usize)>,
     /// The files by name.
@@ -97,7 +97,7 @@ impl<'a, 't> ReleaseTree<'a, 't> {
             plain_files,
             may_apply,
             objects: HashMap::new(),
-            sets: Vec::new(),
+            sets: HashMap::new(),
             applications: HashSet::new(),
             files: HashMap::new(),
         };
@@ -105,7 +105,10 @@ impl<'a, 't> ReleaseTree<'a, 't> {
             let named = tree.objects.entry((object.kind, object.name()));
             named.or_default().push(object);
             match object.kind {
-                "ApplicationSet" => tree.sets.push(object),
+                "ApplicationSet" => {
+                    let key = (object.group(), document_of(object));
+                    tree.sets.entry(key).or_insert(object);
+                }
                 "Application" => drop(tree.applications.insert(document_of(object))),
                 _ => {}
             }
@@ -138,8 +141,8 @@ impl<'a, 't> ReleaseTree<'a, 't> {
 
     /// Returns the ApplicationSet that generates an object, or is that object.
     fn set_of(&self, object: &Object<'t>) -> Option<&'a Object<'t>> {
-        let mut sets = self.sets.iter().copied();
-        sets.find(|set| set.group() == object.group() && document_of(set) == document_of(object))
+        let key = (object.group(), document_of(object));
+        self.sets.get(&key).copied()
     }
 
     fn found(
