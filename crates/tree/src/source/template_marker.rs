@@ -93,6 +93,7 @@ fn is_yaml_without_tags(source: &str, tags: &[FoundTag], max_nodes: usize) -> bo
 
 /// Returns the first line that contains only a word, or a value of ytt.
 fn marker_without_end(source: &str) -> Option<TemplateMarker> {
+    let has_value = source.contains(YTT_VALUE);
     let mut at = 0;
     source.split_inclusive('\n').find_map(|line| {
         let start = at;
@@ -100,7 +101,7 @@ fn marker_without_end(source: &str) -> Option<TemplateMarker> {
         let (offset, length, shown) = if let Some(word) = lone_word(line) {
             (line.find(word)?, word.len(), word)
         } else {
-            let (before, _) = line.split_once(YTT_VALUE)?;
+            let (before, _) = has_value.then(|| line.split_once(YTT_VALUE))??;
             let is_value = before.trim_end().ends_with([':', '-']) && !is_comment(line);
             is_value.then_some((before.len(), 2, "#@ …"))?
         };
@@ -152,7 +153,10 @@ fn replace(source: &str, tags: &[FoundTag]) -> String {
 /// Returns the word of a line that contains nothing else, and is not YAML for that reason: words in capitals that are
 /// joined by underscores, such as `GENERATED_CONTAINERS`, or a variable, such as `$CONTAINERS`.
 fn lone_word(line: &str) -> Option<&str> {
-    let word = line.trim();
+    let word = line.trim_ascii();
+    if !word.starts_with(|first: char| first == '$' || is_of_name(first)) {
+        return None;
+    }
     let name = word.strip_prefix('$');
     let is_name = name.map_or_else(|| word.contains('_'), |name| !name.is_empty());
     (is_name && is_capitals(name.unwrap_or(word))).then_some(word)
@@ -217,6 +221,9 @@ const TAGS: [Tag; 15] = [
     word("@", "@"),
 ];
 
+/// The first characters of tags.
+const STARTS: [char; 7] = ['{', '<', '[', '%', '$', '#', '@'];
+
 /// Maximum length in bytes of the content of a tag.
 const LONGEST: usize = 4_096;
 
@@ -240,6 +247,11 @@ pub(super) struct FoundTag {
 
 /// Returns the tags of a text that are not in comments.
 pub(super) fn tags(source: &str) -> Vec<FoundTag> {
+    // Most texts contain none. What contains a tag need not be known then.
+    let mut starts = source.match_indices(STARTS);
+    if !starts.any(|(at, _)| tag_at(source, at).is_some()) {
+        return Vec::new();
+    }
     let mut scanner = Scanner {
         source,
         ..Scanner::default()
@@ -269,7 +281,7 @@ pub(super) fn tags(source: &str) -> Vec<FoundTag> {
 /// Returns the tag at an offset, and its length with its content.
 pub(super) fn tag_at(source: &str, at: usize) -> Option<(&'static Tag, usize)> {
     let rest = source.get(at..)?;
-    if !rest.starts_with(['{', '<', '[', '%', '$', '#', '@']) {
+    if !rest.starts_with(STARTS) {
         return None;
     }
     TAGS.iter().find_map(|tag| {
@@ -294,8 +306,11 @@ fn is_word(tag: &Tag, content: &str) -> bool {
 }
 
 pub(super) fn is_capitals(text: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-    text.bytes().all(is_part) && text.bytes().filter(u8::is_ascii_uppercase).count() > 1
+    text.chars().all(is_of_name) && text.bytes().filter(u8::is_ascii_uppercase).count() > 1
+}
+
+const fn is_of_name(char: char) -> bool {
+    char.is_ascii_uppercase() || char.is_ascii_digit() || char == '_'
 }
 
 /// Reads YAML that need not be valid, to find out what contains a tag.
