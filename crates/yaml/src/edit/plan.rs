@@ -118,16 +118,13 @@ pub fn apply_embedded(tree: &Tree, changes: &[Change]) -> Result<Vec<Edit>, Edit
 /// [`EditError`] if the document has more than one reading, or if the edited document does not have the expected
 /// content.
 pub fn verify_edits(tree: &Tree, changes: &[Change], edits: &[Edit]) -> Result<(), EditError> {
-    verify_as_written(tree, changes, edits)?;
-    match cut_off_block_scalar(tree) {
-        Some(scalar)
-            if edits
-                .last()
-                .is_some_and(|last| last.span.start >= scalar.span().end) =>
-        {
-            Err(changed_by_kubectl(scalar))
-        }
-        _ => Ok(()),
+    let is_after = |scalar: &NodeRef<'_>| {
+        let last = edits.last();
+        last.is_some_and(|last| last.span.start >= scalar.span().end)
+    };
+    match cut_off_block_scalar(tree).filter(is_after) {
+        Some(scalar) => Err(changed_by_kubectl(scalar)),
+        None => verify_as_written(tree, changes, edits),
     }
 }
 
