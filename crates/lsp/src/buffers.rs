@@ -10,8 +10,8 @@ use hashbrown::HashMap;
 use meshprobe_tree::filesystem::{
     Disk, Entry, FileSystem, Kind, OpenFile, PathProblem, ReadFiles, path_error,
 };
+use meshprobe_tree::source::{Content, SourceFile};
 
-use super::diagnostics::is_valid;
 use super::encoding::{Encoding, Lines, uri_of};
 
 /// The text of an open document.
@@ -283,6 +283,16 @@ fn apply(text: &mut String, change: TextDocumentContentChangeEvent, encoding: En
             *text = change.text;
         }
     }
+}
+
+/// Returns whether all documents of a text are valid YAML, or are not expected to be.
+fn is_valid(path: &Path, text: &Arc<str>) -> bool {
+    let file = SourceFile::new(path.to_string_lossy().into(), Arc::clone(text));
+    let is_broken = |content: &Content| matches!(content, Content::Broken { .. });
+    !file
+        .documents
+        .iter()
+        .any(|document| is_broken(&document.content))
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use gen_lsp_types::{
 };
 use meshprobe_mesh::finding::{Finding, Label, RuleId, Severity, docs_url};
 use meshprobe_mesh::kube::Object;
-use meshprobe_tree::source::{Content, SourceFile, SourceSet, shown_path};
+use meshprobe_tree::source::{SourceFile, SourceSet, shown_path};
 use meshprobe_yaml::Span;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde_json::json;
@@ -206,16 +206,6 @@ fn related(analysis: &Analysis, finding: &Finding) -> Option<Vec<DiagnosticRelat
     };
     let related: Vec<_> = finding.related.iter().filter_map(information).collect();
     (!related.is_empty()).then_some(related)
-}
-
-/// Returns whether all documents of a text are valid YAML, or are not expected to be.
-pub(crate) fn is_valid(path: &Path, text: &Arc<str>) -> bool {
-    let file = SourceFile::new(path.to_string_lossy().into(), Arc::clone(text));
-    let is_broken = |content: &Content| matches!(content, Content::Broken { .. });
-    !file
-        .documents
-        .iter()
-        .any(|document| is_broken(&document.content))
 }
 
 /// Returns the diagnostics of the text of a file in a folder that is not valid YAML.
