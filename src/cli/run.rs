@@ -1,6 +1,8 @@
 //! Runs the command that the arguments name, and reports panics that nothing else has caught.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
+#[cfg(feature = "mcp")]
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
@@ -8,6 +10,8 @@ use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
+#[cfg(feature = "mcp")]
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser as _};
 use meshprobe_engine::engine::{Exit, PanicReport, how_to_report, record_panic};
 use meshprobe_mesh::mesh;
@@ -50,7 +54,7 @@ pub fn run(arguments: &[OsString], session: &Session) -> Exit {
 #[cfg(feature = "mcp")]
 pub(super) fn run_arguments(arguments: &[OsString], session: &Session) -> Exit {
     let run = || match Cli::try_parse_from(arguments)
-        .map_err(Stop::from)
+        .map_err(invalid_value)
         .and_then(|cli| dispatch(session, cli))
     {
         Ok(exit) => exit,
@@ -60,6 +64,26 @@ pub(super) fn run_arguments(arguments: &[OsString], session: &Session) -> Exit {
         report_panic(session, &panic);
         Exit::Failure
     })
+}
+
+/// Returns the message about an invalid value in our own words, for a reader who does not see the usage.
+#[cfg(feature = "mcp")]
+fn invalid_value(error: clap::Error) -> Stop {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let (option, value) = (
+        text(ContextKind::InvalidArg),
+        text(ContextKind::InvalidValue),
+    );
+    let option = option.and_then(|option| option.split(' ').next());
+    match (option, value, error.source()) {
+        (Some(option), Some(value), Some(reason)) => {
+            Stop::usage(format!("invalid value `{value}` for `{option}`: {reason}"))
+        }
+        _ => Stop::from(error),
+    }
 }
 
 fn run_command(arguments: &[OsString], session: &Session) -> Exit {
