@@ -336,6 +336,7 @@ const KNOWN_TO_RULES: &[&str] = &[
     "meshprobe_mesh::mesh::istio::mtls::MtlsMode",
     // The content of a WorkloadGroup, and the faults in it: no other mesh has such an object.
     "meshprobe_mesh::mesh::istio::vm",
+    "meshprobe_mesh::mesh::istio::vm::FaultKind",
     "meshprobe_mesh::mesh::istio::rewrite::is_agent_path",
     "meshprobe_mesh::mesh::istio::rewrite::parse_bool",
 ];

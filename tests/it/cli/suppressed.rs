@@ -424,7 +424,7 @@ fn a_baseline_skips_findings_that_comments_cannot_suppress_and_ignored_rules() {
         project
             .run(&["check", "--add-ignore", bad])
             .exits(2)
-            .stderr_contains("requires a reason");
+            .stderr_contains("expected a reason");
     }
     // Piped input is written to standard output.
     let stream = format!("{NAMESPACE}---\n{}", opted_out());

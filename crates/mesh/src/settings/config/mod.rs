@@ -530,7 +530,7 @@ fn config_map(object: NodeRef<'_>, names: &RuleNames) -> Result<Layer, ConfigErr
     Ok(layer)
 }
 
-/// Returns the settings that an entry of a ConfigMap stands for.
+/// Returns the settings in an entry of a ConfigMap.
 fn config_map_entry(path: &str, value: NodeRef<'_>, data: NodeRef<'_>) -> Result<Value, String> {
     let (head, rest) = path.split_once('.').unwrap_or((path, ""));
     if ["baseline", "helm", "ignore", "root", "scopes"].contains(&head) {
