@@ -238,11 +238,11 @@ fn a_group_without_a_service_account_uses_the_default_one() {
     }
 }
 
-/// istioctl reads without a schema, but with types.
+/// istioctl reads without a schema, but with types. The API server rejects a port in quotes, which istioctl reads.
 #[test]
-fn a_template_that_istioctl_cannot_read_is_refused() {
+fn a_template_that_cannot_be_read_is_refused() {
     for (template, is_read) in [
-        ("ports: {http: \"8080\"}", true),
+        ("ports: {http: \"8080\"}", false),
         ("ports: {http: 70000}", true),
         ("ports: {http: web}", false),
         ("ports: [8080]", false),

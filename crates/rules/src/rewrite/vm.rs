@@ -59,7 +59,8 @@ pub fn mesh_yamls(context: &Context<'_>) -> VmDocuments {
                 let message = if route.is_empty() {
                     format!("istioctl fails: {}", misread.message)
                 } else {
-                    format!("istioctl fails at `{route}`: {}", misread.message)
+                    let reason = &misread.message;
+                    format!("istioctl or the API server rejects `{route}`: {reason}")
                 };
                 machines.refused += 1;
                 let mut finding =
