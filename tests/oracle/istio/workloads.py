@@ -22,7 +22,7 @@ PROXY_CONFIGS = (
     "",
 )
 ODD_PROXY_CONFIGS = (
-    "proxy_metadata:\n  A: '1'\n", "statusPort: 15033\n", "proxyMetadata: {A: 1}\n",
+    "proxy_metadata:\n  A: '1'\n", "statusPort: 15033\n", "proxyMetadata: {A: 1}\n", "concurrency: many\n",
     "unknownField: 1\n", "proxyMetadata: [a]\n", ": not yaml [", "status_port: '15033'\n",
     "tracing: {zipkin: {address: 1}}\n", "drain_duration: 5\n", "image: distroless\n", "runtimeValues: {a: true}\n",
     "gateway_topology: {num_trusted_proxies: '2'}\n", "interceptionMode: tproxy\n", "proxyHeaders: {server: []}\n",

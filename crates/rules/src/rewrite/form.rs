@@ -294,7 +294,7 @@ pub(super) fn set_annotation_env(
         }
     };
     let written = ProxyConfig::parse(&text).ok();
-    let written = written.filter(|config| config.fault().is_none());
+    let written = written.filter(|config| config.fault(pod.release.value).is_none());
     if written.and_then(|config| config.probers()) != Some(Ok(json.to_owned())) {
         return Err(refusal(
             "the injector would not read the new entry".to_owned(),

@@ -360,7 +360,7 @@ pub(super) fn proxy_config(
             return Some(refuse(GuardId::PROXY_CONFIG_INVALID, span, message));
         }
     };
-    if let Some(fault) = config.fault() {
+    if let Some(fault) = config.fault(pod.release.value) {
         let message = format!(
             "the injector refuses `{}`: {}",
             keys::PROXY_CONFIG,

@@ -97,7 +97,7 @@ pub fn rejections_in<'t>(
                 return None;
             }
             let (reason, since) = if key == keys::PROXY_CONFIG {
-                (proxy_config(value)?, None)
+                proxy_config(value, release)?
             } else {
                 (rejection_reason(key, value)?, rejected_since(key, value))
             };
@@ -169,11 +169,17 @@ fn address_ranges(value: &str) -> Option<String> {
     ))
 }
 
-/// Returns why the injector rejects `proxy.istio.io/config`.
-fn proxy_config(value: &str) -> Option<String> {
+/// Returns why the injector of a release rejects `proxy.istio.io/config`, and the change since which it does.
+fn proxy_config(
+    value: &str,
+    release: Option<Version>,
+) -> Option<(String, Option<&'static ReleaseChange>)> {
     match ProxyConfig::parse(value) {
-        Ok(config) => config.fault().map(|fault| fault.message),
-        Err(Unreadable::Refused(reason)) => Some(reason),
+        Ok(config) => {
+            let fault = config.fault(release)?;
+            Some((fault.message, fault.since))
+        }
+        Err(Unreadable::Refused(reason)) => Some((reason, None)),
         Err(Unreadable::Differs(_)) => None,
     }
 }
@@ -288,9 +294,9 @@ mod tests {
                 "{value}"
             );
         }
-        assert_eq!(proxy_config("statusPort: 15555"), None);
-        assert!(proxy_config("a: [").is_some());
-        assert!(proxy_config("text").is_some());
+        assert_eq!(proxy_config("statusPort: 15555", None), None);
+        assert!(proxy_config("a: [", None).is_some());
+        assert!(proxy_config("text", None).is_some());
     }
 
     /// Source of the verdicts: `resource.ParseQuantity` of Kubernetes 1.33.

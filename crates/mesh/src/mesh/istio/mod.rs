@@ -8,6 +8,7 @@ pub mod admission;
 pub mod annotations;
 pub mod authz;
 pub mod capture;
+mod config_schema;
 pub mod injection;
 pub mod install;
 pub mod keys;

@@ -2,6 +2,8 @@
 //!
 //! Source: golang/protobuf 1.5.4, `jsonpb/decode.go` (`unmarshalMessage`, `unmarshalSingularValue`).
 //!
+//! Durations as Go's `time.ParseDuration` reads them.
+//!
 //! Reads messages of Istio's API that are written as YAML in the way that Istio decodes them.
 //!
 //! Istio converts the YAML to JSON and decodes that with jsonpb; unknown fields are allowed.
@@ -13,48 +15,54 @@ use std::borrow::Cow;
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{Entry, NodeRef, Scalar, Span};
 
-/// The ways of interception, by number.
-pub(super) const INTERCEPTION_MODES: [&str; 3] = ["REDIRECT", "TPROXY", "NONE"];
+use crate::mesh::ReleaseChange;
 
 /// The type of a field. A wrapper such as `BoolValue` has the type that it contains.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Type {
     Bool,
     Int32,
+    Uint32,
     String,
+    /// A `Duration`, which is written as a string.
+    Duration,
     /// The names of an enum.
     Enum(&'static [&'static str]),
-    /// The fields of a message that are checked.
+    /// The fields of a message.
     Message(&'static [Field]),
-    /// A mapping from strings to strings.
-    Map,
-    /// A list of messages.
-    List,
+    /// A mapping from strings to values of a type.
+    Map(&'static Self),
+    /// A `repeated` field.
+    List(&'static Self),
 }
 
-/// A field of a message: its name in JSON, and its type.
-pub(super) type Field = (&'static str, Type);
+/// A field of a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Field {
+    /// The name in JSON.
+    pub(super) name: &'static str,
+    kind: Type,
+    /// The change that added the field; `None` if all modelled releases have it, or all that have its message.
+    since: Option<&'static ReleaseChange>,
+}
 
-/// The fields of a `MeshConfig` that predictions read, and that all modelled releases have. A value of a wrong type makes
-/// Istio reject the whole message. No public file has such a value in another field.
-///
-/// Source: istio.io/api 1.10 to 1.31, `mesh/v1alpha1/config.proto`.
-pub(super) const MESH_CONFIG: &[Field] = &[
-    ("defaultConfig", Type::Message(PROXY_CONFIG)),
-    ("discoverySelectors", Type::List),
-    ("enablePrometheusMerge", Type::Bool),
-    ("rootNamespace", Type::String),
-];
+/// Returns a field that all modelled releases have.
+pub(super) const fn field(name: &'static str, kind: Type) -> Field {
+    Field {
+        name,
+        kind,
+        since: None,
+    }
+}
 
-/// The fields of a `ProxyConfig` that predictions read.
-///
-/// Source: istio.io/api 1.10 to 1.31, `mesh/v1alpha1/proxy.proto`.
-pub(super) const PROXY_CONFIG: &[Field] = &[
-    ("holdApplicationUntilProxyStarts", Type::Bool),
-    ("interceptionMode", Type::Enum(&INTERCEPTION_MODES)),
-    ("proxyMetadata", Type::Map),
-    ("statusPort", Type::Int32),
-];
+impl Field {
+    pub(super) const fn since(self, change: &'static ReleaseChange) -> Self {
+        Self {
+            since: Some(change),
+            ..self
+        }
+    }
+}
 
 /// A value that the decoder does not accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,13 +73,15 @@ pub struct TypeFault {
     pub span: Span,
     /// The field and the expected value, in a few words.
     pub message: String,
+    /// The change that added the field; `None` if all modelled releases have it.
+    pub since: Option<&'static ReleaseChange>,
 }
 
 /// Returns the values of a message that the decoder does not accept. It ignores unknown fields. Values that another tool
 /// fills in are excluded.
 pub(super) fn faults(message: NodeRef<'_>, fields: &'static [Field]) -> Vec<TypeFault> {
     let mut faults = Vec::new();
-    check_fields(message, fields, "", &mut faults);
+    check_fields(message, fields, "", None, &mut faults);
     faults
 }
 
@@ -79,38 +89,48 @@ fn check_fields(
     message: NodeRef<'_>,
     fields: &'static [Field],
     prefix: &str,
+    since: Option<&'static ReleaseChange>,
     faults: &mut Vec<TypeFault>,
 ) {
-    for (name, kind) in fields {
-        if let Some(entry) = entry(message, name) {
-            let name = entry.key.text().unwrap_or(name);
-            check(entry.value, *kind, &format!("{prefix}{name}"), faults);
-        }
+    for field in fields {
+        let Some(entry) = entry(message, field.name) else {
+            continue;
+        };
+        let name = entry.key.text().unwrap_or(field.name);
+        let path = format!("{prefix}{name}");
+        check(
+            entry.value,
+            field.kind,
+            &path,
+            field.since.or(since),
+            faults,
+        );
     }
 }
 
-fn check(node: NodeRef<'_>, kind: Type, path: &str, faults: &mut Vec<TypeFault>) {
+fn check(
+    node: NodeRef<'_>,
+    kind: Type,
+    path: &str,
+    since: Option<&'static ReleaseChange>,
+    faults: &mut Vec<TypeFault>,
+) {
     if node.is_null() {
         return;
     }
     match kind {
         Type::Message(fields) if node.is_mapping() => {
-            check_fields(node, fields, &format!("{path}."), faults);
+            check_fields(node, fields, &format!("{path}."), since, faults);
         }
-        Type::Map if node.is_mapping() => {
+        Type::Map(kind) if node.is_mapping() => {
             for entry in node.effective_entries() {
                 let key = entry.key.text().unwrap_or_default();
-                check(entry.value, Type::String, &format!("{path}.{key}"), faults);
+                check(entry.value, *kind, &format!("{path}.{key}"), since, faults);
             }
         }
-        Type::List if node.is_sequence() => {
+        Type::List(kind) if node.is_sequence() => {
             for (index, item) in node.items().enumerate() {
-                check(
-                    item,
-                    Type::Message(&[]),
-                    &format!("{path}[{index}]"),
-                    faults,
-                );
+                check(item, *kind, &format!("{path}[{index}]"), since, faults);
             }
         }
         _ if fits(node, kind) || placeholder::contains(node.source()) => {}
@@ -118,6 +138,7 @@ fn check(node: NodeRef<'_>, kind: Type, path: &str, faults: &mut Vec<TypeFault>)
             path: path.to_owned(),
             span: node.span(),
             message: format!("`{path}` must be {}", kind.describe()),
+            since,
         }),
     }
 }
@@ -126,14 +147,16 @@ fn check(node: NodeRef<'_>, kind: Type, path: &str, faults: &mut Vec<TypeFault>)
 fn fits(node: NodeRef<'_>, kind: Type) -> bool {
     match kind {
         Type::Bool => boolean(node).is_some(),
-        Type::Int32 => int32(node).is_some(),
+        Type::Int32 => integer::<i32>(node).is_some(),
+        Type::Uint32 => integer::<u32>(node).is_some(),
         Type::String => node.as_str().is_some(),
+        Type::Duration => node.as_str().is_some_and(is_duration),
         // A number without a name is accepted, too.
         Type::Enum(names) => match node.as_str() {
             Some(name) => names.contains(&name),
-            None => int32(node).is_some(),
+            None => integer::<i32>(node).is_some(),
         },
-        Type::Message(_) | Type::Map | Type::List => false,
+        Type::Message(_) | Type::Map(_) | Type::List(_) => false,
     }
 }
 
@@ -142,13 +165,62 @@ impl Type {
         match self {
             Self::Bool => "a boolean without quotes",
             Self::Int32 => "a whole number",
+            Self::Uint32 => "a whole number from 0",
             Self::String => "a string: quote it",
+            Self::Duration => "a duration such as `5s`",
             Self::Enum(_) => "a name that Istio knows",
             Self::Message(_) => "a mapping",
-            Self::Map => "a mapping of strings",
-            Self::List => "a list",
+            Self::Map(Self::String) => "a mapping of strings",
+            Self::Map(_) => "a mapping of mappings",
+            Self::List(Self::String) => "a list of strings",
+            Self::List(_) => "a list",
         }
     }
+}
+
+/// The units of a duration.
+const UNITS: [(&str, f64); 8] = [
+    ("ns", 1.0),
+    ("us", 1e3),
+    ("\u{b5}s", 1e3),
+    ("\u{3bc}s", 1e3),
+    ("ms", 1e6),
+    ("s", 1e9),
+    ("m", 6e10),
+    ("h", 3.6e12),
+];
+
+/// The maximum of a duration, in nanoseconds.
+const MAX: f64 = 9_223_372_036_854_775_807.0;
+
+/// Returns whether Go reads a text as a duration: numbers with units, such as `1h30m`.
+pub(super) fn is_duration(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if unsigned == "0" {
+        return true;
+    }
+    let mut total = 0.0;
+    let mut rest = unsigned;
+    while !rest.is_empty() {
+        let Some((nanoseconds, after)) = first_part(rest) else {
+            return false;
+        };
+        total += nanoseconds;
+        rest = after;
+    }
+    !unsigned.is_empty() && total <= MAX
+}
+
+/// Reads a number with a unit; returns it in nanoseconds, and the rest of the text.
+fn first_part(text: &str) -> Option<(f64, &str)> {
+    let is_number = |c: char| c.is_ascii_digit() || c == '.';
+    let unit_start = text.find(|c| !is_number(c))?;
+    let (number, rest) = text.split_at(unit_start);
+    let unit_end = rest.find(is_number).unwrap_or(rest.len());
+    let (unit, after) = rest.split_at(unit_end);
+    let (_, size) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let number: f64 = number.parse().ok()?;
+    Some((number * size, after))
 }
 
 /// Returns the name of a field in the protobuf definition for its JSON name:
@@ -167,18 +239,6 @@ pub(super) fn original_name(json: &str) -> Cow<'_, str> {
     Cow::Owned(name)
 }
 
-/// Returns the JSON name of a field for its name in the protobuf definition.
-pub(super) fn json_name(original: &str) -> String {
-    let mut words = original.split('_');
-    let mut name = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        let (first, rest) = word.split_at_checked(1).unwrap_or((word, ""));
-        name.push_str(&first.to_ascii_uppercase());
-        name.push_str(rest);
-    }
-    name
-}
-
 /// Returns the entry that the decoder uses for the field with this JSON name. If both
 /// spellings are written, it uses that of JSON, even with a null.
 pub(super) fn entry<'t>(message: NodeRef<'t>, json: &str) -> Option<Entry<'t>> {
@@ -195,21 +255,36 @@ pub(super) fn value<'t>(message: NodeRef<'t>, json: &str) -> Option<NodeRef<'t>>
     (!found.is_null()).then_some(found)
 }
 
-/// Reads an `int32`: a number, with or without quotes.
-pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
+/// Reads an integer: a number, with or without quotes.
+pub(super) fn integer<T: TryFrom<i64>>(node: NodeRef<'_>) -> Option<T> {
     let number = match node.scalar()? {
+        Scalar::Float(number) if number == 0.0 && number.is_sign_negative() => {
+            return negative_zero();
+        }
         Scalar::Int(number) => number,
         // JSON has one kind of number: `15020.0` is written as 15020.
         Scalar::Float(number) => whole(number)?,
         // `json.Unmarshal` parses the text, and keeps the zero for null.
         Scalar::Str(text) => match json_text(text) {
             "null" => 0,
+            "-0" => return negative_zero(),
             digits if is_json_integer(digits) => digits.parse().ok()?,
             _ => return None,
         },
         _ => return None,
     };
-    i32::try_from(number).ok().map(i64::from)
+    T::try_from(number).ok()
+}
+
+/// Returns `-0`, which Go rejects for unsigned types.
+fn negative_zero<T: TryFrom<i64>>() -> Option<T> {
+    T::try_from(-1).ok()?;
+    T::try_from(0).ok()
+}
+
+/// Reads an `int32`.
+pub(super) fn int32(node: NodeRef<'_>) -> Option<i64> {
+    integer::<i32>(node).map(i64::from)
 }
 
 /// Returns a text without the white space that JSON permits around a value.
@@ -252,5 +327,43 @@ pub(super) fn enumeration(node: NodeRef<'_>, names: &[&'static str]) -> Option<&
             names.get(number).copied()
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_in_go() {
+        for text in [
+            "5s",
+            "1h30m",
+            "-1.5h",
+            "+.5s",
+            "1.s",
+            "0",
+            "-0",
+            "100\u{b5}s",
+            "0s",
+        ] {
+            assert!(is_duration(text), "{text}");
+        }
+        for text in [
+            "",
+            "5",
+            "s",
+            ".s",
+            "1 s",
+            "1d",
+            "one",
+            "+",
+            "1e3s",
+            "1..5s",
+            " 1s",
+            "99999999h",
+        ] {
+            assert!(!is_duration(text), "{text}");
+        }
     }
 }

@@ -5,15 +5,19 @@
 //! The injection template pastes each `proxyMetadata` value between double quotes without
 //! escaping (injection-template.yaml), so a value is the inside of a double-quoted YAML scalar.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use meshprobe_yaml::{self as yaml, Ambiguity, NodeRef, Span, SyntaxError, Tree, parse_embedded};
 use serde_json::{Map, Value as Json};
 
+use super::config_schema::{INTERCEPTION_MODES, PROXY_CONFIG};
 use super::keys::{LOCALHOST_PROBES, PROBERS_ENV};
-use super::proto_type::{self, INTERCEPTION_MODES, PROXY_CONFIG, TypeFault};
+use super::proto_type;
+use super::proto_type::{TypeFault, faults};
 use super::rewrite::parse_bool;
+use crate::mesh::Version;
 
 /// The field that becomes the env of the sidecar.
 const METADATA: &str = "proxyMetadata";
@@ -116,19 +120,27 @@ impl ProxyConfig {
         entry.and_then(|entry| entry.key.text()).unwrap_or(METADATA)
     }
 
-    /// Returns why the injector rejects a pod with this annotation; `None` if the types of the fields that are read are
-    /// accepted.
+    /// Returns why the injector of a release rejects a pod with this annotation; `None` if the types of the fields are
+    /// accepted. If the release is unknown, fields of the newest one are checked.
     #[must_use]
-    pub fn fault(&self) -> Option<TypeFault> {
+    pub fn fault(&self, release: Option<Version>) -> Option<TypeFault> {
         let root = self.root().filter(|root| !root.is_null())?;
         if !root.is_mapping() {
             return Some(TypeFault {
                 path: String::new(),
                 span: root.span(),
                 message: NO_MAPPING.to_owned(),
+                since: None,
             });
         }
-        proto_type::faults(root, PROXY_CONFIG).into_iter().next()
+        let is_in = |fault: &TypeFault| fault.since.is_none_or(|change| change.is_in(release));
+        let mut faults: Vec<TypeFault> = faults(root, PROXY_CONFIG)
+            .into_iter()
+            .filter(is_in)
+            .collect();
+        // A fault in all releases is certain.
+        faults.sort_by_key(|fault| fault.since.is_some());
+        faults.into_iter().next()
     }
 
     /// Returns the prober env that the sidecar receives from this annotation, without escapes.
@@ -202,11 +214,13 @@ fn differs(text: &str, reason: &str) -> Unreadable {
 
 /// Renames the fields of a `ProxyConfig` to their JSON names, which take precedence if both are written, and
 /// converts its port to a number if it is in quotes.
-pub(super) fn canonical(config: Map<String, Json>) -> Map<String, Json> {
-    let (originals, mut config): (Map<String, Json>, Map<String, Json>) =
-        config.into_iter().partition(|(name, _)| name.contains('_'));
-    for (name, value) in originals {
-        config.entry(proto_type::json_name(&name)).or_insert(value);
+pub(super) fn canonical(mut config: Map<String, Json>) -> Map<String, Json> {
+    for name in PROXY_CONFIG.iter().map(|field| field.name) {
+        if let Cow::Owned(original) = proto_type::original_name(name)
+            && let Some(value) = config.remove(&original)
+        {
+            config.entry(name).or_insert(value);
+        }
     }
     if let Some(port) = config.get_mut("statusPort")
         && let Some(number) = port

@@ -12,15 +12,15 @@ use super::values::{Descent, Found, Layer, Values};
 use super::version::{of_tag, version_of_image};
 use crate::finding::Label;
 use crate::kube::Requirements;
+use crate::mesh::istio::config_schema::{INTERCEPTION_MODES, MESH_CONFIG};
 use crate::mesh::istio::keys::{DEFAULT_ROOT_NAMESPACE, DEFAULT_STATUS_PORT, LOCALHOST_PROBES};
-use crate::mesh::istio::proto_type::{
-    INTERCEPTION_MODES, MESH_CONFIG, TypeFault, enumeration, faults, original_name,
-};
+use crate::mesh::istio::proto_type::{TypeFault, enumeration, faults, original_name};
 use crate::mesh::istio::rewrite::parse_bool;
-use crate::mesh::{Fact, Reason, Version};
+use crate::mesh::{Fact, Reason, ReleaseChange, Version};
 
 /// Reads the values of the istiod chart into `install`. Existing values are kept.
 pub(super) fn read_into(install: &mut Install, values: &Values<'_>) {
+    // The release decides which fields of the mesh configuration exist.
     if install.version.is_none() {
         install.version = version(values);
     }
@@ -261,7 +261,6 @@ pub(super) fn enablement_selector(node: NodeRef<'_>) -> EnablementSelector {
     }
 }
 
-/// Reads a list of selectors.
 pub(super) fn selectors(values: &Values<'_>, path: &str) -> Option<Fact<Vec<Requirements>>> {
     let items = values.list(path);
     let label = items.first()?.label(format!("`{path}` is set here"));
@@ -289,7 +288,7 @@ const KEY: &str = "meshConfig";
 /// Records the first value of a wrong type in `meshConfig`. istiod then rejects the whole configuration and keeps the
 /// last valid one, so none of its facts apply.
 pub(super) fn reject_wrong_types(install: &mut Install, values: &Values<'_>) {
-    let Some(rejected) = first_fault(values) else {
+    let Some(rejected) = first_fault(install, values) else {
         return;
     };
     install.rejected_config = Some(rejected);
@@ -304,14 +303,18 @@ pub(super) fn reject_wrong_types(install: &mut Install, values: &Values<'_>) {
 }
 
 /// Returns the first value that istiod rejects. A value that a stronger layer replaces is ignored.
-fn first_fault(values: &Values<'_>) -> Option<Label> {
+fn first_fault(install: &Install, values: &Values<'_>) -> Option<Label> {
+    let release = install.version.as_ref().map(|version| version.value);
+    // A field of a later release is checked only if the release is known.
+    let is_checked = |change: &ReleaseChange| release.is_some() && change.is_in(release);
     for (index, layer) in values.layers.iter().enumerate() {
         let Descent::Node(node) = layer.descend(&[KEY]) else {
             continue;
         };
         let stronger = values.layers.get(..index).unwrap_or_default();
-        let mut faults = config_faults(node).into_iter();
-        let fault = faults.find(|fault| !is_replaced(&fault.path, stronger));
+        let fault = config_faults(node).into_iter().find(|fault| {
+            fault.since.is_none_or(is_checked) && !is_replaced(&fault.path, stronger)
+        });
         if let Some(fault) = fault {
             let message = format!(
                 "Istio rejects the whole mesh configuration: {}",
@@ -336,6 +339,7 @@ fn config_faults(node: NodeRef<'_>) -> Vec<TypeFault> {
         path: String::new(),
         span: node.span(),
         message: "it must be a mapping".to_owned(),
+        since: None,
     }]
 }
 

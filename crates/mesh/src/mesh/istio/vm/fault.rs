@@ -15,9 +15,10 @@ use super::probe::{
     Field, HEADER, Method, NUMBERS, SPEC, Type, field, kept, methods, number, value,
 };
 use crate::kube::Object;
-use crate::mesh::istio::admission;
-use crate::mesh::istio::proto_type::{self, PROXY_CONFIG};
+use crate::mesh::Version;
+use crate::mesh::istio::config_schema::PROXY_CONFIG;
 use crate::mesh::istio::proxy_config::{ProxyConfig, Unreadable};
+use crate::mesh::istio::{admission, proto_type};
 
 /// Returns the faults of a `WorkloadGroup`, in the order of its fields. Placeholders are not faults.
 #[must_use]
@@ -364,21 +365,23 @@ impl FaultKind {
     }
 }
 
-/// Returns why istioctl rejects the text of an annotation.
+/// Returns why istioctl rejects the text of an annotation, if all of its releases do.
 pub(super) fn annotation_fault(text: &str) -> Option<String> {
     let config = match ProxyConfig::parse(text) {
         Ok(config) => config,
         Err(Unreadable::Refused(reason)) => return Some(reason),
         Err(Unreadable::Differs(_)) => return None,
     };
-    config.fault().map(|fault| fault.message)
+    let fault = config.fault(Some(Version::FIRST_MODELLED_ISTIO))?;
+    Some(fault.message)
 }
 
-/// Returns why istioctl rejects `defaultConfig` in the text of a mesh configuration.
+/// Returns why all releases of istioctl reject `defaultConfig` in the text of a mesh configuration.
 pub(super) fn default_config_fault(text: &str) -> Option<String> {
     let text: Arc<str> = Arc::from(text);
     let tree = parse_embedded(&text, Span::new(0, text.len())).ok()??;
     let config = tree.root()?.get("defaultConfig")?;
     let mut faults = proto_type::faults(config, PROXY_CONFIG).into_iter();
-    faults.next().map(|fault| fault.message)
+    let fault = faults.find(|fault| fault.since.is_none())?;
+    Some(fault.message)
 }
