@@ -186,11 +186,21 @@ pub(super) fn refused_builds<'r>(
             }
         }
     }
+    let mut templates = HashMap::new();
     let found = found.into_values();
-    found.filter_map(|file| finding(context, &file)).collect()
+    found
+        .filter_map(|file| finding(context, &file, &mut templates))
+        .collect()
 }
 
-fn finding(context: &Context<'_>, file: &RefusedFile<'_>) -> Option<Finding> {
+/// Whether files contain placeholders, by their paths.
+type Templates<'r> = HashMap<&'r str, bool>;
+
+fn finding<'r>(
+    context: &Context<'_>,
+    file: &RefusedFile<'r>,
+    templates: &mut Templates<'r>,
+) -> Option<Finding> {
     let renderings = &file.renderings;
     let notes: Vec<&Note> = file.notes.values().copied().collect();
     let (first, others) = notes.split_first()?;
@@ -198,7 +208,8 @@ fn finding(context: &Context<'_>, file: &RefusedFile<'_>) -> Option<Finding> {
         let mut notes = notes.iter();
         notes.all(|note| rendering.is_placeholder(note))
     };
-    let is_template = |rendering: &&Rendering| is_undeployed_template(context, rendering);
+    let is_template =
+        |rendering: &&'r Rendering| is_undeployed_template(context, rendering, templates);
     let severity = match renderings.iter().all(is_placeholder) || renderings.iter().all(is_template)
     {
         true => Severity::Note,
@@ -243,14 +254,21 @@ fn cause(note: &Note) -> &str {
 
 /// Returns whether a kustomization is scaffolding: it or a file that it lists contains placeholders, and the tree, which
 /// deploys other folders, does not deploy it.
-fn is_undeployed_template(context: &Context<'_>, rendering: &Rendering) -> bool {
+fn is_undeployed_template<'r>(
+    context: &Context<'_>,
+    rendering: &'r Rendering,
+    templates: &mut Templates<'r>,
+) -> bool {
     let root = &*rendering.id.root;
-    let has_placeholder = || {
+    let mut has_placeholder = || {
         let listed = rendering.used.iter().map(|(path, _)| &**path);
-        let mut files = listed
-            .chain([root])
-            .filter_map(|path| context.sources.file(path));
-        files.any(|file| template_marker(&file.text).is_some())
+        let mut listed = listed.chain([root]);
+        listed.any(|path| {
+            *templates.entry(path).or_insert_with(|| {
+                let file = context.sources.file(path);
+                file.is_some_and(|file| template_marker(&file.text).is_some())
+            })
+        })
     };
     rendering.deployed.is_none() && context.inventory.is_left_to_others(root) && has_placeholder()
 }
