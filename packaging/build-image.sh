@@ -37,8 +37,8 @@ binary() {
     target="$(target)"
     # With --target, the flags apply to the program only, not to programs that run during the build.
     (cd "$root" && RUSTFLAGS='-C target-feature=+crt-static -C strip=symbols' \
-      cargo build --release --locked --target "$target" >&2)
-    file="${CARGO_TARGET_DIR:-$root/target}/$target/release/meshprobe"
+      cargo build --profile dist --locked --target "$target" >&2)
+    file="${CARGO_TARGET_DIR:-$root/target}/$target/dist/meshprobe"
   fi
   # A dynamic binary would start on this machine, but not in an empty image, which has no loader.
   if ldd "$file" 2>&1 | grep -q '=>'; then

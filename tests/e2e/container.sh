@@ -16,7 +16,7 @@ skip() {
 static="${MESHPROBE_STATIC:-}"
 if [ -z "$static" ]; then
   for libc in musl gnu; do
-    static="$target/$(uname -m)-unknown-linux-$libc/release/meshprobe"
+    static="$target/$(uname -m)-unknown-linux-$libc/dist/meshprobe"
     [ ! -x "$static" ] || break
   done
   [ -x "$static" ] || skip "no static binary: run 'packaging/build-image.sh binary' first"
