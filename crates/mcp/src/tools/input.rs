@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use meshprobe_mesh::settings::MeshKind;
 use rmcp::handler::server::tool::{schema_for_input, schema_for_output};
@@ -11,9 +12,17 @@ use rmcp::schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Call;
-use crate::error::{Command, Output, ToolError, clean};
+use crate::error::{Command, Output, Runner, ToolError, clean};
 use crate::paths::{Resolved, resolve};
+use crate::roots::Roots;
+
+/// What a call may use.
+pub(crate) struct Call<'a> {
+    pub runner: &'a dyn Runner,
+    pub roots: &'a Roots,
+    /// Set as soon as no one waits for the answer.
+    pub is_stopped: Arc<AtomicBool>,
+}
 
 /// The longest text of a pasted manifest in bytes.
 const LONGEST_MANIFEST: usize = 1 << 20;

@@ -4,7 +4,6 @@ mod input;
 mod pages;
 mod reports;
 
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, LazyLock};
 
 use meshprobe_mesh::settings::most_similar;
@@ -14,9 +13,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::error::{Runner, ToolError};
+use crate::error::ToolError;
 use crate::page::without_missing;
-use crate::roots::Roots;
+
+pub(crate) use input::Call;
 
 /// All tools, in the order in which clients see them.
 pub(crate) static TOOLS: LazyLock<[Tool; 6]> = LazyLock::new(|| {
@@ -115,14 +115,6 @@ type AnswerCall = Box<dyn Fn(&Call<'_>, &JsonObject) -> Result<Answer, ToolError
 
 /// The content that follows the schema of a tool, and the same as text.
 type Content<O> = (O, String);
-
-/// What a call may use.
-pub(crate) struct Call<'a> {
-    pub runner: &'a dyn Runner,
-    pub roots: &'a Roots,
-    /// Set as soon as no one waits for the answer.
-    pub is_stopped: Arc<AtomicBool>,
-}
 
 /// The answer of a tool.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use meshprobe_rules::symptoms::{self, Match};
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
+use super::input::Call;
 use crate::error::{ToolError, clean};
 use crate::resources;
 

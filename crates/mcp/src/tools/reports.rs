@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use rmcp::schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
-use super::input::{Manifests, limited};
+use super::input::{Call, Manifests, limited};
 use crate::answer::{Change, ChangeSummary, CheckSummary, Finding, NotJudged, Probe, Text, probes};
 use crate::error::{Output, ToolError, clean};
 use crate::page::{Page, Paging};
