@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use globset::Glob;
+use globset::{Glob, GlobBuilder, GlobSet};
 use meshprobe_yaml::{DeError, NodeRef, Span, from_node, parse_embedded};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use serde_json::Value;
 
-use super::scope_set::glob;
 use super::suggest::unknown_value_message;
 use super::{
     DataplaneMove, Form, FormChoice, InjectionAssumption, MeshKind, MtlsMode, NetworkPlugin,
@@ -153,6 +152,26 @@ impl Setting for Glob {
         let pattern = r"^(?!(\./)?(/|$))(?!(.*/)?\.\.(/|$))";
         json_schema!({"type": ["string", "integer"], "minLength": 1, "pattern": pattern})
     }
+}
+
+/// Parses a glob.
+///
+/// # Errors
+/// The message for a path that is not below the folder of the configuration file, or for an invalid glob.
+fn glob(text: &str) -> Result<Glob, String> {
+    let trimmed = text.strip_prefix("./").unwrap_or(text);
+    let trimmed = trimmed.strip_suffix('/').unwrap_or(trimmed);
+    if trimmed.is_empty() || trimmed.starts_with('/') || trimmed.split('/').any(|part| part == "..")
+    {
+        return Err(format!(
+            "`{text}` is not a path below the folder of the configuration file"
+        ));
+    }
+    let built = GlobBuilder::new(trimmed).literal_separator(true).build();
+    // A glob that cannot be compiled must be rejected here, because it would match nothing.
+    built
+        .and_then(|glob| GlobSet::new([&glob]).map(|_| glob))
+        .map_err(|error| format!("`{text}` is not a valid glob: {}", error.kind()))
 }
 
 /// The modes are accepted in any case.
@@ -368,5 +387,18 @@ pub(super) fn with_root<T>(
     match tree.as_ref().and_then(|tree| tree.root()) {
         Some(root) => read(root),
         None => Err("expected a mapping".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_that_match_nothing_are_rejected() {
+        assert!(glob("./clusters/*/").is_ok());
+        for bad in ["", "/", "/etc", "../x", "a/../b", "a/[", "{a"] {
+            assert!(glob(bad).is_err(), "{bad}");
+        }
     }
 }
