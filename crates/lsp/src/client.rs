@@ -36,6 +36,8 @@ pub(super) struct Supports {
     pub(super) resolve_edits: bool,
     /// Tags of diagnostics, such as "unnecessary".
     pub(super) tags: bool,
+    /// `textDocument/diagnostic`, which the server may ask for again when another document has changed.
+    pub(super) pull_diagnostics: bool,
     /// The server may ask for `textDocument/inlayHint` and `textDocument/codeLens` again.
     pub(super) refresh_hints: bool,
     /// As [`Supports::refresh_hints`], for code lenses.
@@ -51,6 +53,7 @@ impl Supports {
         let window = capabilities.window.as_ref();
         let offered = general.and_then(|general| general.position_encodings.as_deref());
         let diagnostics = text.and_then(|text| text.publish_diagnostics.as_ref());
+        let pull = text.and_then(|text| text.diagnostic.as_ref());
         let resolve = text
             .and_then(|text| text.code_action.as_ref())
             .and_then(|action| action.resolve_support.as_ref());
@@ -82,7 +85,10 @@ impl Supports {
                 .is_some_and(|resolve| resolve.properties.iter().any(|name| name == "edit")),
             tags: diagnostics.is_some_and(|diagnostics| {
                 diagnostics.diagnostics_capabilities.tag_support.is_some()
-            }),
+            }) || pull
+                .is_some_and(|pull| pull.diagnostics_capabilities.tag_support.is_some()),
+            pull_diagnostics: pull.is_some()
+                && flag(workspace.and_then(|workspace| workspace.diagnostics?.refresh_support)),
             refresh_hints: flag(
                 workspace.and_then(|workspace| workspace.inlay_hint.as_ref()?.refresh_support),
             ),
@@ -175,6 +181,11 @@ impl Client {
         if self.supports.refresh_lenses {
             self.request("workspace/codeLens/refresh", Value::Null);
         }
+    }
+
+    /// Asks the client to request diagnostics again.
+    pub(super) fn refresh_diagnostics(&self) {
+        self.request("workspace/diagnostic/refresh", Value::Null);
     }
 
     /// Ends the connection: later messages are dropped, and the thread that writes them can end.

@@ -93,8 +93,9 @@ fn cause_diagnostic(
         code_description: rule.and_then(code_description),
         source: Some(SOURCE.to_owned()),
         message: message.into(),
+        tags: None,
         related_information: Some(linked.collect()),
-        ..Diagnostic::default()
+        data: None,
     }
 }
 
@@ -226,7 +227,9 @@ pub(crate) fn invalid_document(
             code_description: code_description(finding.rule),
             source: Some(SOURCE.to_owned()),
             message: finding.message.into(),
-            ..Diagnostic::default()
+            tags: None,
+            related_information: None,
+            data: None,
         })
         .collect()
 }

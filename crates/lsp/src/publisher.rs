@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
-use gen_lsp_types::{Diagnostic, PublishDiagnosticsParams, Uri};
+use gen_lsp_types::{
+    Diagnostic, DocumentDiagnosticParams, DocumentDiagnosticReport, FullDocumentDiagnosticReport,
+    PublishDiagnosticsParams, RelatedFullDocumentDiagnosticReport,
+    RelatedUnchangedDocumentDiagnosticReport, UnchangedDocumentDiagnosticReport, Uri,
+};
 use hashbrown::HashMap;
 use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 
@@ -20,6 +24,8 @@ use crate::encoding::path_of;
 pub(super) struct Publisher {
     /// Those that were published, as hashes with the version of the document.
     published: HashMap<Uri, (Option<i32>, u64)>,
+    /// Those that the client requests.
+    reports: Reports,
     /// Whether the folder was removed. Its results are then not published.
     is_ended: bool,
 }
@@ -91,11 +97,31 @@ impl Publisher {
         self.is_ended
     }
 
+    /// Returns the report of a document.
+    pub(super) fn report(&self, params: &DocumentDiagnosticParams) -> DocumentDiagnosticReport {
+        let previous = params.previous_result_id.as_deref();
+        self.reports.document(&params.text_document.uri, previous)
+    }
+
     /// Publishes all reports of the folder.
     pub(super) fn publish(&mut self, client: &Client, reports: Vec<(Uri, Report)>) {
         if self.is_ended {
             return;
         }
+        if !client.supports.pull_diagnostics {
+            return self.publish_changes(client, reports);
+        }
+        // The client requests those of open documents, and gets the others.
+        let is_closed = |(_, report): &&(Uri, Report)| report.version.is_none();
+        let pushed = reports.iter().filter(is_closed).cloned().collect();
+        self.publish_changes(client, pushed);
+        if self.reports.replace(reports) {
+            client.refresh_diagnostics();
+        }
+    }
+
+    /// Publishes the reports that differ from those that the client has, and removes the others.
+    fn publish_changes(&mut self, client: &Client, reports: Vec<(Uri, Report)>) {
         let mut reports: BTreeMap<String, Report> = reports
             .into_iter()
             .map(|(uri, report)| (uri.0, report))
@@ -155,4 +181,52 @@ pub(super) struct Report {
     pub(super) hash: u64,
     /// The diagnostics.
     pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// Returns the id that the client sends with its next request. Equal diagnostics have equal ids.
+    fn result_id(&self) -> String {
+        format!("{:016x}", self.hash)
+    }
+}
+
+/// The diagnostics of all documents of a folder, as of the last analysis.
+#[derive(Debug, Default)]
+pub(super) struct Reports {
+    by_uri: HashMap<Uri, Report>,
+}
+
+impl Reports {
+    /// Replaces all diagnostics. Returns whether those of a document have changed.
+    pub(super) fn replace(&mut self, reports: impl IntoIterator<Item = (Uri, Report)>) -> bool {
+        let new: HashMap<Uri, Report> = reports.into_iter().collect();
+        let old = std::mem::replace(&mut self.by_uri, new);
+        let has = |reports: &HashMap<Uri, Report>, uri: &Uri, report: &Report| {
+            let other = reports.get(uri);
+            other.map_or(report.diagnostics.is_empty(), |other| {
+                other.hash == report.hash
+            })
+        };
+        let is_same = old
+            .iter()
+            .all(|(uri, report)| has(&self.by_uri, uri, report))
+            && self
+                .by_uri
+                .iter()
+                .all(|(uri, report)| has(&old, uri, report));
+        !is_same
+    }
+
+    /// Returns the report of a document, which has no diagnostics if nothing is known about it.
+    pub(super) fn document(&self, uri: &Uri, previous: Option<&str>) -> DocumentDiagnosticReport {
+        let none = Report::default();
+        let report = self.by_uri.get(uri).unwrap_or(&none);
+        let id = report.result_id();
+        if previous == Some(id.as_str()) {
+            let unchanged = UnchangedDocumentDiagnosticReport::new(id);
+            return RelatedUnchangedDocumentDiagnosticReport::new(None, unchanged).into();
+        }
+        let full = FullDocumentDiagnosticReport::new(Some(id), report.diagnostics.clone());
+        RelatedFullDocumentDiagnosticReport::new(None, full).into()
+    }
 }

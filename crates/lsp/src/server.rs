@@ -141,7 +141,7 @@ fn dispatch(session: &mut Session, request: Request) {
             ErrorCode::InvalidRequest,
             "the server is already initialized",
         )
-    } else if !requests::is_known(&request.method) {
+    } else if !requests::is_known(&request.method, &session.client().supports) {
         let message = format!("unknown method `{}`", request.method);
         requests::error(ErrorCode::MethodNotFound, &message)
     } else {
@@ -184,7 +184,7 @@ pub(super) fn answer(supports: &Supports) -> InitializeResult {
         }),
         ..ServerCapabilities::default()
     };
-    requests::announce(&mut capabilities);
+    requests::announce(&mut capabilities, supports);
     InitializeResult {
         capabilities,
         server_info: Some(ServerInfo {

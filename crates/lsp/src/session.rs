@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::client::locked;
 use crate::encoding::path_of;
 use crate::loader::{Root, innermost};
-use crate::publisher::Publisher;
+use crate::publisher::{Publisher, Reports};
 use crate::shared::Shared;
 use crate::worker::{Change, Job, STACK, Worker};
 use crate::{client, loader, requests};
@@ -28,7 +28,7 @@ use crate::{client, loader, requests};
 pub(crate) struct Session {
     shared: Arc<Shared>,
     documents: Documents,
-    workspaces: Vec<Workspace>,
+    workspaces: Workspaces,
     /// The folders that are not loaded yet, because the client has not sent its settings.
     waiting: Vec<Uri>,
     /// The settings of the client, for folders without settings of their own.
@@ -45,7 +45,7 @@ impl Session {
         Self {
             shared,
             documents: Documents::default(),
-            workspaces: Vec::new(),
+            workspaces: Workspaces::default(),
             waiting: folders,
             settings: settings.unwrap_or_else(|| Value::Object(Map::new())),
             requested_settings: None,
@@ -63,7 +63,7 @@ impl Session {
     pub(crate) fn end(&mut self) {
         self.waiting.clear();
         self.query_held();
-        end(self.workspaces.drain(..), &self.shared);
+        self.workspaces.end(&self.shared);
         self.shared.cancel_pending();
     }
 
@@ -112,7 +112,7 @@ impl Session {
                     anything: !self.client().supports.watched_files,
                     ..self.change(changed.into_iter().collect(), false)
                 };
-                self.send_all(&change);
+                self.workspaces.broadcast(&change);
             }
             "textDocument/didClose" => {
                 let params = read::<DidCloseTextDocumentParams>(params);
@@ -143,7 +143,7 @@ impl Session {
                         settings: Some(self.settings.clone()),
                         ..self.change(Vec::new(), false)
                     };
-                    self.send_all(&change);
+                    self.workspaces.broadcast(&change);
                 }
             }
             "workspace/didChangeWorkspaceFolders" => {
@@ -178,20 +178,7 @@ impl Session {
     }
 
     fn broadcast(&self, paths: Vec<PathBuf>, files: bool) {
-        self.send_all(&self.change(paths, files));
-    }
-
-    /// Sends a change to all folders, because a file may state facts about each of them.
-    fn send_all(&self, change: &Change) {
-        for known in &self.workspaces {
-            known.send(Job::Change(change.clone()));
-        }
-    }
-
-    /// Returns the innermost folder that contains a path.
-    fn workspace_of(&self, path: &Path) -> Option<&Workspace> {
-        let root = innermost(self.workspaces.iter().map(|known| &known.root), path)?;
-        self.workspaces.iter().find(|known| known.root == *root)
+        self.workspaces.broadcast(&self.change(paths, files));
     }
 }
 
@@ -274,7 +261,7 @@ impl Session {
 
     /// Loads a document that is in no folder of the workspace.
     pub(super) fn start_outside(&mut self, uri: &Uri, path: &Path) -> io::Result<()> {
-        if self.workspace_of(path).is_some() || self.is_waiting(path) {
+        if self.workspaces.of(path).is_some() || self.is_waiting(path) {
             return Ok(());
         }
         let Some(folder) = path.parent().map(Path::to_path_buf) else {
@@ -285,9 +272,11 @@ impl Session {
     }
 
     pub(super) fn end_outside(&mut self, path: &Path) {
-        if let Some(folder) = path.parent().map(Path::to_path_buf) {
-            let only = Some(path.to_path_buf());
-            self.remove(&Root { folder, only });
+        let all = self.workspaces.iter().map(|known| known.root.clone());
+        let ended = all.filter(|root| root.only.as_deref() == Some(path));
+        for root in ended.collect::<Vec<_>>() {
+            self.workspaces.remove(&root, &self.shared);
+            self.update_roots();
         }
     }
 
@@ -296,32 +285,17 @@ impl Session {
             settings: Some(settings),
             ..self.change(Vec::new(), true)
         };
-        if self.workspaces.iter().any(|known| known.root == root) {
-            return Ok(());
-        }
-        let (jobs, receiver) = channel();
-        let worker = Worker::new(root.clone(), Arc::clone(&self.shared), receiver);
-        self.workspaces.push(Workspace {
-            uri: uri.clone(),
-            root,
-            jobs,
-            publisher: Arc::clone(&worker.publisher),
-        });
+        let roots = self.workspaces.iter().map(|known| known.root.clone());
+        let roots = roots.chain([root.clone()]).collect();
+        *self
+            .shared
+            .roots
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = roots;
+        self.workspaces
+            .add(uri.clone(), root, &self.shared, first)?;
         self.update_roots();
-        std::thread::Builder::new()
-            .name("lsp-worker".to_owned())
-            .stack_size(STACK)
-            .spawn(move || worker.run(first))?;
         Ok(())
-    }
-
-    /// Ends the worker of a folder.
-    fn remove(&mut self, root: &Root) {
-        end(
-            self.workspaces.extract_if(.., |known| known.root == *root),
-            &self.shared,
-        );
-        self.update_roots();
     }
 
     fn update_roots(&self) {
@@ -341,9 +315,11 @@ impl Session {
         for removed in params.event.removed {
             self.waiting.retain(|uri| *uri != removed.uri);
             if let Some(folder) = path_of(&removed.uri) {
-                self.remove(&Root { folder, only: None });
+                let root = Root { folder, only: None };
+                self.workspaces.remove(&root, &self.shared);
             }
         }
+        self.update_roots();
         let added = params.event.added.into_iter().map(|folder| folder.uri);
         self.waiting.extend(added);
         self.request_settings();
@@ -366,14 +342,18 @@ impl Session {
         if path.as_deref().is_some_and(|path| self.is_waiting(path)) {
             return self.held.push(request);
         }
-        let workspace = path.and_then(|path| self.workspace_of(&path));
+        let workspace = path.and_then(|path| self.workspaces.of(&path));
         match workspace {
             Some(workspace) => {
                 locked(&self.shared.pending).insert(request.id.clone(), false);
                 workspace.send(Job::Query(request));
             }
             None => {
-                self.client().respond(request.id, Ok(Value::Null));
+                let answer = match requests::is_pull(&request) {
+                    true => requests::written(Reports::default().document(&Uri::from(""), None)),
+                    false => Ok(Value::Null),
+                };
+                self.client().respond(request.id, answer);
             }
         }
     }
@@ -405,8 +385,77 @@ impl Workspace {
     }
 }
 
+/// The folders of the workspace.
+#[derive(Debug, Default)]
+pub(super) struct Workspaces {
+    all: Vec<Workspace>,
+}
+
+impl Workspaces {
+    /// Starts the worker of a folder, unless the folder is already part of the workspace.
+    ///
+    /// # Errors
+    /// The thread cannot be started.
+    pub(super) fn add(
+        &mut self,
+        uri: Uri,
+        root: Root,
+        shared: &Arc<Shared>,
+        first: Change,
+    ) -> io::Result<()> {
+        if self.all.iter().any(|known| known.root == root) {
+            return Ok(());
+        }
+        let (jobs, receiver) = channel();
+        let worker = Worker::new(root.clone(), Arc::clone(shared), receiver);
+        let publisher = Arc::clone(&worker.publisher);
+        std::thread::Builder::new()
+            .name("lsp-worker".to_owned())
+            .stack_size(STACK)
+            .spawn(move || worker.run(first))?;
+        self.all.push(Workspace {
+            uri,
+            root,
+            jobs,
+            publisher,
+        });
+        Ok(())
+    }
+
+    /// Ends the worker of a folder.
+    pub(super) fn remove(&mut self, root: &Root, shared: &Shared) {
+        let all = std::mem::take(&mut self.all).into_iter();
+        let (removed, kept) = all.partition(|known| known.root == *root);
+        self.all = kept;
+        end(removed, shared);
+    }
+
+    /// Ends all workers.
+    pub(super) fn end(&mut self, shared: &Shared) {
+        end(std::mem::take(&mut self.all), shared);
+    }
+
+    /// Iterates over the folders.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Workspace> {
+        self.all.iter()
+    }
+
+    /// Returns the innermost folder that contains a path.
+    pub(super) fn of(&self, path: &Path) -> Option<&Workspace> {
+        let root = innermost(self.all.iter().map(|known| &known.root), path)?;
+        self.all.iter().find(|known| known.root == *root)
+    }
+
+    /// Sends a change to all folders, because a file may state facts about each of them.
+    pub(super) fn broadcast(&self, change: &Change) {
+        for known in &self.all {
+            known.send(Job::Change(change.clone()));
+        }
+    }
+}
+
 /// Ends workers, each of which finishes the step of its analysis in the background, and removes their diagnostics.
-fn end(workspaces: impl Iterator<Item = Workspace>, shared: &Shared) {
+fn end(workspaces: Vec<Workspace>, shared: &Shared) {
     for workspace in workspaces {
         locked(&workspace.publisher).end(&shared.client);
     }

@@ -28,17 +28,31 @@ impl Shared {
     /// Answers a request from an analysis, unless the client has cancelled it. A panic is an error of this request only.
     pub(super) fn answer(&self, analysis: &Analysis, request: Request) {
         let answer = catch_panic(|| {
-            let is_cancelled = locked(&self.pending).get(&request.id).copied();
-            match is_cancelled.unwrap_or_default() {
-                true => Err(cancelled()),
-                false => requests::answer(analysis, &self.pool, &request),
-            }
+            self.unless_cancelled(&request.id, || {
+                requests::answer(analysis, &self.pool, &request)
+            })
         });
         let answer = answer.unwrap_or_else(|panic| {
             let message = format!("meshprobe panicked: {panic}");
             Err(requests::error(ErrorCode::InternalError, &message))
         });
         self.respond(request.id, answer);
+    }
+
+    /// Returns the result of `work`, or an error if the client has cancelled the request.
+    ///
+    /// # Errors
+    /// Those of `work`, and the cancellation.
+    pub(super) fn unless_cancelled(
+        &self,
+        id: &RequestId,
+        work: impl FnOnce() -> Result<Value, ResponseError>,
+    ) -> Result<Value, ResponseError> {
+        let is_cancelled = locked(&self.pending).get(id).copied();
+        if is_cancelled.unwrap_or_default() {
+            return Err(cancelled());
+        }
+        work()
     }
 
     /// Answers a request if it is still pending.

@@ -21,7 +21,7 @@ use crate::client::locked;
 use crate::loader::{Plan, Root, SettingsError, innermost};
 use crate::publisher::Publisher;
 use crate::shared::{Shared, cancelled};
-use crate::{diagnostics, publisher};
+use crate::{diagnostics, publisher, requests};
 
 /// The stack size of a worker in bytes: large enough for documents as deep as the parser allows.
 pub(super) const STACK: usize = 4 << 20;
@@ -63,13 +63,17 @@ impl Worker {
         });
         while let Some(Next { change, queries }) = next {
             let state = self.analyse(previous.take(), &change);
-            let analysis = state.as_ref().map(|state| &state.analysis);
-            match analysis {
-                Some(analysis) => self.publish(analysis),
-                None => self.publish_problems(&change.buffers),
-            }
-            progress = None;
-            next = self.serve(analysis, queries);
+            next = match &state {
+                Some(state) => {
+                    self.publish(&state.analysis);
+                    progress = None;
+                    self.serve(&state.analysis, queries)
+                }
+                None => {
+                    progress = None;
+                    self.wait(&change, queries)
+                }
+            };
             previous = state;
         }
         drop(progress);
@@ -150,28 +154,44 @@ impl Worker {
         Some(plan)
     }
 
-    /// Answers requests until something changes; without an analysis, because the folder has never had valid settings, with
-    /// nothing. Returns `None` if the folder was removed.
-    fn serve(&self, analysis: Option<&Analysis>, queries: Vec<Request>) -> Option<Next> {
-        let answer = |query: Request| match analysis {
-            Some(analysis) => self.shared.answer(analysis, query),
-            None => self.shared.respond(query.id, Ok(Value::Null)),
-        };
-        queries.into_iter().for_each(answer);
+    /// Answers requests until something changes. Returns `None` if the folder was removed.
+    fn serve(&self, analysis: &Analysis, queries: Vec<Request>) -> Option<Next> {
+        for query in queries {
+            self.answer(analysis, query);
+        }
         loop {
             match self.jobs.recv() {
-                Ok(Job::Query(query)) => answer(query),
+                Ok(Job::Query(query)) => self.answer(analysis, query),
                 Ok(Job::Change(change)) => return collect(&self.shared, &self.jobs, change),
                 Err(_) => return None,
             }
         }
     }
 
-    /// Publishes the problems of settings, without which nothing can be checked.
-    fn publish_problems(&self, buffers: &Buffers) {
-        let problems = problem_diagnostics(&self.problems);
-        let reports = publisher::problem_reports(buffers, problems);
-        locked(&self.publisher).publish(&self.shared.client, reports);
+    /// Answers a request.
+    fn answer(&self, analysis: &Analysis, request: Request) {
+        match requests::is_pull(&request) {
+            true => self.answer_pull(request),
+            false => self.shared.answer(analysis, request),
+        }
+    }
+
+    /// Answers a request about a folder that has never had valid settings.
+    fn answer_without_analysis(&self, request: Request) {
+        match requests::is_pull(&request) {
+            true => self.answer_pull(request),
+            false => self.shared.respond(request.id, Ok(Value::Null)),
+        }
+    }
+
+    /// Answers a request for diagnostics from those that were computed last.
+    fn answer_pull(&self, request: Request) {
+        let answer = self.shared.unless_cancelled(&request.id, || {
+            requests::typed(request.params, |params| {
+                locked(&self.publisher).report(&params)
+            })
+        });
+        self.shared.respond(request.id, answer);
     }
 
     /// Publishes the diagnostics of an analysis.
@@ -192,6 +212,23 @@ impl Worker {
         });
         locked(&self.publisher).publish(&shared.client, reports);
         shared.client.refresh();
+    }
+
+    /// Waits for the next change of a folder that has never had valid settings.
+    pub(super) fn wait(&self, change: &Change, queries: Vec<Request>) -> Option<Next> {
+        let problems = problem_diagnostics(&self.problems);
+        let reports = publisher::problem_reports(&change.buffers, problems);
+        locked(&self.publisher).publish(&self.shared.client, reports);
+        for query in queries {
+            self.answer_without_analysis(query);
+        }
+        loop {
+            match self.jobs.recv() {
+                Ok(Job::Query(query)) => self.answer_without_analysis(query),
+                Ok(Job::Change(change)) => return collect(&self.shared, &self.jobs, change),
+                Err(_) => return None,
+            }
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod hover;
 mod lifecycle;
 mod navigation;
 mod process;
+mod pull;
 mod random_edits;
 mod requests;
 mod robustness;

@@ -11,7 +11,9 @@ mod definition;
 mod hover;
 mod known_key;
 
-use gen_lsp_types::{CodeLensOptions, CompletionOptions, ServerCapabilities, Uri};
+use gen_lsp_types::{
+    CodeLensOptions, CompletionOptions, DiagnosticOptions, ServerCapabilities, Uri,
+};
 use lsp_server::{ErrorCode, Request, ResponseError};
 use rayon::ThreadPool;
 use serde::Serialize;
@@ -20,12 +22,17 @@ use serde_json::Value;
 
 use crate::analysis::Analysis;
 
+use crate::client::Supports;
+use crate::diagnostics::SOURCE;
 pub(super) use code_action::FIX_ALL;
 
 type Answer = Result<Value, ResponseError>;
 
 /// Answers a request with these parameters. Long work runs on the threads of the pool.
 type Handler = fn(&Analysis, &ThreadPool, Value) -> Answer;
+
+/// Requests the diagnostics of a document.
+const DIAGNOSTICS: &str = "textDocument/diagnostic";
 
 /// The requests that an analysis answers.
 const REQUESTS: &[(&str, Handler)] = &[
@@ -60,7 +67,7 @@ const REQUESTS: &[(&str, Handler)] = &[
 ];
 
 /// Adds the capabilities of the requests, except code actions.
-pub(crate) fn announce(capabilities: &mut ServerCapabilities) {
+pub(crate) fn announce(capabilities: &mut ServerCapabilities, supports: &Supports) {
     let words = ["/", ".", "-", "[", " "].map(str::to_owned);
     capabilities.code_lens_provider = Some(CodeLensOptions::default());
     capabilities.completion_provider = Some(CompletionOptions {
@@ -68,14 +75,30 @@ pub(crate) fn announce(capabilities: &mut ServerCapabilities) {
         ..CompletionOptions::default()
     });
     capabilities.definition_provider = Some(true.into());
+    if supports.pull_diagnostics {
+        let options = DiagnosticOptions {
+            identifier: Some(SOURCE.to_owned()),
+            inter_file_dependencies: true,
+            workspace_diagnostics: false,
+            ..DiagnosticOptions::default()
+        };
+        capabilities.diagnostic_provider = Some(options.into());
+    }
     capabilities.hover_provider = Some(true.into());
     capabilities.inlay_hint_provider = Some(true.into());
     capabilities.references_provider = Some(true.into());
 }
 
-/// Returns whether a request is known.
-pub(crate) fn is_known(method: &str) -> bool {
-    REQUESTS.iter().any(|(known, _)| *known == method)
+/// Returns whether the server answers requests of a method.
+pub(crate) fn is_known(method: &str, supports: &Supports) -> bool {
+    let is_pull = method == DIAGNOSTICS;
+    REQUESTS.iter().any(|(known, _)| *known == method) || is_pull && supports.pull_diagnostics
+}
+
+/// Returns whether a request is for diagnostics, which the publisher of a folder answers: it knows which of them the client
+/// has.
+pub(crate) fn is_pull(request: &Request) -> bool {
+    request.method == DIAGNOSTICS
 }
 
 /// Returns the document that a request is about. An item that the client wants to have completed names it in its data.
@@ -106,9 +129,17 @@ pub(crate) fn error(code: ErrorCode, message: &str) -> ResponseError {
 }
 
 /// Reads the parameters of a request, and writes its answer.
-fn typed<P: DeserializeOwned, A: Serialize>(params: Value, answer: impl FnOnce(P) -> A) -> Answer {
+pub(crate) fn typed<P: DeserializeOwned, A: Serialize>(
+    params: Value,
+    answer: impl FnOnce(P) -> A,
+) -> Answer {
     let params = serde_json::from_value(params)
         .map_err(|wrong| error(ErrorCode::InvalidParams, &wrong.to_string()))?;
-    serde_json::to_value(answer(params))
+    written(answer(params))
+}
+
+/// Writes the answer to a request.
+pub(crate) fn written(answer: impl Serialize) -> Answer {
+    serde_json::to_value(answer)
         .map_err(|wrong| error(ErrorCode::InternalError, &wrong.to_string()))
 }
