@@ -6,7 +6,6 @@ use meshprobe_predict::context::NotJudged;
 use meshprobe_tree::source::SourceSet;
 use serde::{Serialize, Serializer};
 
-use super::changes::ChangeReport;
 use super::escape::json_safe;
 use super::summary::RuleCount;
 use meshprobe_engine::engine::{
@@ -346,15 +345,4 @@ pub(super) fn not_judged_entries(set: &SourceSet, found: &[NotJudged]) -> Vec<No
         }
     };
     found.iter().map(entry).collect()
-}
-
-/// The report of a command as plain data, for callers in the same process.
-#[derive(Debug)]
-pub enum Report {
-    /// That of `check`.
-    Check(CheckReport),
-    /// That of `predict`.
-    Predict(PredictReport),
-    /// That of `diff`.
-    Changes(ChangeReport),
 }

@@ -2,6 +2,7 @@
 
 mod baseline;
 pub mod changes;
+mod command_report;
 mod diff;
 mod escape;
 mod explanation;
@@ -28,6 +29,7 @@ mod text;
 mod wording;
 
 pub use baseline::Baseline;
+pub use command_report::Report;
 pub use diff::diff;
 pub use escape::{
     URI_PATH, code_span, escape_commands, escape_control, fenced_block, inline_markdown, json_safe,
@@ -37,7 +39,7 @@ pub use full::{concise, full};
 pub use github::github;
 pub use gitlab::gitlab;
 pub use html::{html_changes, html_check, html_predict};
-pub use json::{CheckReport, PredictReport, Report, json};
+pub use json::{CheckReport, PredictReport, json};
 pub use json::{FindingEntry, NotJudgedEntry, RelatedEntry};
 pub use junit::junit;
 pub use markdown::{SUMMARY_LIMIT, markdown};
