@@ -163,7 +163,7 @@ impl Git {
         });
         let mut stdout = Vec::new();
         let is_whole = match child.stdout.take() {
-            Some(pipe) => read_listing(pipe, &mut stdout).map_err(failed)?,
+            Some(pipe) => read_listing(pipe, most_ends(arguments), &mut stdout).map_err(failed)?,
             None => true,
         };
         if !is_whole {
@@ -224,20 +224,34 @@ impl Git {
     }
 }
 
+/// Returns the maximum number of NULs that a command may print.
+fn most_ends<S: AsRef<OsStr>>(arguments: &[S]) -> usize {
+    let has = |word: &str| arguments.iter().any(|argument| argument.as_ref() == word);
+    if has("ls-files") {
+        // The index has as many entries as the working tree: objects cannot multiply them.
+        usize::MAX
+    } else if has("--raw") {
+        // One more follows the description of each path.
+        2 * LISTED_PATHS
+    } else {
+        LISTED_PATHS
+    }
+}
+
 /// Reads what git prints, and returns whether it is within the limits.
-fn read_listing(pipe: impl io::Read, listing: &mut Vec<u8>) -> io::Result<bool> {
+fn read_listing(pipe: impl io::Read, most: usize, listing: &mut Vec<u8>) -> io::Result<bool> {
     let mut pipe = BufReader::with_capacity(1 << 16, pipe);
-    let mut paths = 0;
+    let mut ends = 0;
     loop {
         let chunk = pipe.fill_buf()?;
         let length = chunk.len();
         if length == 0 {
             return Ok(true);
         }
-        paths += memchr::memchr_iter(0, chunk).count();
+        ends += memchr::memchr_iter(0, chunk).count();
         listing.extend_from_slice(chunk);
         pipe.consume(length);
-        if paths > LISTED_PATHS || listing.len() > LISTING_SIZE {
+        if ends > most || listing.len() > LISTING_SIZE {
             return Ok(false);
         }
     }
@@ -724,7 +738,9 @@ mod tests {
 
     #[test]
     fn listings_are_limited() {
-        let is_whole = |listing: &mut dyn io::Read| read_listing(listing, &mut Vec::new()).unwrap();
+        let is_whole = |listing: &mut dyn io::Read| {
+            read_listing(listing, most_ends(&["ls-tree"]), &mut Vec::new()).unwrap()
+        };
         assert!(is_whole(&mut &b"a\0b\0"[..]));
         assert!(is_whole(&mut io::repeat(0).take(LISTED_PATHS as u64)));
         assert!(!is_whole(&mut io::repeat(0)));
