@@ -284,7 +284,7 @@ fn a_config_map_is_validated_like_a_mesh_probe_object() {
     run_map(ITEMS, "{mesh.version: 1.30}").exits(0);
     run_map(ITEMS, "{mesh.version: 1.09}").exits(1);
     for (data, message) in [
-        ("{mesh.versoin: \"1.28\"}", "did you mean `version`?"),
+        ("{mesh.versoin: \"1.28\"}", "did you mean `mesh.version`?"),
         (
             "{mesh: istio}",
             "`mesh` cannot be set as a string; use `mesh.KEY`",
@@ -302,10 +302,7 @@ fn a_config_map_is_validated_like_a_mesh_probe_object() {
             "`scopes` cannot be set in a ConfigMap; use an object of kind `MeshProbe`",
         ),
         ("{failon: error}", "did you mean `failOn`?"),
-        (
-            "{form.x: annotation}",
-            "invalid type: map, expected a string",
-        ),
+        ("{form.x: annotation}", "did you mean `form`?"),
         (
             "{actions: \"check rewrite\"}",
             "unknown action `check rewrite`",

@@ -46,16 +46,14 @@ pub enum Emit {
 
 /// A value that users write as one scalar, in the configuration file or after `KEY=`.
 pub(super) trait Setting: Sized {
+    /// Whether any text is a value, so that a boolean without quotes may be one by mistake.
+    const IS_TEXT: bool = false;
+
     /// Parses the text of the scalar.
     ///
     /// # Errors
     /// The message for any other text.
     fn read(text: &str) -> Result<Self, String>;
-
-    /// Converts a boolean without quotes; `None` if the setting is not a boolean.
-    fn of_bool(_: bool) -> Option<Self> {
-        None
-    }
 
     /// Returns the schema, which accepts what [`Self::read`] accepts.
     fn schema() -> Schema;
@@ -94,10 +92,6 @@ impl Setting for bool {
             .map_err(|_| format!("expected `true` or `false`, found `{text}`"))
     }
 
-    fn of_bool(value: bool) -> Option<Self> {
-        Some(value)
-    }
-
     fn schema() -> Schema {
         json_schema!({"enum": [true, false, "true", "false"]})
     }
@@ -120,6 +114,8 @@ impl Setting for u16 {
 
 /// Texts that are not empty. An integer without quotes is also a text.
 impl Setting for String {
+    const IS_TEXT: bool = true;
+
     fn read(text: &str) -> Result<Self, String> {
         match text {
             "" => Err("requires a value, found an empty string".to_owned()),
@@ -144,6 +140,8 @@ impl Setting for Version {
 
 /// Globs below the folder of the configuration file. A schema cannot check their brackets.
 impl Setting for Glob {
+    const IS_TEXT: bool = true;
+
     fn read(text: &str) -> Result<Self, String> {
         glob(text)
     }
@@ -314,23 +312,30 @@ impl<'de, T: Setting> Deserialize<'de> for Leaf<T> {
                 T::read(text).map_err(E::custom)
             }
 
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
-                let found = de::Unexpected::Bool(value);
-                T::of_bool(value).ok_or_else(|| E::invalid_type(found, &self))
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
-                self.visit_str(&value.to_string())
-            }
-
-            fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
-                self.visit_str(&value.to_string())
+            fn visit_bytes<E: de::Error>(self, written: &[u8]) -> Result<T, E> {
+                let text = std::str::from_utf8(written).map_err(E::custom)?;
+                if text.starts_with(char::is_alphabetic) {
+                    let found = format!("boolean `{text}`");
+                    let found = de::Unexpected::Other(&found);
+                    return match T::IS_TEXT {
+                        true => Err(E::invalid_type(found, &self)),
+                        false => self.visit_str(canonical_boolean(text)),
+                    };
+                }
+                self.visit_str(text)
             }
         }
 
         let text = Text(std::marker::PhantomData);
-        deserializer.deserialize_any(text).map(Self)
+        deserializer.deserialize_bytes(text).map(Self)
     }
+}
+
+/// Returns `true` for `True`, as the YAML of kubectl reads it, and other texts as they are.
+pub(super) fn canonical_boolean(text: &str) -> &str {
+    let mut booleans = ["true", "false"].into_iter();
+    let found = booleans.find(|boolean| boolean.eq_ignore_ascii_case(text));
+    found.unwrap_or(text)
 }
 
 impl<T: Setting> JsonSchema for Leaf<T> {
@@ -360,7 +365,9 @@ pub(super) fn filled<'de, D: Deserializer<'de>, T: Setting>(
 ) -> Result<Vec<Leaf<T>>, D::Error> {
     let items = Vec::deserialize(deserializer)?;
     match items.is_empty() {
-        true => Err(de::Error::custom("must not be empty")),
+        true => Err(de::Error::custom(
+            "must not be empty; add a value, or delete the key",
+        )),
         false => Ok(items),
     }
 }

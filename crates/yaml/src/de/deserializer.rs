@@ -115,6 +115,22 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
         }
     }
 
+    /// Gives integers and booleans without quotes as they are written, such as `0777` or `off`. The type of other nodes
+    /// decides.
+    fn deserialize_bytes<V: Visitor<'t>>(self, visitor: V) -> Result<V::Value, Fault> {
+        let node = self.node.resolved();
+        match (node.scalar(), node.text()) {
+            (Some(Scalar::Bool(_) | Scalar::Int(_) | Scalar::UInt(_)), Some(text)) => visitor
+                .visit_borrowed_bytes(text.as_bytes())
+                .map_err(|fault: Fault| fault.at(node)),
+            (Some(Scalar::Float(value)), _) if value.is_finite() => {
+                let read: Result<_, Fault> = visitor.visit_f64(value);
+                read.map_err(|fault| fault.at(node))
+            }
+            _ => self.visit_any(visitor),
+        }
+    }
+
     /// Rejects a list, which derived types would read as the values of their fields.
     fn deserialize_struct<V: Visitor<'t>>(
         self,
@@ -139,7 +155,7 @@ impl<'t> de::Deserializer<'t> for Reader<'t, '_> {
 
     forward_to_deserialize_any! {
         <W: Visitor<'t>>
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string byte_buf
         unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
     }
 }

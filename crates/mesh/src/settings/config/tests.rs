@@ -1,6 +1,9 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use meshprobe_yaml as yaml;
+use meshprobe_yaml::Span;
+use serde_json::Value;
 
 use super::*;
 use crate::finding::{RuleId, rule_id};
@@ -60,6 +63,23 @@ fn errors_have_a_position_and_a_suggestion() {
             "`mesh`: invalid type: sequence, expected a mapping",
         ),
         ("failOn: eror", "eror", "did you mean `error`"),
+        ("failOn: off", "off", "unknown level `off`; expected one of"),
+        (
+            "mesh: {kind: on}",
+            "on",
+            "unknown mesh `on`; expected one of",
+        ),
+        (
+            "mesh: {revision: off}",
+            "off",
+            "invalid type: boolean `off`, expected a string; write \"off\" in quotes",
+        ),
+        ("mesh: {revision: 1.0}", "1.0", "write \"1.0\" in quotes"),
+        (
+            "assume: {cni: yes}",
+            "yes",
+            "expected `true` or `false`, found `yes`",
+        ),
         ("failOn:", "", "invalid type: null"),
         ("failOn: []", "[]", "`failOn`: must not be empty"),
         (
@@ -70,7 +90,7 @@ fn errors_have_a_position_and_a_suggestion() {
         (
             "rules: {syntax-error: off}",
             "off",
-            "expected a string; write \"off\" in quotes",
+            "unknown level `off`; expected one of `error`, `warning`, `note`, `ignore`",
         ),
         ("assume: {mtls: STRIKT}", "STRIKT", "did you mean `STRICT`"),
         (
@@ -141,6 +161,45 @@ fn other_objects_are_rejected() {
     assert!(errors[0].1.contains("expected `apiVersion: "), "{errors:?}");
     assert!(read_text("[1]\n").is_err());
     assert_eq!(spec("").unwrap(), Layer::default());
+}
+
+/// An integer is a text as it is written: `0777` is a name, and not the number 511.
+#[test]
+fn integers_without_quotes_keep_their_text() {
+    let layer = spec(
+        "  baseline: 0777\n  context: [0x7, 2024_01]\n  mesh: {revision: +128, rootNamespace: 7}\n  assume: {status-port: 015020}\n",
+    )
+    .unwrap();
+    assert_eq!(layer.baseline.as_deref(), Some("0777"));
+    assert_eq!(layer.context, ["0x7", "2024_01"]);
+    assert_eq!(layer.assume.revisions, ["+128"]);
+    assert_eq!(layer.assume.root_namespace.as_deref(), Some("7"));
+    assert_eq!(layer.assume.status_port, Some(15020));
+}
+
+#[test]
+fn booleans_of_a_config_map_are_read_in_any_case() {
+    let text = "apiVersion: v1\nkind: ConfigMap\ndata: {assume.cni: True, assume.rewrite: FALSE}\n";
+    let layer = read_text(text).unwrap();
+    assert_eq!(
+        (layer.assume.cni, layer.assume.rewrite),
+        (Some(true), Some(false))
+    );
+    assert_eq!(
+        spec("  assume: {cni: True}\n").unwrap().assume.cni,
+        Some(true)
+    );
+}
+
+#[test]
+fn a_missing_head_names_the_value_to_write() {
+    let errors = read_text("kind: MeshProbe\nspec: {}\n").unwrap_err();
+    assert_eq!(errors[0].1, "expected `apiVersion: meshprobe.dev/v1alpha1`");
+    let errors = read_text("apiVersion: meshprobe.dev/v1alpha1\nkind: Mesh\n").unwrap_err();
+    assert_eq!(
+        errors[0],
+        ("Mesh".to_owned(), "expected `kind: MeshProbe`".to_owned())
+    );
 }
 
 #[test]
