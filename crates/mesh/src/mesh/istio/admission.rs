@@ -9,12 +9,12 @@
 //! `deploy/src/crd.yaml`; Kubernetes 1.34, `PruneNonNullableNullsWithoutDefaults` in
 //! `apiextensions-apiserver/pkg/apiserver/schema/defaulting/prune.go`.
 
-use core::net::IpAddr;
+use core::net::{IpAddr, Ipv6Addr};
 
 use meshprobe_tree::source::placeholder;
 use meshprobe_yaml::{FieldPath, NodeRef, Scalar, Span};
 
-use Schema::{Boolean, Clause, Fields, Integer, List, Map, Text, Value};
+use Schema::{Boolean, Clause, Condition, Fields, Integer, List, Map, Text, Value};
 
 use crate::kube::{Object, integer};
 
@@ -27,6 +27,8 @@ enum Schema {
     Fields(&'static [(&'static str, Self)]),
     /// A mapping with these fields, one of which must not be empty.
     Clause(&'static [(&'static str, Self)]),
+    /// A condition of an AuthorizationPolicy: the key decides which values are accepted.
+    Condition,
     /// A mapping whose keys pass the check.
     Map(Check, &'static Self),
     List(&'static Self),
@@ -59,7 +61,7 @@ static AUTHORIZATION_POLICY: Schema = Fields(&[
 const RULE: Schema = Fields(&[
     ("from", List(&Clause(&[("source", Clause(SOURCE))]))),
     ("to", List(&Clause(&[("operation", Clause(OPERATION))]))),
-    ("when", List(&Fields(CONDITION))),
+    ("when", List(&Condition)),
 ]);
 
 const VALUES: Schema = List(&Value(anything));
@@ -92,12 +94,6 @@ const OPERATION: &[(&str, Schema)] = &[
     ("paths", VALUES),
     ("notPaths", VALUES),
 ];
-const CONDITION: &[(&str, Schema)] = &[
-    ("key", Value(attribute)),
-    ("values", VALUES),
-    ("notValues", VALUES),
-];
-
 /// The rules of virtual machines report the probe.
 static WORKLOAD_GROUP: Schema = Fields(&[
     (
@@ -171,10 +167,10 @@ fn address(text: &str) -> Option<String> {
             is_number && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
         }),
         // An address of IPv6 may have a zone.
-        None => text
-            .split('%')
-            .next()
-            .is_some_and(|address| address.parse::<IpAddr>().is_ok()),
+        None => match text.split_once('%') {
+            Some((address, zone)) => address.parse::<Ipv6Addr>().is_ok() && !zone.is_empty(),
+            None => text.parse::<IpAddr>().is_ok(),
+        },
     };
     (!is_valid).then(|| "is not an IP address or a CIDR range".to_owned())
 }
@@ -340,6 +336,7 @@ fn visit(
                 visit(value, schema, &route.child(*name), found);
             }
         }
+        Condition => condition(node, route, found),
         Map(check, schema) => {
             for entry in node.effective_entries() {
                 let name = entry.key.text().unwrap_or_default();
@@ -387,11 +384,46 @@ fn visit(
     }
 }
 
+/// Checks a condition: the schema requires its key, and istiod validates its lists.
+fn condition(node: NodeRef<'_>, route: &FieldPath, found: &mut Vec<Rejection>) {
+    let mut reject = |by, reason: &str| {
+        found.push(Rejection {
+            by,
+            span: node.span(),
+            route: route.clone(),
+            reason: reason.to_owned(),
+        });
+    };
+    let Some(key) = node.get_set("key") else {
+        return reject(Authority::ApiServer, "requires the field `key`");
+    };
+    // The key decides what the values must be.
+    if key.text().is_some_and(placeholder::contains) {
+        return;
+    }
+    let lists = ["values", "notValues"].map(|list| (list, node.get_set(list)));
+    let is_empty = |list: NodeRef<'_>| list.is_sequence() && list.items().len() == 0;
+    if lists.iter().all(|(_, list)| list.is_none_or(is_empty)) {
+        return reject(Authority::Istiod, "requires `values` or `notValues`");
+    }
+    let values = match key.text() {
+        Some("destination.port") => &PORTS,
+        Some("source.ip" | "remote.ip" | "destination.ip") => &ADDRESSES,
+        _ => &VALUES,
+    };
+    visit(key, &Value(attribute), &route.child("key"), found);
+    for (list, node) in lists {
+        if let Some(node) = node {
+            visit(node, values, &route.child(list), found);
+        }
+    }
+}
+
 impl Schema {
     /// Returns the expected type if a node has another one.
     fn expected_instead_of(&self, node: NodeRef<'_>) -> Option<&'static str> {
         let (has_type, expected) = match self {
-            Fields(_) | Clause(_) | Map(..) => (node.is_mapping(), "a mapping"),
+            Fields(_) | Clause(_) | Condition | Map(..) => (node.is_mapping(), "a mapping"),
             List(_) => (node.is_sequence(), "a list"),
             Text(_) | Value(_) => (node.as_str().is_some(), "a string"),
             Integer(..) => {
@@ -438,6 +470,8 @@ mod tests {
             "10.0.0.0/08",
             "10.0.0.0/+8",
             "10.0.0.0/8/8",
+            "10.0.0.1%eth0",
+            "fe80::1%",
         ] {
             assert!(address(invalid).is_some(), "{invalid}");
         }
