@@ -285,8 +285,8 @@ fn programs_are_run_in_one_place() {
 fn git_is_run_in_one_place() {
     let calls = [
         ("Command::new(\"git\")", &["git/command.rs"][..]),
-        ("Git::at_root(", &["git/command.rs"]),
-        ("Git::in_git_folder(", &["git/command.rs"]),
+        ("Git::at_root(", &["git/location.rs"]),
+        ("Git::in_git_folder(", &["git/location.rs"]),
     ];
     for (call, places) in calls {
         let sources = sources();

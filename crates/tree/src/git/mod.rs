@@ -4,13 +4,16 @@
 //! the repository, uses the network, or runs a program that the repository configures.
 
 mod command;
+mod error;
+mod location;
 mod object_reader;
 mod repository;
 mod resolve;
 mod snapshot;
 mod tree;
 
-pub use command::{GitError, git_folder};
+pub use error::GitError;
+pub use location::git_folder;
 pub use object_reader::lfs_object;
 pub use repository::{Commit, HEAD, Repository, TrackedPaths};
 pub use snapshot::{ChangedPaths, Side, Snapshot};

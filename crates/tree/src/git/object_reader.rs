@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hashbrown::HashSet;
 use sha1::{Digest as _, Sha1};
 
-use super::command::{GitError, path_of};
+use super::command::path_of;
+use super::error::GitError;
 use super::repository::Repository;
 use super::tree::{EAGER, Node, Object, Tree, is_partial};
 use crate::filesystem::{Disk, Entry, Kind, OpenFile, PathProblem, ReadFiles, path_error};

@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::{HashMap, HashSet};
 
-use super::command::{
-    Git, GitError, Location, entries_at, is_valid, path_of, roots, stored_at, text,
-};
+use super::command::{Git, is_valid, path_of, text};
+use super::error::GitError;
+use super::location::{Location, entries_at, roots, stored_at};
 use super::tree::{Blobs, GITLINK, Listed, list};
 use crate::filesystem::canonical;
 

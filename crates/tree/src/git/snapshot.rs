@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::command::{Git, GitError, text};
+use super::command::{Git, text};
+use super::error::GitError;
 use super::object_reader::{Failures, ObjectFiles};
 use super::repository::{Commit, Flagged, Repository};
 use super::tree::{

@@ -13,7 +13,8 @@ use std::{io, thread};
 
 use hashbrown::{HashMap, HashSet};
 
-use super::command::{Git, GitError, is_valid, path_of, start_error};
+use super::command::{Git, is_valid, path_of, start_error};
+use super::error::GitError;
 use crate::filesystem::{Entry, Kind};
 
 /// Mode of a submodule in a tree.
