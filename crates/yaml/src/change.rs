@@ -30,8 +30,7 @@ pub enum Value {
 
 impl Value {
     /// Returns the value in the type of the second parser.
-    #[must_use]
-    pub fn to_yaml(&self) -> Yaml {
+    pub(crate) fn to_yaml(&self) -> Yaml {
         match self {
             Self::Null => Yaml::Null,
             Self::Bool(value) => Yaml::Bool(*value),

@@ -36,7 +36,7 @@ pub use json_conversion::{directive_fault, has_cycle, json_fault};
 pub use merge::{Ambiguity, ambiguities};
 pub use parse::{parse, parse_fully, parse_within};
 pub use scalar::{Scalar, decode_base64, plain_is_string, resolve_plain};
-pub use span::{Edit, EditError, LineIndex, Position, Span, shift, splice};
+pub use span::{Edit, EditError, LineIndex, Position, Span, splice, splice_segment};
 pub use syntax_error::SyntaxError;
 pub use tree::{Entry, Kind, NodeRef, Style, Tree};
 pub use verify::{

@@ -175,7 +175,7 @@ impl std::fmt::Display for EditError {
 impl std::error::Error for EditError {}
 
 /// Converts the offsets of edits from a text that starts at `from` to one that starts at `to`.
-pub fn shift(edits: &mut [Edit], from: usize, to: usize) {
+pub(crate) fn shift(edits: &mut [Edit], from: usize, to: usize) {
     for edit in edits {
         edit.span.start = edit.span.start - from + to;
         edit.span.end = edit.span.end - from + to;
@@ -198,6 +198,15 @@ pub fn splice(text: &str, edits: &[Edit]) -> String {
     }
     out.push_str(text.get(done..).unwrap_or_default());
     out
+}
+
+/// Returns a segment of `text`, before and after its edits, which are as for [`splice`].
+#[must_use]
+pub fn splice_segment<'t>(text: &'t str, segment: Span, edits: &[Edit]) -> (&'t str, String) {
+    let before = segment.slice(text);
+    let mut local = edits.to_vec();
+    shift(&mut local, segment.start, 0);
+    (before, splice(before, &local))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use meshprobe_tree::source::{
-    Content, Fault, ListRole, SourceFile, SourceSet, is_kustomization, listed, paths,
+    Content, Fault, SourceFile, SourceSet, is_kustomization, listed, paths,
 };
 
 use crate::kustomize::Rendering;
@@ -125,7 +125,7 @@ fn included_files(sources: &SourceSet, file: &SourceFile) -> BTreeSet<Arc<str>> 
 fn entries(file: &SourceFile) -> Vec<&str> {
     match Kustomization::new(file).filter(|_| file.fault.is_none()) {
         Some(k) => listed(k.root)
-            .filter(|entry| matches!(entry.role, ListRole::Objects | ListRole::Component))
+            .filter(|entry| entry.role.is_included())
             .map(|entry| entry.text)
             .collect(),
         None => words(&file.text).collect(),

@@ -410,8 +410,7 @@ fn missing_entries(
     accumulator: &mut Accumulator,
 ) -> Vec<(&'static str, Span)> {
     let mut found = Vec::new();
-    let is_setting = |role| matches!(role, ListRole::Plugin | ListRole::Settings);
-    for entry in listed(k.root).filter(|entry| is_setting(entry.role)) {
+    for entry in listed(k.root).filter(|entry| entry.role.is_setting()) {
         let (text, at) = (entry.text, entry.node.span());
         if let Some(path) = absent_path(sources, k.folder, text) {
             let message = format!("`{text}` does not exist: {REFUSED}");

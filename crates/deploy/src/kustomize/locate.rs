@@ -151,7 +151,7 @@ impl<'s> Closure<'s> {
         let folder = folder_of(&kustomization.path);
         for entry in kustomization.root().into_iter().flat_map(listed) {
             let is_patch = entry.role == ListRole::Patch;
-            if !is_patch && !matches!(entry.role, ListRole::Objects | ListRole::Component) {
+            if !is_patch && !entry.role.is_included() {
                 continue;
             }
             match locate(sources, folder, entry.text) {

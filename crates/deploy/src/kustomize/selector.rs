@@ -26,12 +26,10 @@ pub(crate) struct Target {
 impl Target {
     /// Returns the objects of a kind, which is literal; all objects if it is empty.
     pub(crate) fn of_kind(kind: &str) -> Self {
-        let literal = || Pattern::Literal(kind.to_owned());
         Self {
-            kind: if kind.is_empty() {
-                Pattern::Any
-            } else {
-                literal()
+            kind: match kind {
+                "" => Pattern::Any,
+                kind => Pattern::Literal(kind.to_owned()),
             },
             ..Self::default()
         }

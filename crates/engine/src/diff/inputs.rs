@@ -196,7 +196,7 @@ pub(super) fn files_named_by(sources: &SourceSet, path: &str) -> BTreeSet<String
             found.insert(sources.joined(folder, home));
         }
         let settings: BTreeSet<&str> = entries()
-            .filter(|entry| matches!(entry.role, ListRole::Plugin | ListRole::Settings))
+            .filter(|entry| entry.role.is_setting())
             .map(|entry| entry.text)
             .collect();
         let texts = text_nodes(file).filter(|(text, _)| !text.contains('\n'));

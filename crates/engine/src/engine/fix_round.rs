@@ -6,7 +6,7 @@ use std::sync::Arc;
 use meshprobe_mesh::finding::{Applicability, Fix};
 use meshprobe_tree::source::{Role, SourceFile, SourceSet};
 use meshprobe_yaml as yaml;
-use meshprobe_yaml::{Change, Edit, Span, Tree, shift, splice, verify};
+use meshprobe_yaml::{Change, Edit, Span, Tree, splice, splice_segment, verify};
 
 use super::fix_history::{FixHistory, Key, RouteSet, key};
 use super::outcome::Outcome;
@@ -137,10 +137,7 @@ pub(super) fn keeps_meaning(file: &SourceFile, segment: Span, edits: &[Edit]) ->
     if !edits.iter().all(|edit| segment.contains(edit.span)) {
         return false;
     }
-    let mut local = edits.to_vec();
-    shift(&mut local, segment.start, 0);
-    let before = segment.slice(&file.text);
-    let after = splice(before, &local);
+    let (before, after) = splice_segment(&file.text, segment, edits);
     let [before, after] = [before, &after].map(|text| text.trim_start_matches('\u{feff}'));
     verify::verify(before, &[], after).is_ok()
 }

@@ -21,9 +21,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::analysis::Analysis;
-
 use crate::client::Supports;
 use crate::diagnostics::SOURCE;
+
 pub(super) use code_action::FIX_ALL;
 
 type Answer = Result<Value, ResponseError>;

@@ -38,7 +38,7 @@ pub(crate) static TOOLS: LazyLock<[Tool; 6]> = LazyLock::new(|| {
         tool(
             "predict",
             "Predict probes",
-            "Predicts for every health probe and lifecycle hook of the manifests what a service mesh does to it: \
+            "Predicts what a service mesh does to each health probe and lifecycle hook of the manifests: \
          whether the mesh rewrites it, which request the kubelet then sends, the outcome, the text that the \
          kubelet prints, and the file and line of every fact that decides. Use it to explain how one workload \
          behaves, also if nothing is wrong; set `workload` to limit the answer. To find faults in many \

@@ -82,18 +82,14 @@ fn text<T: Text>(first: &str, page: &Page<T>, rest: &Rest) -> String {
     for note in &rest.notes {
         out.push_str(&format!("\n{note}"));
     }
-    more(
-        &mut out,
-        page.items.len(),
-        page.total,
-        rest.next_cursor.as_deref(),
-    );
+    more(&mut out, page);
     out
 }
 
 /// Appends how to get the next items.
-fn more(out: &mut String, shown: usize, total: usize, next_cursor: Option<&str>) {
-    if let Some(cursor) = next_cursor {
+fn more<T>(out: &mut String, page: &Page<T>) {
+    if let Some(cursor) = &page.next_cursor {
+        let (shown, total) = (page.items.len(), page.total);
         out.push_str(&format!(
             "\n{shown} of {total} items shown; call again with the same parameters and cursor `{cursor}`\n"
         ));
@@ -404,12 +400,7 @@ pub(super) fn propose_fix(
     for note in &content.notes {
         text.push_str(&format!("{note}\n"));
     }
-    more(
-        &mut text,
-        page.items.len(),
-        page.total,
-        page.next_cursor.as_deref(),
-    );
+    more(&mut text, &page);
     Ok((content, text))
 }
 

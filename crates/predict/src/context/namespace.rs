@@ -48,8 +48,7 @@ impl<'t> Context<'t> {
 
 impl<'c, 't> NamespaceOf<'c, 't> {
     /// Returns the name; `None` if nothing sets it.
-    #[must_use]
-    pub fn written_name(self) -> Option<&'t str> {
+    pub(crate) fn written_name(self) -> Option<&'t str> {
         self.is_written.then_some(self.name)
     }
 

@@ -61,25 +61,19 @@ pub(crate) fn left_out(changes: &Changes<'_>) -> Vec<String> {
         return Vec::new();
     }
     let comparison = changes.comparison;
-    let probes = counted(comparison.unchanged, "probe");
-    let faults = comparison.unchanged_faults;
-    let renamed = comparison.renamed;
-    let findings = counted(comparison.unchanged_findings, "other finding");
-    let added = counted(comparison.added_without_fault, "new probe");
-    let suppressed = counted(comparison.suppressed, "change");
+    let with_noun = |count, noun, what| (count, format!("{} {what}", counted(count, noun)));
+    let of_them = |count, what| (count, format!("{count} of them {what}"));
     let not_shown = [
-        (comparison.unchanged, format!("{probes} unchanged")),
-        (faults, format!("{faults} of them with a fault")),
-        (renamed, format!("{renamed} of them renamed")),
-        (
-            comparison.unchanged_findings,
-            format!("{findings} unchanged"),
-        ),
-        (
+        with_noun(comparison.unchanged, "probe", "unchanged"),
+        of_them(comparison.unchanged_faults, "with a fault"),
+        of_them(comparison.renamed, "renamed"),
+        with_noun(comparison.unchanged_findings, "other finding", "unchanged"),
+        with_noun(
             comparison.added_without_fault,
-            format!("{added} without a fault"),
+            "new probe",
+            "without a fault",
         ),
-        (comparison.suppressed, format!("{suppressed} suppressed")),
+        with_noun(comparison.suppressed, "change", "suppressed"),
     ];
     let not_shown = not_shown.into_iter().filter(|(count, _)| *count > 0);
     let not_shown: Vec<String> = not_shown.map(|(_, text)| text).collect();

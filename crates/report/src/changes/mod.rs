@@ -258,18 +258,15 @@ impl<'a> Changes<'a> {
                 false => format!("{probes} {}: {}", verb_of(class, count), cause.message),
             };
         };
-        let line = self.places(self.state_of(cause.side)).place(label);
+        let line = self.line_of(cause, label);
+        let message = &cause.message;
         match cause.side {
-            Side::After => format!("{line} {verb} {probes}: {}", cause.message),
-            Side::Before => {
-                let line = self.line_of(cause, label);
-                format!("the removal of {line} {verb} {probes}: {}", cause.message)
-            }
+            Side::After => format!("{line} {verb} {probes}: {message}"),
+            Side::Before => format!("the removal of {line} {verb} {probes}: {message}"),
         }
     }
 }
 
-/// Returns the verb of which the probes are the subject.
 /// A change of a probe, as people read it.
 pub(crate) struct ProbeChange<'c> {
     /// The probe after the change; before it, if it is removed.
@@ -296,6 +293,7 @@ pub(crate) fn finding_of<'c>(group: &Group<'c>) -> Option<(&'c Change, &'c Findi
     Some((change, change.finding()?))
 }
 
+/// Returns the verb of which the probes are the subject.
 const fn verb_of(class: Class, count: usize) -> &'static str {
     match (class, count) {
         (Class::Regression, 1) => "breaks",

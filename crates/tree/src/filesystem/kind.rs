@@ -114,6 +114,9 @@ pub fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
+/// Maximum length of a name in bytes, as in the usual file systems.
+pub(crate) const LONGEST_NAME: usize = 255;
+
 /// Returns whether a path ends with `/` or `/.`, so that it only leads to a folder.
 pub(crate) fn ends_with_slash(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();

@@ -3,6 +3,7 @@
 //! A run lists each folder once, and needs to know of many paths whether they exist, are links, and where they lead. The
 //! listings answer that without further calls of the system.
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -11,11 +12,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use hashbrown::HashMap;
 
 use super::disk::{ReadFiles, path_error};
-use super::kind::{PathProblem, ends_with_slash};
+use super::kind::{LONGEST_NAME, PathProblem, ends_with_slash};
 use super::{Entry, FileSystem, Kind, OpenFile};
-
-/// Maximum length of a name in bytes, as in the usual file systems.
-const LONGEST_NAME: usize = 255;
 
 impl FileSystem {
     /// Returns a view for one run, during which the files do not change.
@@ -46,22 +44,22 @@ struct Known {
 }
 
 /// What the listings contain at a path.
-enum Found {
-    /// An entry, with the resolved path of its folder. It may be a link.
-    Entry(PathBuf, Kind),
+enum Found<'p> {
+    /// An entry, with its path below the resolved path of its folder. It may be a link.
+    Entry(Cow<'p, Path>, Kind),
     Missing,
 }
 
 impl Known {
     /// Returns what the listings contain at a path; `None` if only the system can tell.
-    fn find(&self, path: &Path) -> Option<Found> {
+    fn find<'p>(&self, path: &'p Path) -> Option<Found<'p>> {
         // On Windows, an entry has several names.
         if cfg!(windows) {
             return None;
         }
         let found = match self.folders.get(path.parent()?.as_os_str()) {
             Some(entries) => match kind_in(entries, path.file_name()?)? {
-                Some(kind) => Found::Entry(path.components().collect(), kind),
+                Some(kind) => Found::Entry(Cow::Borrowed(path), kind),
                 None => Found::Missing,
             },
             None => self.follow(path)?,
@@ -71,7 +69,7 @@ impl Known {
     }
 
     /// Follows a path from the first folder that was listed.
-    fn follow(&self, path: &Path) -> Option<Found> {
+    fn follow(&self, path: &Path) -> Option<Found<'static>> {
         let mut real = PathBuf::new();
         // The kind of what is at `real`, if that is known to be a resolved path.
         let mut kind = None;
@@ -103,7 +101,7 @@ impl Known {
                 }
             }
         }
-        Some(Found::Entry(real, kind?))
+        Some(Found::Entry(Cow::Owned(real), kind?))
     }
 }
 
@@ -137,7 +135,7 @@ impl ListedFiles {
         learn(&mut self.known.write().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn find(&self, path: &Path) -> Option<Found> {
+    fn find<'p>(&self, path: &'p Path) -> Option<Found<'p>> {
         self.known().find(path)
     }
 }
@@ -146,7 +144,10 @@ impl ReadFiles for ListedFiles {
     fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
         match self.find(path) {
             Some(Found::Missing) => return missing(),
-            Some(Found::Entry(real, kind)) if kind != Kind::Link => return Ok(real),
+            // Without a final slash.
+            Some(Found::Entry(real, kind)) if kind != Kind::Link => {
+                return Ok(real.components().collect());
+            }
             _ => {}
         }
         if let Some(real) = self.known().resolved.get(path.as_os_str()) {

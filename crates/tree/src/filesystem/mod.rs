@@ -15,5 +15,5 @@ mod tests;
 pub use confined::Confinement;
 pub use disk::{Disk, ReadFiles, canonical, path_error};
 pub use file_system::FileSystem;
-pub(crate) use kind::ends_with_slash;
 pub use kind::{Entry, Kind, OpenFile, PathProblem, without_dots};
+pub(crate) use kind::{LONGEST_NAME, ends_with_slash};

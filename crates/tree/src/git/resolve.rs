@@ -7,13 +7,12 @@ use std::path::{Component, Path, PathBuf};
 
 use super::object_reader::{LONGEST_PATH, ObjectFiles, Place};
 use super::tree::Node;
-use crate::filesystem::{Disk, Kind, PathProblem, ReadFiles as _, ends_with_slash, path_error};
+use crate::filesystem::{
+    Disk, Kind, LONGEST_NAME, PathProblem, ReadFiles as _, ends_with_slash, path_error,
+};
 
 /// Maximum number of links in a path, as in Linux.
 const LINKS: usize = 40;
-
-/// Maximum length of a name in bytes, as in the usual file systems.
-const LONGEST_NAME: usize = 255;
 
 impl ObjectFiles {
     /// Resolves a path. Follows a link at its end only if `follows`.

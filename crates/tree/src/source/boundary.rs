@@ -284,7 +284,7 @@ impl FileSystem {
     #[must_use]
     pub fn tree_root(&self, path: &Path, isolated: bool) -> Option<PathBuf> {
         let is_root = |folder: &&Path| {
-            self.exists(&folder.join(".git")) || (!isolated && self.declares_root(folder))
+            self.is_repository(folder) || (!isolated && self.declares_root(folder))
         };
         path.ancestors().find(is_root).map(Path::to_path_buf)
     }

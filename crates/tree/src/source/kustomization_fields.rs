@@ -22,6 +22,20 @@ pub enum ListRole {
     Settings,
 }
 
+impl ListRole {
+    /// Returns whether objects are included from the file or folder.
+    #[must_use]
+    pub const fn is_included(self) -> bool {
+        matches!(self, Self::Objects | Self::Component)
+    }
+
+    /// Returns whether the file or folder contains settings.
+    #[must_use]
+    pub const fn is_setting(self) -> bool {
+        matches!(self, Self::Plugin | Self::Settings)
+    }
+}
+
 /// The fields that list files, in the order in which they are read: the name, the key of the path if an item is a mapping, and
 /// the role.
 const LISTS: [(&str, Option<&str>, ListRole); 13] = [

@@ -8,7 +8,7 @@ use super::{emit, intent};
 use crate::change::Change;
 use crate::field_path::Step;
 use crate::merge::ambiguities;
-use crate::span::{Edit, EditError, Span, shift, splice};
+use crate::span::{Edit, EditError, Span, splice_segment};
 use crate::tree::{Kind, NodeRef, Style, Tree};
 use crate::verify;
 
@@ -153,10 +153,7 @@ pub(super) fn verify_as_written(
         });
     }
     let segment = tree.segment();
-    let before = segment.slice(tree.text());
-    let mut local = edits.to_vec();
-    shift(&mut local, segment.start, 0);
-    let after = splice(before, &local);
+    let (before, after) = splice_segment(tree.text(), segment, edits);
     if segment.end < tree.text().len() && before.ends_with('\n') && !after.ends_with('\n') {
         return Err(EditError {
             offset: segment.start,

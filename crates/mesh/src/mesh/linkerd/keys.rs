@@ -27,7 +27,7 @@ pub(crate) const INIT: &str = "linkerd-init";
 pub(super) static KEYS: &[KnownKey] = known_keys! {
     INJECT, Annotations of Pod Namespace, &["enabled", "ingress", "disabled"], [],
         "Switches the injection of the proxy on or off.";
-    DEFAULT_POLICY, Annotations of Pod Namespace, &[ "all-unauthenticated", "all-authenticated", "cluster-unauthenticated", "cluster-authenticated", "deny", "audit", ], ["linkerd-grpc-probe-denied", "linkerd-probe-network"],
+    DEFAULT_POLICY, Annotations of Pod Namespace, &["all-unauthenticated", "all-authenticated", "cluster-unauthenticated", "cluster-authenticated", "deny", "audit"], ["linkerd-grpc-probe-denied", "linkerd-probe-network"],
         "Selects which clients may connect to ports that no `Server` selects.";
     SKIPPED_PORTS, Annotations of Pod Namespace, &[], [],
         "Lists the ports whose inbound traffic the proxy does not capture, separated by commas.";

@@ -95,7 +95,10 @@ impl MeshModel for Osm {
         handlers: &[HandlerRef<'_>],
     ) -> Option<serde_json::Value> {
         let era = Era::of(input.release);
-        (era >= Era::PerKind).then(|| probes::bootstrap(era, &records(handlers)))?
+        if era < Era::PerKind {
+            return None;
+        }
+        probes::bootstrap(era, &records(handlers))
     }
 
     fn port_owner(

@@ -115,7 +115,7 @@ pub(in crate::rules) fn removal_changes(
     keys.iter().map(remove).collect()
 }
 
-/// Returns the fix that removes an entry of a pod, if it has one.
+/// Returns the fix that removes an annotation or a label of a pod.
 pub(in crate::rules) fn removal_fix(
     pod: &WorkloadPrediction<'_>,
     place: MetadataMap,
