@@ -227,7 +227,7 @@ impl JsonSchema for FailLevels {
 /// Returns the schema (draft 7) of the configuration object. `rules` may contain all of
 /// `names`, and `ignore` those that `check` reports.
 ///
-/// It accepts the same objects as [`parse`], except for globs whose brackets do not match, and keys that
+/// It accepts the same objects as [`super::parse`], except for globs whose brackets do not match, and keys that
 /// are written twice: a schema cannot describe them.
 #[must_use]
 pub fn schema(names: &RuleNames) -> Value {
